@@ -6,8 +6,8 @@ from unittest import mock
 
 from typer.main import get_command
 
-from mcpctl import tab_completion
-from mcpctl.main import ALONE, NOUNS, tree
+from mcpctl.cli import tab_completion
+from mcpctl.cli.command_tree import ALONE, NOUNS, tree
 
 
 @lru_cache(maxsize=100)

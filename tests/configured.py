@@ -10,12 +10,13 @@ from typing import Any
 
 import tomli_w
 
-from mcpctl import config
+from mcpctl.base.paths import Paths, find, private_dir
 from mcpctl.catalog import cache
+from mcpctl.config import config
 from mcpctl.demo import notes, weather
-from mcpctl.paths import Paths, find, private_dir
-from mcpctl.store import pins, sqlite
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import pins
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import sqlite
 from mcpctl.store.state import ListKey, State
 
 DEMO = {name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")}

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mcpctl.base.errors import ExitCode
+from mcpctl.base.paths import Paths, find
 from mcpctl.commands.people import AGENTS
-from mcpctl.errors import ExitCode
 from mcpctl.main import main
-from mcpctl.paths import Paths, find
 from tests import command_tree
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,9 +27,30 @@ MCPCTL = [sys.executable, "-m", "mcpctl"]
 # Where the environment says to keep nothing that is compiled, each of hundreds of processes would compile all of it.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# A home is synced to its disk thousands of times: where there is one in memory that takes it, it is there.
+MEMORY = Path("/dev/shm")
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
+    room = os.statvfs(MEMORY)
+    if not room.f_flag & getattr(os, "ST_NOEXEC", 0) and room.f_bavail * room.f_frsize > 2 << 30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 # How long an example takes says more of the machine than of the code; each run tries others.
-settings.register_profile("mcpctl", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("mcpctl")
+settings.register_profile("few", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("many", settings.get_profile("few"), max_examples=50)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Whoever asks for the tests that make up their examples gets many of them."""
+    settings.load_profile("many" if "hypothesis" in config.option.markexpr else "few")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the slow ones, unless they are asked for: by their marker, or by the name of their file."""
+    if "slow" in config.option.markexpr or any(".py" in argument for argument in config.args):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
 
 CODES = {code.value for code in ExitCode}
 
@@ -55,8 +76,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr("mcpctl.errors._warned", {})
-    monkeypatch.setattr("mcpctl.store.redact._learnt", {})
+    monkeypatch.setattr("mcpctl.base.errors._warned", {})
+    monkeypatch.setattr("mcpctl.secrets.redact.learnt", {})
     # No server of an example is asked anything.
     monkeypatch.setattr("mcpctl.commands.servers.logins.say_needed", lambda *_: [])
     return folder
@@ -78,7 +99,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody sits at a terminal of their own."""
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: True)
+    monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: True)
     for name in AGENTS:
         monkeypatch.delenv(name, raising=False)
 
@@ -134,7 +155,7 @@ def mcpctl(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mcpctl]:
             patch.setattr(sys, "stdin", io.StringIO(stdin))
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)
-            patch.setattr("mcpctl.main.tree", command_tree.of)
+            patch.setattr("mcpctl.cli.command_tree.tree", command_tree.of)
             code = main(list(args))
         ran = Ran(int(code), out.text(), err.text())
         _check(ran, args)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import journal_lines
 from mcpctl.store.journal import Journal
 

@@ -20,9 +20,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
 from mcpctl.demo import notes, weather
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
 from mcpctl.search.providers import build
 from tests.configured import demo_tools
 from tests.conftest import Mcpctl
@@ -175,6 +175,7 @@ def test_keys_come_back_whatever_they_are_made_of(server: Running) -> None:
     assert {result["toolKey"] for result in results} == {tool["toolKey"] for tool in tools}
 
 
+@pytest.mark.slow
 def test_the_same_tools_in_another_order_are_the_same_catalog() -> None:
     with serving() as running:
         assert running.results(tools=TOOLS[::-1]) == running.results(tools=TOOLS)
@@ -205,6 +206,7 @@ def test_the_token_is_wanted_before_the_body_is(server: Running) -> None:
     assert b" 401 " in spoken(server, b"Content-Length: 5\r\n").splitlines()[0]
 
 
+@pytest.mark.slow
 def test_each_of_several_tokens_is_good(server: Running) -> None:
     with serving(f"{TOKEN}, another-token ,") as running:
         body = {"query": ["note"], "tools": TOOLS}
@@ -213,6 +215,7 @@ def test_each_of_several_tokens_is_good(server: Running) -> None:
         assert [running.post(body, token).status_code for token in (",", f"{TOKEN}, another-token")] == [401] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", ["", " , "])
 def test_without_a_token_anyone_on_the_machine_may_search_and_is_told_so(token: str) -> None:
     with serving(token) as running:
@@ -220,6 +223,7 @@ def test_without_a_token_anyone_on_the_machine_may_search_and_is_told_so(token: 
         assert "MCPCTL_CLOUD_TOKEN is not set" in running.stopped()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", ["", " , "])
 def test_the_command_of_the_container_refuses_to_start_without_a_token(token: str) -> None:
     file = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
@@ -345,6 +349,7 @@ def test_health_needs_no_token(server: Running) -> None:
 # -- Many at once
 
 
+@pytest.mark.slow
 def test_searches_of_one_catalog_at_once_build_one_index() -> None:
     tools = [*TOOLS, *made_up(2_000, "other")]
     start = threading.Barrier(10)
@@ -462,6 +467,7 @@ def test_too_many_at_once_are_asked_to_come_back(server: Running) -> None:
 # -- The process
 
 
+@pytest.mark.slow
 def test_the_log_has_a_line_for_each_request_and_nothing_that_is_private() -> None:
     with serving() as running:
         running.results(query=["a private query"], context="a private context")
@@ -493,6 +499,7 @@ def test_a_failure_of_the_server_is_told_in_json(module: Module, monkeypatch: py
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
 
 
+@pytest.mark.slow
 def test_sigterm_ends_it_cleanly() -> None:
     with serving() as running, httpx2.Client(headers={"Authorization": f"Bearer {TOKEN}"}) as client:
         # With a connection that is kept open.
@@ -501,6 +508,7 @@ def test_sigterm_ends_it_cleanly() -> None:
         assert running.process.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_an_index_that_is_being_built_does_not_hold_it() -> None:
     # Words that are all different take long to index.
     told = [" ".join(f"w{number}x{n}" for n in range(90)) for number in range(25_000)]
@@ -529,6 +537,7 @@ def test_help_names_the_variable_of_the_tokens() -> None:
     assert "MCPCTL_CLOUD_TOKEN" in ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("curl"), reason="the README tries it with curl")
 def test_what_the_readme_tries_answers_what_it_shows(server: Running) -> None:
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -538,6 +547,7 @@ def test_what_the_readme_tries_answers_what_it_shows(server: Running) -> None:
     assert json.loads(ran.stdout) == json.loads(shown)
 
 
+@pytest.mark.slow
 def test_mcpctl_searches_with_it(
     server: Running, mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ def test_ci_runs_the_very_line_that_sets_up() -> None:
     assert LINES[0].endswith("pytest -n 3")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("line", ON_REQUEST)
 def test_what_runs_on_request_can_be_asked_for_help(line: str, home: Path) -> None:

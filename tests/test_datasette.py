@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, SESSION_FIELDS
-from mcpctl.paths import Paths
+from mcpctl.base.fields import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, SESSION_FIELDS
+from mcpctl.base.paths import Paths
 from mcpctl.store import clock, index, journal_lines
 from tests.conftest import Mcpctl
 from tests.recorded import CURSOR, call_id, created, opened, searched, session, started, two_sessions

@@ -12,13 +12,15 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from mcpctl import docgen
+from mcpctl.base import fields
+from mcpctl.base.errors import EXIT_MEANINGS, ExitCode
+from mcpctl.base.fields import CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
+from mcpctl.base.paths import Paths
 from mcpctl.docgen import config_page, guides, pages, records_page, roff, tree
-from mcpctl.errors import EXIT_MEANINGS, ExitCode
-from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
-from mcpctl.paths import Paths
 from mcpctl.store import index
 from tests import recorded
 from tests.conftest import ROOT
+from tests.table import for_each
 from tests.test_layout import EVERY
 
 PAGES = docgen.man_pages()
@@ -35,6 +37,11 @@ def test_the_completion_scripts_are_those_that_are_shipped(snapshot: Snapshot) -
     snapshot.assert_match_dir(docgen.completion_scripts(), "completions")
 
 
+def test_the_help_that_is_printed_is_that_of_the_tree(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT / "mcpctl"
+    snapshot.assert_match(docgen.help_pages(), "help.txt")
+
+
 def test_every_command_has_a_page() -> None:
     for path, _ in EVERY:
         assert f"{'-'.join(('mcpctl', *path))}.1" in PAGES
@@ -44,6 +51,7 @@ def test_making_the_pages_twice_makes_the_same_pages() -> None:
     assert docgen.man_pages() == PAGES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["groff -ww -man -Tutf8", "mandoc -T lint -W style"], ids=lambda command: command.split()[0]
 )
@@ -68,7 +76,7 @@ def printed(lines: Iterable[str]) -> str:
     return re.sub(".\b", "", ran.stdout).replace("\N{MINUS SIGN}", "-")  # the same to man, which is told so
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [".TH is no request here", "'quoted' at the start", r"a \fBbackslash\fR and \(aq", 'say "this" and `that`',
      "--no-read-only", "~/.config ^caret", "Grüße, … 日本語 🎉", "\\", "..", ".\\\" no comment"],
@@ -102,10 +110,14 @@ def test_every_section_of_the_configuration_is_in_the_manual() -> None:
 
 
 def test_every_member_of_a_line_and_every_column_is_in_the_manual() -> None:
-    lines = {name for line in records_page.LINES for name in records_page.members(line)}
-    tables = (*records_page.tables().values(), *records_page.tables("view").values())
-    columns = {name for table in tables for name, _ in table}
-    assert lines | columns == set(records_page.FIELDS)
+    page = PAGES["mcpctl-records.5"]
+    shown = [records_page.members(line) for line in fields.LINES]
+    shown += [{name: meaning for name, (_, meaning) in table.items()} for kind in ("table", "view")
+              for table in records_page.tables(kind).values()]  # fmt: skip
+    for name, meaning in ((name, meaning) for members in shown for name, meaning in members.items()):
+        assert meaning.endswith("."), name
+        assert roff.bold(name) in page
+    columns = {name for members in shown for name in members}
     assert {*SESSION_FIELDS, *CALL_FIELDS, *DISCOVERY_FIELDS} <= columns
 
 
@@ -113,7 +125,8 @@ def test_the_tables_in_the_manual_are_those_of_an_index(paths: Paths) -> None:
     recorded.two_sessions(paths)
     with index.opened(paths) as db:
         for table, columns in {**records_page.tables(), **records_page.tables("view")}.items():
-            assert [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({table})")] == columns
+            found = db.execute(f"PRAGMA table_info({table})")
+            assert [(row[1], row[2]) for row in found] == [(name, type_) for name, (type_, _) in columns.items()]
 
 
 def test_examples_in_help_are_examples_in_the_manual() -> None:

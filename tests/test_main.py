@@ -1,6 +1,7 @@
 """The entry point: exit codes, where failures are reported, what is imported, what ends a command early."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -11,15 +12,16 @@ import psutil
 import pytest
 
 from mcpctl import __version__
+from mcpctl.base.errors import ExitCode, McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
+from mcpctl.base.paths import Paths
+from mcpctl.cli.command_tree import NOUNS, verbs
 from mcpctl.docgen.tree import Parameter, whole
-from mcpctl.errors import ExitCode, McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
-from mcpctl.main import NOUNS
-from mcpctl.paths import Paths
 from mcpctl.store import calls
 from tests.configured import configure, demo_tools, listed
 from tests.conftest import MCPCTL, Mcpctl
 from tests.recorded import call, session, two_sessions
 from tests.servers import command
+from tests.table import for_each
 
 
 @pytest.mark.parametrize(
@@ -99,15 +101,15 @@ def test_usage_stays_text_under_json(mcpctl: Mcpctl, words: Sequence[str]) -> No
     assert not ran.err.startswith("{")
 
 
-@pytest.mark.parametrize("words", [(), *((noun,) for noun in NOUNS if noun != "dashboard")])
+@for_each("words", [(), *((noun,) for noun in NOUNS if noun != "dashboard")])
 def test_without_a_command_help_goes_to_stderr(mcpctl: Mcpctl, words: Sequence[str]) -> None:
     ran = mcpctl(*words)
     assert ran.code == 2
     assert "Usage: mcpctl" in ran.err
 
 
-@pytest.mark.parametrize("option", ["-h", "--help"])
-@pytest.mark.parametrize("words", [(), *((noun,) for noun in NOUNS), ("calls", "ls"), ("serve",)])
+@for_each("option", ["-h", "--help"])
+@for_each("words", [(), *((noun,) for noun in NOUNS), ("calls", "ls"), ("serve",)])
 def test_help_is_an_answer(mcpctl: Mcpctl, words: Sequence[str], option: str) -> None:
     ran = mcpctl(*words, option)
     assert (ran.code, ran.err) == (0, "")
@@ -139,6 +141,8 @@ LISTS = {
     ),
 }  # fmt: skip
 """Options that may be given again and again; each of the others is refused the second time."""
+PATHS = [node.path[1:] for node in whole().walk() if not node.children]
+"""The words of every command."""
 OPTIONS = [
     (" ".join(node.path[1:]), option)
     for node in whole().walk()
@@ -148,7 +152,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("words", "option"), OPTIONS, ids=[f"{words} {option.names[-1]}" for words, option in OPTIONS])
+@for_each(("words", "option"), OPTIONS)
 def test_an_option_is_a_list_or_is_given_once(mcpctl: Mcpctl, words: str, option: Parameter) -> None:
     name = option.names[-1]
     twice = [name, "1", name, "1"] if option.takes else [name, option.secondary[-1]]
@@ -262,12 +266,54 @@ def test_a_command_that_reads_imports_nothing_heavy(paths: Paths, words: str) ->
     assert done.stdout
 
 
+def modules_of(*words: str) -> set[str]:
+    """The modules that a command has imported at its end."""
+    program = "import sys; from mcpctl.main import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=30)
+    return set(done.stderr.splitlines()[-1].split())
+
+
 @pytest.mark.process
-def test_no_command_loads_those_of_another_noun() -> None:
-    program = "import sys, mcpctl.main; print([m for m in sys.modules if m.split('.')[:-1] == ['mcpctl', 'commands']])"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
-    assert "mcpctl.commands.serve'" in done.stdout
-    assert not {noun for noun in NOUNS if f"'mcpctl.commands.{noun}'" in done.stdout}
+@pytest.mark.parametrize("words", ["calls ls", "calls bogus -h", "db path", "tokens ls"])
+def test_a_command_loads_no_other(words: str) -> None:
+    noun, verb = words.split()[:2]
+    commands = {f"mcpctl.commands.{'.'.join(path)}" for path in PATHS}
+    own = {f"mcpctl.commands.{noun}.{each}" for each in verbs(noun) if verb in (each, "bogus")}
+    assert modules_of(*words.split()) & commands == own
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", ["-h", "--help", "--version"])
+def test_help_and_version_need_no_parser(words: str) -> None:
+    own = {name for name in modules_of(words) if name.partition(".")[0] in ("mcpctl", "typer", "shutil", "typing")}
+    assert own == {"mcpctl", "mcpctl.main"}
+
+
+@pytest.mark.parametrize("columns", ["1", "53", "66", "78", "79", "80", "300", "0", "-9", "x", " 6_0 ", None])
+@pytest.mark.parametrize("tty", [False, True])
+def test_help_is_what_the_parser_prints_in_that_width(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, columns: str | None, tty: bool
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    made = mcpctl("--help", tty=tty)
+    assert made == mcpctl("--no-color", "--help", tty=tty)  # which is not made beforehand
+    assert made.out
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_ends_as_the_parser_does_where_nobody_reads_it(option: str) -> None:
+    def ended(*words: str) -> tuple[int, bytes]:
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([*MCPCTL, *words], stdout=writer, stderr=subprocess.PIPE, timeout=30)
+        os.close(writer)
+        return done.returncode, done.stderr
+
+    assert ended(option) == ended("--no-color", option)
 
 
 @pytest.mark.process

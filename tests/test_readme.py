@@ -13,7 +13,7 @@ import typer
 from typer._click.core import Command
 from typer.core import TyperGroup
 
-from mcpctl.main import tree
+from mcpctl.cli.command_tree import tree
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -70,6 +70,7 @@ def run(lines: list[tuple[str, str | None]], home: Path) -> None:
         assert shown in (None, ran.stdout), line
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
     home: Path, monkeypatch: pytest.MonkeyPatch
@@ -79,6 +80,7 @@ def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
     run(every(README), home)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_every_line_of_a_guide_works_with_the_servers_of_the_readme(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

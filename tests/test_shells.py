@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import index
 from tests import configured, recorded
 from tests.conftest import ROOT
 from tests.terminal import Terminal
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 SCRIPTS = ROOT / "completions"
 DUMP = "\x14"  # Control-T, which each shell is told to show its line for
 TRAPS = ["$(touch pwned)", "`touch pwned`", "a b", "q'uote", 'dq"x', "back\\slash", "semi;touch pwned", "ünï"]

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 # The checkout need not be installed. It comes last, so that an installed mcpctl is used first.
 sys.path.extend(str(checkout) for checkout in Path(__file__).resolve().parents[2:3])
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search.providers import build
 from mcpctl.search.ranking import Provider
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 
 _SCRIPT = Path(__file__).with_name("path_process.py")
 _WAIT_S = 5.0

@@ -10,10 +10,10 @@ from functools import cached_property
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc
+from mcpctl.wire.jsonrpc import Json
 
-_NOTHING = (b"", b"null")
 _QUOTE = ord('"')
 
 
@@ -24,8 +24,6 @@ _INSIDE = re.compile(
     re.DOTALL,
 )
 """The part of a string in which no escape, and no pair of them, goes on behind it."""
-
-Json = bytes | memoryview
 
 
 class _Result(msgspec.Struct):
@@ -40,7 +38,7 @@ class _Block(msgspec.Struct):
 
 _result: msgspec.json.Decoder[_Result] = msgspec.json.Decoder(_Result)
 _block: msgspec.json.Decoder[_Block] = msgspec.json.Decoder(_Block)
-_REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+_only_item: msgspec.json.Decoder[tuple[Raw]] = msgspec.json.Decoder(tuple[Raw])
 
 
 @dataclass(frozen=True)
@@ -78,17 +76,11 @@ def of_result(result: Json) -> Readable:
     told apart."""
     try:
         found = _result.decode(result)
-    except _REFUSED:
+    except jsonrpc.REFUSED:
         members = jsonrpc.members(bytes(result))
-        return _of_parts(members.get("content", b""), members.get("structuredContent", b""))
-    return _of_parts(bytes(found.content), bytes(found.structured))
-
-
-def _of_parts(content: bytes, structured: bytes) -> Readable:
-    blocks = [] if content in _NOTHING else jsonrpc.item_views(content, bounds.MEMBERS + 1)
-    if len(blocks) > bounds.MEMBERS:
-        raise jsonrpc.Malformed("it has too many blocks")
-    structured = b"" if structured in _NOTHING else structured
+        found = _Result(Raw(members.get("content", b"")), Raw(members.get("structuredContent", b"")))
+    blocks = _blocks(found.content)
+    structured = b"" if found.structured in jsonrpc.NOTHING else bytes(found.structured)
     texts: list[bytes] = []
     others: list[Json] = []
     size = len(structured)
@@ -102,12 +94,24 @@ def _of_parts(content: bytes, structured: bytes) -> Readable:
     return Readable(texts, structured, others, size)
 
 
+def _blocks(content: Raw) -> Sequence[Json]:
+    if content in jsonrpc.NOTHING:
+        return ()
+    try:
+        return tuple(map(memoryview, _only_item.decode(content)))  # as most are
+    except jsonrpc.REFUSED:
+        blocks = jsonrpc.item_views(bytes(content), bounds.MEMBERS + 1)
+    if len(blocks) > bounds.MEMBERS:
+        raise jsonrpc.Malformed("it has too many blocks")
+    return blocks
+
+
 def _text_of(block: Json) -> bytes | None:
     """The text of a text block; None for another."""
     try:
         read = _block.decode(block)
         return _decoded(memoryview(read.text) if memoryview(read.text) else b'""') if read.type == "text" else None
-    except _REFUSED:
+    except jsonrpc.REFUSED:
         pass
     try:
         loose = json.loads(bytes(block), strict=False)  # half a character, which JSON can write and UTF-8 cannot

@@ -8,7 +8,7 @@ import re
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc
 
 _DEEP = 3

@@ -8,15 +8,14 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import bounds, feature_names
+from mcpctl.base import bounds, feature_names
+from mcpctl.base.errors import warn
+from mcpctl.base.models import Tool
 from mcpctl.catalog.lists import HELD, Listed, Lists
-from mcpctl.config import Config
-from mcpctl.errors import warn
-from mcpctl.models import Tool
+from mcpctl.config.config import Config
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.holding import Holding
 from mcpctl.policy.view import View
-from mcpctl.store.redact import mask
 from mcpctl.store.state import ListKey, State
 from mcpctl.toolsets.toolset import Toolset
 
@@ -257,10 +256,14 @@ def held(of: ListKey, definitions: Sequence[bytes], instructions: str = "") -> L
     return Listed(HELD, time.time(), tools, of.capabilities, instructions)
 
 
-def remember_failure(state: State, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
-    """Keep why a server failed just now, without secrets and cut; None: it works."""
-    told = None if message is None else mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
-    state.remember_failure(server, fingerprint, told, code)
+def remember_failures(state: State, outcomes: Iterable[tuple[str, str, str | None, str]]) -> None:
+    """Keep why servers failed just now, without secrets and cut, or None that they work: by name and fingerprint, with
+    the code of the failure."""
+    from mcpctl.secrets.redact import mask
+
+    for server, fingerprint, message, code in outcomes:
+        told = None if message is None else mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
+        state.remember_failure(server, fingerprint, told, code)
 
 
 def load(state: State, of: ListKey) -> Listed | None:

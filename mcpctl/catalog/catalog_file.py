@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import files
+from mcpctl.base import files
+from mcpctl.base.errors import Unusable
+from mcpctl.base.models import Tool
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import Unusable
-from mcpctl.models import Tool
 
 _TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server lists it}}; mcpctl tools export prints them'
 

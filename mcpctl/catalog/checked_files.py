@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl import files, jsonc
-from mcpctl.errors import Refused, Unusable, WrongUsage
-from mcpctl.paths import Paths
-from mcpctl.plurals import counted
+from mcpctl import jsonc
+from mcpctl.base import files
+from mcpctl.base.errors import Refused, Unusable, WrongUsage
+from mcpctl.base.paths import Paths
+from mcpctl.base.plurals import counted
 from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.schema import MEMBERS
 

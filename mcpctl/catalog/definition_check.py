@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mcpctl.base.errors import NotFound
+from mcpctl.base.models import Row, Tool
+from mcpctl.base.near_names import nearest
+from mcpctl.base.paths import Paths
+from mcpctl.base.rules import Selection
+from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import catalog_file, rows
 from mcpctl.catalog import lists as lists_of
 from mcpctl.checks.checker import Checker
 from mcpctl.checks.findings import ERROR, Finding
-from mcpctl.errors import NotFound
-from mcpctl.models import Row, Tool
-from mcpctl.near_names import nearest
-from mcpctl.paths import Paths
-from mcpctl.rules import Selection
-from mcpctl.tool_keys import join, split_typed
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.models import HINTS
+from mcpctl.base.models import HINTS
 
 _NAMED = 3
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcpctl import definitions, hints
-from mcpctl.feature_names import is_feature
-from mcpctl.models import HINTS, Tool
+from mcpctl.base import definitions, hints
+from mcpctl.base.feature_names import is_feature
+from mcpctl.base.models import HINTS, Tool
 
 _SCHEMAS = ("inputSchema", "outputSchema")
 _TOO_DEEP = "(nested too deep to be shown)"

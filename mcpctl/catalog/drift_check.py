@@ -3,21 +3,21 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from mcpctl import definitions
+from mcpctl.base import definitions
+from mcpctl.base.feature_names import RESOURCES, kind_of_list, split
+from mcpctl.base.models import Row, Tool
+from mcpctl.base.rules import Selection
+from mcpctl.base.tool_keys import join
 from mcpctl.catalog import cache, drift
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.drift import Change, Suspicion
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.catalog.lists import Listed
 from mcpctl.catalog.lock_file import Lock
-from mcpctl.feature_names import RESOURCES, kind_of_list, split
-from mcpctl.models import Row, Tool
-from mcpctl.rules import Selection
-from mcpctl.store import pins
-from mcpctl.store.pins import Pin, PinnedServer, ServerPins, Shown
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import pins
+from mcpctl.policy.pins import Pin, PinnedServer, ServerPins, Shown
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey
-from mcpctl.tool_keys import join
 
 _NO_PINS = ServerPins()
 

@@ -1,6 +1,6 @@
 """The rules of `tools diff`, each with its reason and its fix."""
 
-from mcpctl.rules import Rule
+from mcpctl.base.rules import Rule
 
 _LOOK = "Read what changed; if it is right: mcpctl tools approve KEY"
 _ALL = (

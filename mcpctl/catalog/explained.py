@@ -4,23 +4,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mcpctl import config, hints
+from mcpctl.base import hints
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import HINTS, Row, Tool
+from mcpctl.base.near_names import nearest
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import split_typed
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.rule_places import RulePlaces
-from mcpctl.errors import WrongUsage
-from mcpctl.models import HINTS, Row, Tool
-from mcpctl.near_names import nearest
-from mcpctl.paths import Paths
-from mcpctl.policy import words
+from mcpctl.config import config
+from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
+from mcpctl.policy import grants, words
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, Verdict, decide
+from mcpctl.policy.grants import Grant
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.standing import NOTHING, Standing
 from mcpctl.policy.view import View
-from mcpctl.policy_settings import ASK, DENY, PolicyRule
-from mcpctl.store import grants
-from mcpctl.store.grants import Grant
-from mcpctl.store.policy_file import PolicyFile
-from mcpctl.tool_keys import split_typed
 
 DECISIONS = (ALLOW, ASK, DENY, "held", "refused")
 """What may be decided of a call; `refused` for what is not the policy's doing, such as a disabled server."""
@@ -152,5 +152,5 @@ def _grant(grant: Grant, subject: Subject) -> Mapping[str, Any]:
 
 def rule_text(rule: PolicyRule, view: View) -> str:
     """A rule and its place as people are shown it: `deny *:drop_* (config.toml:14)`."""
-    label, place = words.rule_of(Ruling(rule.effect, rule), view)
+    label, place = words.rule_of(Ruling(rule.effect, rule), view.config)
     return f"{label} ({place})" if place else label

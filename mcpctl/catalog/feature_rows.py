@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from mcpctl.base.feature_names import TEMPLATES, kind_of_list
+from mcpctl.base.models import Found, Row
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Feature, Features
 from mcpctl.catalog.known_features import KnownFeatures
-from mcpctl.feature_names import TEMPLATES, kind_of_list
-from mcpctl.models import Found, Row
 from mcpctl.store import clock
 
 

@@ -6,26 +6,26 @@ URIs are never rewritten, so that links in results keep working; only one that s
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
-from mcpctl import bounds, feature_names
+from mcpctl.base import bounds, feature_names
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
+from mcpctl.base.models import Tool
 from mcpctl.catalog.uri_templates import UriTemplate
-from mcpctl.failure import Failed, Failure
-from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
-from mcpctl.models import Tool
 
 _READS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
 _OF_ANYBODY = ("file:", "http:", "https:")
 """Schemes that say nothing of whose a URI is."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Feature:
+class Feature(Struct, frozen=True, eq=False):
     """One prompt, resource or template as its server defines it."""
 
     kind: str
@@ -48,8 +48,7 @@ class Owner(NamedTuple):
     uri: str
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
+class Part(Struct, frozen=True, eq=False, dict=True):
     """What one server has of one kind, for those who see it."""
 
     kind: str

@@ -2,16 +2,17 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from mcpctl import feature_names
+from msgspec.structs import replace
+
+from mcpctl.base import feature_names
+from mcpctl.base.feature_names import EXPOSABLE, EXPOSED_AS, KINDS, PROMPTS, RESOURCES
+from mcpctl.base.models import Tool
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Features, Part
 from mcpctl.catalog.lists import HELD, Listed, Lists
-from mcpctl.config import Config
-from mcpctl.feature_names import EXPOSABLE, EXPOSED_AS, KINDS, PROMPTS, RESOURCES
-from mcpctl.models import Tool
+from mcpctl.config.config import Config
 from mcpctl.policy.decide import ALLOW, READ, Subject, decide
 from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey

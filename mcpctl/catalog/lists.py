@@ -3,11 +3,13 @@
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mcpctl import feature_names
-from mcpctl.models import Tool
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpctl.base import feature_names
+from mcpctl.base.models import Tool
 from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
 from mcpctl.store.state import ListKey
 
@@ -16,8 +18,7 @@ HELD = 0
 """The generation of a list that is in no database."""
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True, dict=True):
     """What one server last listed: `generation` changes whenever its tools do."""
 
     generation: int
@@ -46,7 +47,8 @@ class Listed:
 class Lists:
     """The lists in memory, by server, fingerprint and what the client can do that they were listed for.
 
-    Any thread may look and put. Looking never waits; what is put in or judged anew takes its time.
+    Any thread may look and put. Looking never waits; what is put in or judged anew takes its time. What is in them is
+    replaced and never changed, so that a `snapshot` costs nothing.
     """
 
     def __init__(self, holding: Holding = NOTHING) -> None:
@@ -55,9 +57,9 @@ class Lists:
         """Grows whenever one of them is judged anew, and otherwise than before."""
         self.changes = 0
         """Grows whenever any of them changes."""
-        self._of: dict[tuple[str, str], dict[str, Listed]] = {}
-        self._in_use: dict[tuple[str, str], str] = {}
-        self._suspicious: dict[ListKey, Collection[str]] = {}
+        self._of: Mapping[tuple[str, str], Mapping[str, Listed]] = {}
+        self._in_use: Mapping[tuple[str, str], str] = {}
+        self._suspicious: Mapping[ListKey, Collection[str]] = {}
         """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
         self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
         """What was checked of lists of features, and the same names."""
@@ -90,16 +92,21 @@ class Lists:
         self._check(of, listed, self._peers())
         with self._changing:
             judged = self._judged(of, listed)
-            self._of.setdefault(of[:2], {})[of.capabilities] = judged
+            self._replace(of[:2], {**self._of.get(of[:2], {}), of.capabilities: judged})
             if is_in_use:
-                self._in_use[of[:2]] = of.capabilities
+                self._in_use = {**self._in_use, of[:2]: of.capabilities}
             self.changes += 1
         return judged
 
     def drop(self, of: ListKey) -> None:
         """Have it loaded anew when it is looked at."""
-        self._of.get(of[:2], {}).pop(of.capabilities, None)
-        self.changes += 1
+        with self._changing:
+            lists = self._of.get(of[:2], {})
+            self._replace(of[:2], {each: lists[each] for each in lists if each != of.capabilities})
+            self.changes += 1
+
+    def _replace(self, pair: tuple[str, str], lists: Mapping[str, Listed]) -> None:
+        self._of = {**self._of, pair: lists}
 
     def hold_by(self, holding: Holding) -> None:
         """Judge all of them, and all that come, by this."""
@@ -118,15 +125,15 @@ class Lists:
     def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
         """Forget what is of other servers, or of servers that were started in another way."""
         with self._changing:
-            for pair in self._of.keys() - set(pairs):
-                del self._of[pair]
+            if gone := self._of.keys() - set(pairs):
+                self._of = {pair: lists for pair, lists in self._of.items() if pair not in gone}
                 self.changes += 1
 
     def _check_all(self, *, with_features: bool = False) -> None:
         """Check all lists of tools; the others say nothing of tools, and are checked as they come."""
         peers = self._peers()
-        for pair, lists in list(self._of.items()):
-            for capabilities, listed in list((dict(lists) if with_features else _of_tools(lists)).items()):
+        for pair, lists in self._of.items():
+            for capabilities, listed in (lists if with_features else _of_tools(lists)).items():
                 self._check(ListKey(*pair, capabilities), listed, peers)
 
     def check_features(self, of: ListKey, listed: Listed) -> None:
@@ -138,7 +145,7 @@ class Lists:
             return
         if not feature_names.kind_of_list(of.capabilities):
             every = (*listed.tools, said(of.server, listed.instructions))
-            self._suspicious[of] = suspicious(every, {**peers, of.server: listed.tools})
+            self._note(of, suspicious(every, {**peers, of.server: listed.tools}))
             return
         before, found = self._checked.get(of, ({}, frozenset()))
         if before is not listed.by_name:
@@ -147,36 +154,40 @@ class Lists:
             new = [tool for tool in listed.tools if tool.name not in same]
             found = frozenset((*found.intersection(same), *(suspicious(new, peers) if new else ())))
             self._checked[of] = listed.by_name, found
-        self._suspicious[of] = found
+        self._note(of, found)
+
+    def _note(self, of: ListKey, suspicious_names: Collection[str]) -> None:
+        with self._changing:
+            self._suspicious = {**self._suspicious, of: suspicious_names}
 
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
         """The tools of every server, as one of its lists has them."""
-        every = [(server, next(iter(_of_tools(lists).values()), None)) for (server, _), lists in list(self._of.items())]
+        every = [(server, next(iter(_of_tools(lists).values()), None)) for (server, _), lists in self._of.items()]
         return {server: listed.tools for server, listed in every if listed}
 
     def _judge_all(self) -> None:
         with self._changing:
-            every = [(pair, lists, each) for pair, lists in self._of.items() for each in lists.items()]
-            for pair, lists, (capabilities, listed) in every:
-                judged = self._judged(ListKey(*pair, capabilities), listed)
-                if judged is not listed:
-                    lists[capabilities] = judged
-                    self.judged += 1
+            judged = {
+                pair: {each: self._judged(ListKey(*pair, each), listed) for each, listed in lists.items()}
+                for pair, lists in self._of.items()
+            }
+            self.judged += sum(
+                judged[pair][each] is not listed for pair, lists in self._of.items() for each, listed in lists.items()
+            )
+            self._of = judged
             self.changes += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
         """The lists of connections, of tools and of all else."""
         features = [feature_names.list_of(kind) for kind in feature_names.KINDS]
-        used = list(self._in_use.items())
+        used = self._in_use.items()
         keys = [ListKey(*pair, each) for pair, capabilities in used for each in (capabilities, *features)]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
     def snapshot(self) -> "Lists":
         """What is known at this moment."""
         lists = Lists(self.holding)
-        lists._of = {pair: dict(of) for pair, of in list(self._of.items())}
-        lists._in_use = dict(self._in_use)
-        lists._suspicious = dict(self._suspicious)
+        lists._of, lists._in_use, lists._suspicious = self._of, self._in_use, self._suspicious
         return lists
 
     def _judged(self, of: ListKey, listed: Listed) -> Listed:
@@ -193,7 +204,7 @@ class Lists:
 
 
 def _of_tools(lists: Mapping[str, Listed]) -> dict[str, Listed]:
-    return {each: listed for each, listed in dict(lists).items() if not feature_names.kind_of_list(each)}
+    return {each: listed for each, listed in lists.items() if not feature_names.kind_of_list(each)}
 
 
 def said(server: str, instructions: str) -> Tool:

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import definitions, files
+from mcpctl.base import definitions, files
+from mcpctl.base.errors import Refused, Unusable, warn
+from mcpctl.base.models import Tool
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import Refused, Unusable, warn
 from mcpctl.jsonc.faults import told
 from mcpctl.jsonc.positions import Positions
-from mcpctl.models import Tool
 from mcpctl.policy.holding import Locked
 from mcpctl.toolsets.toolset_files import repository_of
 

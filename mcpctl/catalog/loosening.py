@@ -10,15 +10,16 @@ from pathlib import Path
 
 import msgspec
 
-from mcpctl import config
-from mcpctl.callers import Client
+from mcpctl.base.callers import Client
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.fields import LOOSENED
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
-from mcpctl.config import Config
-from mcpctl.errors import McpctlError
-from mcpctl.models import LOOSENED, Tool
-from mcpctl.paths import Paths
+from mcpctl.config import config
+from mcpctl.config.config import Config
 from mcpctl.policy import loosening
 from mcpctl.policy.holding import Holding
 from mcpctl.policy.loosening import Known

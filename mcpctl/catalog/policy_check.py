@@ -5,17 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from mcpctl.base.models import FINDING_FIELDS, Row, Tool
+from mcpctl.base.near_names import alike, nearest
+from mcpctl.base.rules import Rule as CheckRule
+from mcpctl.base.rules import Selection
+from mcpctl.base.tool_keys import OWN, READ_TOOL, split
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.explained import decision_of, rule_text, subject_of
 from mcpctl.catalog.rule_places import RulePlaces
-from mcpctl.models import FINDING_FIELDS, Row, Tool
-from mcpctl.near_names import alike, nearest
+from mcpctl.config.policy_settings import CLASSES, PolicyRule
 from mcpctl.policy.decide import decide
 from mcpctl.policy.rules import Matcher, names_tool
-from mcpctl.policy_settings import CLASSES, PolicyRule
-from mcpctl.rules import Rule as CheckRule
-from mcpctl.rules import Selection
-from mcpctl.tool_keys import OWN, READ, split
 
 _MOST_LOOKED_UP = 10
 """For how many rules that match nothing similar names are looked up."""
@@ -122,7 +122,7 @@ class _Check:
 
     def _unmatched(self, rule: PolicyRule) -> Iterator[Row]:
         config, matcher = self._found.config, Matcher(rule)
-        if names_tool(rule, OWN, READ):
+        if names_tool(rule, OWN, READ_TOOL):
             return
         if reached := [name for name in self._unlisted if matcher.reaches(name)]:
             names = ", ".join(reached)

@@ -2,26 +2,28 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from mcpctl import config, hints
+from msgspec import Struct
+
+from mcpctl.base import fields, hints
+from mcpctl.base.errors import NotFound, warn
+from mcpctl.base.models import Found, RawJson, Row, Tool, Usage
+from mcpctl.base.near_names import nearest
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import split, split_typed
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
-from mcpctl.catalog.signature import signature
-from mcpctl.config import Config
-from mcpctl.errors import NotFound, warn
-from mcpctl.models import Found, RawJson, Row, Tool, Usage
-from mcpctl.near_names import nearest
-from mcpctl.paths import Paths
-from mcpctl.policy import words
+from mcpctl.config import config
+from mcpctl.config.config import Config
+from mcpctl.policy import pins, words
 from mcpctl.policy.decide import ALLOW, FIND, SHOW, Subject, decide
 from mcpctl.policy.holding import NOTHING, Holding
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.view import View
-from mcpctl.store import clock, pins
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store import clock
 from mcpctl.store.state import State
-from mcpctl.tool_keys import split, split_typed
 from mcpctl.toolsets import in_force
 from mcpctl.toolsets.toolset_files import NONE
 
@@ -32,10 +34,7 @@ HINT_FIELDS = {
     "open_world": "openWorldHint",
 }
 USAGE_FIELDS = ("usage", "last_used")
-FIELDS = (
-    "key", "server", "tool", "title", "description", *HINT_FIELDS, "risk", "label", "signature", *USAGE_FIELDS,
-    "listed_at", "held",
-)  # fmt: skip
+FIELDS = fields.names(fields.Tool)
 SORTS = ("key", "tool", *USAGE_FIELDS)
 GROUPS = ("risk",)
 
@@ -43,8 +42,7 @@ GROUPS = ("risk",)
 _NAMED = 8
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which tools; None asks nothing, nor do no servers. Hints are compared by the value in effect."""
 
     servers: Sequence[str] = ()
@@ -62,8 +60,7 @@ class Wanted:
         return all(value is None or effective[hint].value == value for hint, value in wanted)
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(Struct, frozen=True):
     """How tools follow each other; None leaves them by server and then as the server lists them."""
 
     sort: str | None = None
@@ -151,7 +148,7 @@ def row(tool: Tool, found: Catalog, used: Usage | None, *, with_signature: bool 
         **{field: _hint(tool, name, effective[name]) for field, name in HINT_FIELDS.items()},
         "risk": hints.risk(effective),
         "label": tool.title or tool.description.strip().partition("\n")[0] or None,
-        **({"signature": signature(tool)} if with_signature else {}),
+        **(_signature(tool) if with_signature else {}),
         **_used(tool, used),
         "listed_at": clock.iso(from_server.fetched_at) if from_server else None,
         "held": (tool.held or None) if found.config.policy.enforces else None,
@@ -184,6 +181,12 @@ def shown(found: Catalog, server: str, name: str) -> Tool | None:
     """The tool of that name, permitted or not; None where there is none that may be seen."""
     subject = Subject(SHOW, server, name, found.find(server, name), found.view)
     return subject.tool if decide(subject).outcome == ALLOW else None
+
+
+def _signature(tool: Tool) -> Row:
+    from mcpctl.catalog.signature import signature
+
+    return {"signature": signature(tool)}
 
 
 def unknown(found: Catalog, key: str, following: str = "") -> NotFound:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from mcpctl import files
-from mcpctl.config import Config
-from mcpctl.errors import McpctlError
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
+from mcpctl.config.config import Config
+from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.jsonc.positions import Positions
-from mcpctl.policy_settings import PolicyRule
 
 
 class RulePlace(NamedTuple):

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
+from mcpctl.base.visible_text import printable
 
 MAX_DEPTH = 5
 MAX_CHOICES = 5
@@ -198,8 +199,7 @@ def _quoted(text: str) -> str:
 
 
 def _clipped(text: str, size: int) -> str:
-    text = text if len(text) <= size else text[: size - 1] + "…"
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+    return printable(text if len(text) <= size else text[: size - 1] + "…")
 
 
 def _list(value: Any) -> list[Any]:

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Collection, Mapping
 
+from mcpctl.base.visible_text import visible
 from mcpctl.catalog import told_texts
 from mcpctl.catalog.cache import Catalog
 from mcpctl.policy.by_name import may_introduce
 from mcpctl.policy.view import View
-from mcpctl.visible_text import visible
 
 Introduction = tuple[str, str]
 """A server, and what a model is told of what it says of itself."""

@@ -5,12 +5,13 @@ Names, enums, constants and defaults stay as they are, since they are sent back;
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from mcpctl.models import Tool
-from mcpctl.visible_text import visible
+from msgspec import Struct
+
+from mcpctl.base.models import Tool
+from mcpctl.base.visible_text import visible
 
 _ESCAPES = ("\\u", "\\r", "\\b", "\\f")
 """How JSON writes hidden characters that are not in it as they are."""
@@ -27,8 +28,7 @@ _DEEPEST = 64
 """Schemas in schemas; what is nested deeper and may hide something is left out."""
 
 
-@dataclass(frozen=True)
-class ToldTexts:
+class ToldTexts(Struct, frozen=True):
     """One tool's."""
 
     title: str | None

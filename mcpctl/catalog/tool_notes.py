@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mcpctl.base.errors import McpctlError, NotFound, warn
+from mcpctl.base.models import HINTS, Found, Row
+from mcpctl.base.near_names import did_you_mean
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import split_typed
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import McpctlError, NotFound, warn
-from mcpctl.models import HINTS, Found, Row
-from mcpctl.near_names import did_you_mean
-from mcpctl.paths import Paths
-from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Added, Draft, NotedTool
 from mcpctl.toolsets.toolset import Note, Reference, Toolset, ToolsetEntry, dotted, ref_id

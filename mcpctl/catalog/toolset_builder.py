@@ -5,18 +5,18 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mcpctl import policy_settings
+from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage, warn
+from mcpctl.base.files import read_stdin
+from mcpctl.base.models import TOOLSET_FIELDS, Found, Row, Tool
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import join, split, split_typed
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage, warn
-from mcpctl.files import read_stdin
-from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
-from mcpctl.paths import Paths
+from mcpctl.config import policy_settings
+from mcpctl.config.policy_settings import ALLOW, PolicyRule
 from mcpctl.policy.rules import names_tool
-from mcpctl.policy_settings import ALLOW, PolicyRule
 from mcpctl.store import clock
 from mcpctl.store.state import State
-from mcpctl.tool_keys import join, split, split_typed
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Draft
 from mcpctl.toolsets.toolset import Toolset, dotted, ref_id

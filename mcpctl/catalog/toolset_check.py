@@ -11,20 +11,20 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import files, hints
+from mcpctl.base import files, hints
+from mcpctl.base.errors import warn
+from mcpctl.base.models import Overrides, Row, Tool
+from mcpctl.base.near_names import alike, nearest
+from mcpctl.base.paths import Paths
+from mcpctl.base.rules import Selection
+from mcpctl.base.tool_keys import split
 from mcpctl.catalog import catalog_file, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.checked_files import Candidate
-from mcpctl.errors import warn
+from mcpctl.config.policy_settings import CLASSES, PolicyRule
 from mcpctl.jsonc.faults import fault
 from mcpctl.jsonc.positions import Place, Positions
-from mcpctl.models import Overrides, Row, Tool
-from mcpctl.near_names import alike, nearest
-from mcpctl.paths import Paths
 from mcpctl.policy.rules import Matcher, names_any
-from mcpctl.policy_settings import CLASSES, PolicyRule
-from mcpctl.rules import Selection
-from mcpctl.tool_keys import split
 from mcpctl.toolsets import lint, toolset_files
 from mcpctl.toolsets.check_rules import RULES
 from mcpctl.toolsets.lint import Item, Problem

@@ -5,11 +5,12 @@ bits of one number, so that no template makes the matching go back.
 """
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 
-from mcpctl import bounds
+from msgspec import Struct
+
+from mcpctl.base import bounds
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -18,8 +19,7 @@ _STARTED_BY = "./;?&"
 _PART_ENDS = ":/?#&="
 
 
-@dataclass(frozen=True)
-class UriTemplate:
+class UriTemplate(Struct, frozen=True, dict=True):
     """A template as a server wrote it."""
 
     text: str

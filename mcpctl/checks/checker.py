@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from mcpctl.base.models import Tool
 from mcpctl.checks import hidden, payloads, traits
 from mcpctl.checks.asides import ASIDES
 from mcpctl.checks.authority import AUTHORITY
@@ -12,7 +13,6 @@ from mcpctl.checks.orders import ORDERS
 from mcpctl.checks.peers import Peers
 from mcpctl.checks.reading import Reading, plain, spelled
 from mcpctl.checks.steering import STEERING
-from mcpctl.models import Tool
 
 PHRASES = (*ASIDES, *AUTHORITY, *LEAKS, *ORDERS, *STEERING)
 _IN_PAYLOADS = tuple(phrase for phrase in PHRASES if phrase.rule in ("E403", "E404", "E408"))

@@ -1,6 +1,6 @@
 """The rules of `tools check`, each with its reason and its fix. A tool with an E finding is one to be held."""
 
-from mcpctl.rules import Rule
+from mcpctl.base.rules import Rule
 
 _ASK = "Do not use the tool before you know why; ask its author."
 _ALL = (

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mcpctl.base.visible_text import one_line
 from mcpctl.checks.definition_rules import RULES
 
 _SHOWN = 100
@@ -40,5 +41,5 @@ class Finding:
 
 def quoted(text: str) -> str:
     """A little of a definition, to be shown: one line of printable characters, cut."""
-    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text[: 4 * _SHOWN].split()))
+    line = one_line(text[: 4 * _SHOWN])
     return f"'{line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}'"

@@ -4,13 +4,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import split
 from mcpctl.checks.confusables import compact, skeleton
 from mcpctl.checks.findings import Finding, quoted
 from mcpctl.checks.matching import matches
 from mcpctl.checks.reading import PARAMETER, Reading, plain
 from mcpctl.checks.steering import SHADOWS
-from mcpctl.models import Tool
-from mcpctl.tool_keys import split
 
 _NEAR = 80
 """How far from a name a directive directs it, in characters."""

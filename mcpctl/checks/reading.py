@@ -10,8 +10,9 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from mcpctl.base.models import Tool
+from mcpctl.base.visible_text import printable
 from mcpctl.checks.confusables import LATIN
-from mcpctl.models import Tool
 
 PARAMETER = "parameter"
 """The kind of a text that is a parameter's name; other texts are of the kind `text`, the tool's own of kind `name`."""
@@ -175,8 +176,7 @@ def _is_word(value: Any) -> bool:
 
 def _below(place: str, name: str) -> str:
     """The place of a member, safe to be shown."""
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name[:_LONGEST_MEMBER])
-    return f"{place}.{shown}" if len(place) < _LONGEST_PLACE else place
+    return f"{place}.{printable(name[:_LONGEST_MEMBER])}" if len(place) < _LONGEST_PLACE else place
 
 
 _LONGEST_WORD = 200

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from mcpctl.base.models import HINTS, Tool
 from mcpctl.checks.confusables import compact
 from mcpctl.checks.findings import Finding, quoted
 from mcpctl.checks.reading import Reading, plain
-from mcpctl.models import HINTS, Tool
-from mcpctl.store import redact, shapes
+from mcpctl.secrets import redact, shapes
 
 _CONTEXT = frozenset((
     "systemprompt", "llmmodelname", "llmmodel", "llmname", "aimodelname", "agentmodel", "agentmodelname",

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcpctl import files, jsonc
+from mcpctl import jsonc
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
 from mcpctl.clients import client_kinds
-from mcpctl.errors import McpctlError
 
 
 def lookup(project: Path) -> Callable[[str], str]:

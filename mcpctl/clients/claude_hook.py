@@ -14,24 +14,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from mcpctl import posix
+from mcpctl.base import posix
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.hints import PERMISSIONS, RISKS
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.catalog import explained, rows
 from mcpctl.clients import client_config, client_kinds
-from mcpctl.errors import McpctlError
-from mcpctl.hints import PERMISSIONS, RISKS
+from mcpctl.config.policy_settings import ASK, DENY
+from mcpctl.metatools import own_tool
 from mcpctl.output.text import line_of
-from mcpctl.paths import Paths
-from mcpctl.policy import words
+from mcpctl.policy import approvals, words
+from mcpctl.policy.approvals import Wanted
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, LIST, Subject, Verdict, decide
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.rules import Ruling
-from mcpctl.policy_settings import ASK, DENY
-from mcpctl.proxy import own_tool
-from mcpctl.store import approvals
-from mcpctl.store.approvals import Wanted
-from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.recordable import Recordable
-from mcpctl.tool_keys import is_plain, split
 
 EVENT = "PreToolUse"
 _EXECUTE = re.compile(rf"tool_execute(?:_({'|'.join(PERMISSIONS)}))?")
@@ -147,7 +146,7 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
     claude_code, *_ = posix.parents() or (0,)
     if not claude_code:
         return
-    rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view)
+    rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view.config)
     shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments)).beginning
     hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
     wanted = Wanted(
@@ -207,4 +206,4 @@ def _rule(subject: Subject, verdict: Verdict) -> str:
         return ""
     if ruling.rule and (ruling.rule.file or not _PLAIN_RULE.fullmatch(ruling.rule.pattern)):
         return f" ({ruling.effect}, by a rule of {'the toolset in force' if ruling.rule.file else 'config.toml'})"
-    return f" ({', '.join(part for part in words.rule_of(ruling, subject.view) if part)})"
+    return f" ({', '.join(part for part in words.rule_of(ruling, subject.view.config) if part)})"

@@ -10,10 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mcpctl import paths
+from mcpctl.base import paths
 from mcpctl.clients import client_kinds, window_path
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.server_settings import Server
+from mcpctl.config.server_settings import Server
 
 NAME = "mcpctl"
 VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mcpctl import files
+from mcpctl.base import files
+from mcpctl.base.errors import Unusable
 from mcpctl.clients import client_files, toml_entries
-from mcpctl.errors import Unusable
 from mcpctl.jsonc import edit as json_edit
 
 Place = tuple[str, ...]

@@ -9,10 +9,10 @@ import msgspec
 
 from mcpctl.clients import window_path
 from mcpctl.clients.client_config import FROM_A_SHELL
-from mcpctl.command_values import CannotLaunch
-from mcpctl.server_environment import expand, inherited
-from mcpctl.server_settings import ALL, FROM_COMMAND, MINIMAL, Server
-from mcpctl.store.redact import mask
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import expand, inherited
+from mcpctl.config.server_settings import ALL, FROM_COMMAND, MINIMAL, Server
+from mcpctl.secrets.redact import mask
 
 
 def inherited_from(client: str, server: Server) -> dict[str, str]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl import files as disk
 from mcpctl import jsonc
+from mcpctl.base import files as disk
+from mcpctl.base.errors import NotFound, Unusable, warn
+from mcpctl.base.near_names import did_you_mean
 from mcpctl.clients import approvals, client_kinds
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
-from mcpctl.errors import NotFound, Unusable, warn
-from mcpctl.near_names import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mcpctl import server_entries, server_settings
 from mcpctl.clients import client_config
 from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
+from mcpctl.config import server_settings
+from mcpctl.servers import server_entries
 
 _ALIASES = {
     "serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type", "environment": "env",

@@ -8,10 +8,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from mcpctl import entry_masks, jsonc
+from mcpctl import jsonc
 from mcpctl.clients.client_config import NAME, SHOWN
+from mcpctl.config import entry_masks
 from mcpctl.jsonc import edit as json_edit
-from mcpctl.store.redact import mask, mask_shapes
+from mcpctl.secrets.redact import mask, mask_shapes
 
 _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 _HUNK = re.compile(r"@@ -(\d+)(\S*) \+(\d+)(\S*) @@")

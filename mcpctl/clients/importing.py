@@ -11,16 +11,17 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import config, server_entries, server_environment, server_settings
+from mcpctl.base.errors import Unusable, WrongUsage, warn
+from mcpctl.base.models import IMPORT_FIELDS, Row
 from mcpctl.clients import client_environment, client_files, client_kinds, consequences, import_preview
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import Table, is_mcpctl, table_of
 from mcpctl.clients.entry_variables import CannotTake, LeftOut
-from mcpctl.config import Config
-from mcpctl.errors import Unusable, WrongUsage, warn
-from mcpctl.models import IMPORT_FIELDS, Row
-from mcpctl.server_settings import Server
+from mcpctl.config import config, server_environment, server_settings
+from mcpctl.config.config import Config
+from mcpctl.config.server_settings import Server
+from mcpctl.servers import server_entries
 
 ITSELF = "it starts mcpctl itself"
 """Why an entry for mcpctl is left out."""

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl import config
+from mcpctl.base.errors import NotFound
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import split
 from mcpctl.clients import consequences, policy_import
 from mcpctl.clients.permission_rules import ANY, OWN
 from mcpctl.clients.policy_import import ADDED, PolicyImport
 from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
-from mcpctl.config import Config
-from mcpctl.errors import NotFound
-from mcpctl.paths import Paths
-from mcpctl.policy_settings import DENY
-from mcpctl.tool_keys import split
+from mcpctl.config import config
+from mcpctl.config.config import Config
+from mcpctl.config.policy_settings import DENY
 
 _NAMES = {"gemini-cli": "gemini"}
 _NAMED = 5

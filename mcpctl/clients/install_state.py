@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from mcpctl import files
-from mcpctl.errors import McpctlError
-from mcpctl.paths import Paths
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.paths import Paths
 
 _MOST_COPIES = 5
 _HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"

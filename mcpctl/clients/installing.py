@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl import config, files, server_entries
+from mcpctl.base import files
+from mcpctl.base.errors import NotFound, Unusable, WrongUsage
+from mcpctl.base.models import INSTALL_FIELDS, Row
+from mcpctl.base.paths import Paths
 from mcpctl.clients import (
     client_config,
     client_environment,
@@ -25,10 +28,9 @@ from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 from mcpctl.clients.entry_translation import NEEDS_RULES, is_mcpctl
 from mcpctl.clients.importing import Import
 from mcpctl.clients.install_rules import ClientRules
-from mcpctl.errors import NotFound, Unusable, WrongUsage
-from mcpctl.models import INSTALL_FIELDS, Row
-from mcpctl.paths import Paths
-from mcpctl.server_settings import check_server
+from mcpctl.config import config
+from mcpctl.config.server_settings import check_server
+from mcpctl.servers import server_entries
 
 Options = Mapping[str, Path | str | bool | None]
 """The options of `serve` for the entry, by their names."""

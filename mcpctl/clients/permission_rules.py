@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcpctl import bounds, server_settings
+from mcpctl.base import bounds
 from mcpctl.clients.client_config import NAME
-from mcpctl.config import Config
-from mcpctl.policy_settings import ALLOW, problem_of
+from mcpctl.config import server_settings
+from mcpctl.config.config import Config
+from mcpctl.config.policy_settings import ALLOW, problem_of
 
 ANY = "*"
 _NOT_ALIKE = re.compile(r"[^A-Za-z0-9]")

@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl import server_entries
+from mcpctl.base.errors import NotFound, Unusable, warn
+from mcpctl.base.models import POLICY_IMPORT_FIELDS, Row
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.clients import client_files, client_kinds, import_preview, rule_readers
 from mcpctl.clients.permission_rules import ANY, ClientRule, Names
-from mcpctl.config import Config, load
-from mcpctl.errors import NotFound, Unusable, warn
-from mcpctl.models import POLICY_IMPORT_FIELDS, Row
-from mcpctl.paths import Paths
+from mcpctl.config.config import Config, load
+from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyRule, PolicyTable
 from mcpctl.policy.rules import names_tool
-from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyRule, PolicyTable
-from mcpctl.tool_keys import split
+from mcpctl.servers import server_entries
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
 _TITLES = {"claude-code": "Claude Code", "cursor": "Cursor", "codex": "Codex", "gemini": "Gemini CLI"}

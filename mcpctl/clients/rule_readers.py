@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mcpctl.clients.permission_rules import ANY, MOST, ClientRule, Names, flat, tables, texts
-from mcpctl.policy_settings import ALLOW, ASK, DENY
+from mcpctl.config.policy_settings import ALLOW, ASK, DENY
 
 Document = Mapping[str, Any]
 ONLY = "a list of the only tools is only in [servers.NAME] here: mcpctl servers import"

@@ -6,7 +6,7 @@ lines of its own; whoever calls compares what the text says afterwards.
 
 from collections.abc import Collection, Iterator
 
-from mcpctl import toml_places
+from mcpctl.config import toml_places
 
 Place = tuple[str, str]
 """A section and the name of an entry."""

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcpctl import files
+from mcpctl.base import files
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
 from mcpctl.clients import client_kinds, import_preview, install_state, installing, restoring
 from mcpctl.clients.client_draft import Draft
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 from mcpctl.clients.install_state import Installed
-from mcpctl.models import Row
-from mcpctl.paths import Paths
 
 
 @dataclass

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from mcpctl.server_settings import Server
+from mcpctl.config.server_settings import Server
 
 STANDARD = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", *(("/usr/local/bin",) if sys.platform == "darwin" else ()))
 _RUNNERS = ("npx", "node", "uvx", "uv")

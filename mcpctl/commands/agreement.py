@@ -16,7 +16,7 @@ def show(diff: Iterable[str]) -> None:
 
 def ask(question: str) -> None:
     """Ask about a change that was shown; raises `Refused` if the answer is no."""
-    from mcpctl.errors import Refused
+    from mcpctl.base.errors import Refused
 
     try:
         said = typer.confirm(question, err=True)

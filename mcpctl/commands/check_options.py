@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpctl.commands import complete
+from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.models import Row
-    from mcpctl.rules import Rule
+    from mcpctl.base.models import Row
+    from mcpctl.base.rules import Rule
 
 FailOn = Annotated[
     str,
@@ -20,12 +22,10 @@ FailOn = Annotated[
     ),
 ]  # fmt: skip
 Select = Annotated[
-    list[str] | None,
-    typer.Option(metavar="RULE", help="Only rules whose ids begin with this; A,B for several.", show_default=False),
+    list[str] | None, opt.option("--select", "RULE", "Only rules whose ids begin with this; A,B for several.")
 ]
 Ignore = Annotated[
-    list[str] | None,
-    typer.Option(metavar="RULE", help="No rules whose ids begin with this; A,B for several.", show_default=False),
+    list[str] | None, opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B for several.")
 ]
 Format = Annotated[
     str,
@@ -37,23 +37,27 @@ Format = Annotated[
 Rules = Annotated[bool, typer.Option("--rules", help="List the rules, each with its reason and its fix.")]
 
 
-def chosen_format(json: bool, jsonl: bool, format: str) -> str:
-    """The one format that the options ask for."""
-    from mcpctl.errors import WrongUsage
-    from mcpctl.output import findings
+@dataclass(frozen=True)
+class Report(opt.Options):
+    """How findings are printed, or the rules in their place."""
 
-    kinds = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "text")
-    if len(kinds) > 1:
-        raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
-    if format not in findings.FORMATS:
-        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(findings.FORMATS)}")
-    return kinds[0] if kinds else "text"
+    json: opt.Json = False
+    jsonl: opt.Jsonl = False
+    format: Format = "text"
+    rules: Rules = False
+
+    def kind(self) -> str:
+        """The one format that the options ask for."""
+        from mcpctl.output import chosen_format
+        from mcpctl.output.findings import FORMATS
+
+        return chosen_format(self.json, self.jsonl, self.format, FORMATS)
 
 
 def write_rules(rules: "Mapping[str, Rule]", format: str) -> None:
     """Print every rule with its reason and its fix."""
     from mcpctl import output
-    from mcpctl.rules import FIELDS, listed
+    from mcpctl.base.rules import FIELDS, listed
 
     columns = output.Columns(fields=FIELDS, shown=FIELDS, cut=frozenset(("what", "why", "fix")), noun="rules")
     output.write_list(listed(rules), columns, output.ListOptions(format if format in ("json", "jsonl") else "auto"))
@@ -69,9 +73,9 @@ def write_findings(
 ) -> None:
     """Print findings in the format that the options ask for."""
     from mcpctl import __version__, output
-    from mcpctl.models import Found
+    from mcpctl.base.models import Found
+    from mcpctl.base.rules import listed
     from mcpctl.output import findings
-    from mcpctl.rules import listed
 
     if format in ("json", "jsonl"):
         columns = output.Columns(fields=fields, shown=fields, noun="findings")
@@ -84,7 +88,7 @@ def write_findings(
 def summarize(command: str, rows: "Sequence[Row]", checked: str) -> None:
     """Say how much was found in what was checked; raises `Problems` if a finding fails the check."""
     from mcpctl import output
-    from mcpctl.errors import Problems
+    from mcpctl.base.errors import Problems
 
     numbers = Counter(row["severity"] for row in rows)
     summary = ", ".join(f"{number} {name}{'s' * (number > 1 and name != 'info')}" for name, number in numbers.items())

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpctl.commands import complete
+from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.models import Row
+    from mcpctl.base.models import Row
 
-Clients = Annotated[
-    list[str],
-    typer.Argument(metavar="CLIENT...", help="The clients, such as cursor.", autocompletion=complete.clients),
-]
+Clients = Annotated[list[str], opt.argument("CLIENT...", "The clients, such as cursor.", complete.clients)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array with an object for each file.")]
 
 
@@ -34,7 +32,7 @@ def agree(diff: Sequence[str], remarks: Iterable[str], *, yes: bool, json: bool)
 
 def remark(remarks: Iterable[str]) -> None:
     """Say on stderr what is to be known of a change."""
-    from mcpctl.errors import warn
+    from mcpctl.base.errors import warn
 
     for each in remarks:
         warn(each)
@@ -51,7 +49,7 @@ def say_last(told: Iterable[str]) -> None:
 def write(rows: "list[Row]", diff: Sequence[str], *, dry_run: bool, json: bool) -> None:
     """Print the diff of a dry run, or a row for each file."""
     from mcpctl import output
-    from mcpctl.models import INSTALL_FIELDS, Found
+    from mcpctl.base.models import INSTALL_FIELDS, Found
     from mcpctl.output.text import block_of
 
     if dry_run and not json:
@@ -67,4 +65,4 @@ def write(rows: "list[Row]", diff: Sequence[str], *, dry_run: bool, json: bool) 
         noun="files",
         empty="nothing to do",
     )
-    output.write_list(Found.of(rows), columns, output.listing(json, False, "auto", None))
+    output.write_list(Found.of(rows), columns, output.ListOptions("json" if json else "auto"))

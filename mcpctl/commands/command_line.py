@@ -10,21 +10,10 @@ from typer._click.core import Parameter
 from typer._click.exceptions import BadParameter, NoSuchOption, UsageError
 from typer.core import TyperCommand, TyperGroup
 
-from mcpctl.errors import WrongUsage
+from mcpctl.base.errors import UnknownCommand, WrongUsage
 
 _KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}
 """What the parser calls the kinds of values, and what people do."""
-
-
-class UnknownCommand(WrongUsage):
-    """A word in the place of a command that is none; what it may mean, the whole tree knows."""
-
-    code = "no_such_command"
-
-    def __init__(self, word: str, noun: str) -> None:
-        super().__init__(f"there is no command '{f'{noun} {word}' if noun else word}'", "")
-        self.word = word
-        self.noun = noun
 
 
 class Command(TyperCommand):

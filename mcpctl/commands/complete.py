@@ -1,7 +1,7 @@
 """What Tab offers for servers, projects, tools, sessions, calls and fields: pairs of a value and what it is.
 
 Read from config.toml, the catalog cache and the index as they lie there: nothing is started, nothing is written. A
-completer may fail in any way; `mcpctl.tab_completion` then offers nothing.
+completer may fail in any way; `mcpctl.cli.tab_completion` then offers nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mcpctl.base.paths import Paths, find
+from mcpctl.base.plurals import counted
 from mcpctl.commands import lists
-from mcpctl.paths import Paths, find
-from mcpctl.plurals import counted
 
 if TYPE_CHECKING:
     from mcpctl.catalog.cache import Catalog
-    from mcpctl.config import Config
-    from mcpctl.server_settings import Server
+    from mcpctl.config.config import Config
+    from mcpctl.config.server_settings import Server
     from mcpctl.store.listed_tools import ListedTools, Place
 
 Pair = tuple[str, str]
@@ -29,7 +29,7 @@ MOST = 200
 
 def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The names in config.toml, those of unusable entries too."""
-    from mcpctl import config
+    from mcpctl.config import config
 
     loaded = config.load(_paths(ctx).config)
     about = {name: "disabled" if not entry.enabled else _how(entry) for name, entry in loaded.servers.items()}
@@ -39,7 +39,7 @@ def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The projects in config.toml, with the servers that name them."""
-    from mcpctl import config
+    from mcpctl.config import config
 
     loaded = config.load(_paths(ctx).config)
     members: dict[str, list[str]] = {name: [] for name in loaded.projects}
@@ -63,8 +63,8 @@ def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list
     """The keys of the tools that are refused with this code; of those that are not refused, where there is none."""
     import msgspec
 
-    from mcpctl import config
-    from mcpctl.models import Tool
+    from mcpctl.base.models import Tool
+    from mcpctl.config import config
     from mcpctl.store.listed_tools import ListedTools
 
     paths = _paths(ctx)
@@ -102,10 +102,10 @@ def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
     """The parameters of the tool that the command line names, as its server last listed it."""
     import msgspec
 
-    from mcpctl import config
-    from mcpctl.models import Tool
+    from mcpctl.base.models import Tool
+    from mcpctl.base.tool_keys import split_typed
+    from mcpctl.config import config
     from mcpctl.store.listed_tools import ListedTools
-    from mcpctl.tool_keys import split_typed
 
     paths = _paths(ctx)
     server, name = split_typed(ctx.params["key"])
@@ -194,15 +194,15 @@ def approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 def open_approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the calls that wait for consent."""
-    from mcpctl.store import approvals as kept
+    from mcpctl.policy import approvals as kept
 
     return [(id_, key) for id_, key in kept.glance(_paths(ctx)) if id_.startswith(incomplete) and key.isprintable()]
 
 
 def standing(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The tools that have a yes that holds for more than one call."""
-    from mcpctl.store import grants
-    from mcpctl.store.policy_file import PolicyFile
+    from mcpctl.policy import grants
+    from mcpctl.policy.policy_file import PolicyFile
 
     with PolicyFile.as_it_lies(_paths(ctx)) as file:
         keys = {each.grant.key for each in grants.given(file)}
@@ -244,8 +244,8 @@ def notes(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the tokens that are not revoked."""
-    from mcpctl.store import tokens
-    from mcpctl.store.policy_file import PolicyFile
+    from mcpctl.policy import tokens
+    from mcpctl.policy.policy_file import PolicyFile
 
     paths = _paths(ctx)
     if not paths.policy.exists():
@@ -288,7 +288,7 @@ def _listed(
     listed: "ListedTools", loaded: "Config", incomplete: str, code: str | None
 ) -> Iterator[tuple[str, "Place"]]:
     """The tools whose key begins so: their names, and where the definitions are."""
-    from mcpctl.models import Tool
+    from mcpctl.base.models import Tool
     from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide
     from mcpctl.policy.view import View
 
@@ -307,8 +307,8 @@ def _listed(
 @contextmanager
 def _catalog(ctx: typer.Context) -> "Iterator[Catalog]":
     """What is kept of servers, as it lies."""
-    from mcpctl import config
     from mcpctl.catalog.cache import Catalog
+    from mcpctl.config import config
     from mcpctl.policy.view import View
     from mcpctl.store.state import State
 
@@ -318,7 +318,7 @@ def _catalog(ctx: typer.Context) -> "Iterator[Catalog]":
 
 
 def _how(server: "Server") -> str:
-    return server.transport if server.url else Path(server.command).name
+    return Path(server.command).name or server.kind
 
 
 def _about_session(row: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ import typer
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.models import Row
+    from mcpctl.base.models import Row
 
 _MEANING = "what each code means: mcpctl doctor --list"
 
@@ -19,8 +19,8 @@ def doctor(
         bool, typer.Option("--list", help="List all codes, each with its reason and its fix.")
     ] = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Check the whole installation, and say what is wrong and how to fix it.
 
@@ -42,21 +42,21 @@ def doctor(
       mcpctl doctor --list
     """
     from mcpctl import output
+    from mcpctl.base.errors import Problems
+    from mcpctl.base.models import DOCTOR_FIELDS, Found
+    from mcpctl.base.plurals import counted
     from mcpctl.commands.check_options import write_rules
     from mcpctl.doctor.codes import CODES
     from mcpctl.doctor.examination import examined, repaired
     from mcpctl.doctor.finding import Case
-    from mcpctl.errors import Problems
-    from mcpctl.models import DOCTOR_FIELDS, Found
-    from mcpctl.plurals import counted
 
     if list_codes:
         write_rules(CODES, "json" if json else "text")
         return
     if fix:
-        for done in repaired(Case.of(config, data_dir)):
+        for done in repaired(Case.of(place.config, place.data_dir)):
             output.say(done, always=True)
-    case = Case.of(config, data_dir)
+    case = Case.of(place.config, place.data_dir)
     areas = examined(case)
     rows = [finding.row(area) for area, findings in areas.items() for finding in findings]
     if json:
@@ -75,7 +75,7 @@ def doctor(
 
 def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
     """What is in order in one line, and below it each finding with its fix."""
-    from mcpctl.errors import inert
+    from mcpctl.base.errors import inert
     from mcpctl.output.text import line_of
 
     worst = next((status for status in ("error", "warning") if any(row["status"] == status for row in rows)), "ok")

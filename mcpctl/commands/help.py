@@ -5,15 +5,10 @@ from typing import Annotated
 import typer
 
 from mcpctl.commands import complete
+from mcpctl.commands import options as opt
 
 Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[WORD]...",
-        help="The words of a command, such as: calls ls.",
-        show_default=False,
-        autocompletion=complete.commands,
-    ),
+    list[str] | None, opt.argument("[WORD]...", "The words of a command, such as: calls ls.", complete.commands)
 ]
 
 

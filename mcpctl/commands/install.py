@@ -7,7 +7,7 @@ from mcpctl.commands import options as opt
 from mcpctl.commands.serve import Split
 
 if TYPE_CHECKING:
-    from mcpctl.models import Row
+    from mcpctl.base.models import Row
 
 
 def install(
@@ -21,8 +21,8 @@ def install(
     no_check: opt.NoCheck = False,
     from_script: opt.FromScript = False,
     json: client_changes.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Put mcpctl into the configuration of MCP clients, in front of the servers that they have.
 
@@ -50,19 +50,19 @@ def install(
       mcpctl install vscode --project acme --split-execute --yes
       mcpctl install zed --rename github=github-zed
     """
+    from mcpctl.base.errors import warn
     from mcpctl.clients import importing, installing
     from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
-    from mcpctl.config import load
-    from mcpctl.errors import warn
+    from mcpctl.config.config import load
     from mcpctl.toolsets import toolset_files
 
     installing.check_clients(clients)
     options = {
-        "--config": config, "--data-dir": data_dir, "--project": project,
+        "--config": place.config, "--data-dir": place.data_dir, "--project": project,
         "--toolset": toolset_files.absolute_reference(toolset), "--split-execute": split_execute,
     }  # fmt: skip
-    paths = opt.paths(config, data_dir, creates=True)
+    paths = place.paths(creates=True)
     load(paths.config, project)  # serve would not start with a project that nothing names
     plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
     diff = installing.preview(plan)

@@ -12,7 +12,7 @@ _COLUMNS = {
     ("calls", "ls", "discovery"): "DISCOVERIES",
     ("calls", "show"): "CALLS",
     ("calls", "replay"): "replaying.COLUMNS",
-    ("sessions", "stats"): "saving.COLUMNS",
+    ("sessions", "stats"): "SAVED",
     ("policy", "explain"): "EXPLAINED",
     ("servers", "check"): "CHECKED",
     ("policy", "import"): "IMPORTED",

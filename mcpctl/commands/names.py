@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store.filters import CallFilter, is_glob
 from mcpctl.store.records import Records
 
@@ -38,8 +38,8 @@ def _fits(value: str, name: str) -> bool:
 
 
 def _refuse(noun: str, name: str, names: set[str]) -> None:
-    from mcpctl.errors import NotFound
-    from mcpctl.near_names import did_you_mean
+    from mcpctl.base.errors import NotFound
+    from mcpctl.base.near_names import did_you_mean
 
     near = sorted(other for other in names if len(other) <= _MAX_NAME)
     hint = did_you_mean(name, near, _LISTS[noun])
@@ -48,8 +48,8 @@ def _refuse(noun: str, name: str, names: set[str]) -> None:
 
 def _names(noun: str, records: Records, paths: Paths) -> Iterator[str]:
     """Those on record, then those that are configured: most are found before anything else has to be read."""
-    from mcpctl import config
     from mcpctl.catalog import rows
+    from mcpctl.config import config
 
     yield from _spelled(noun, records.names(noun))
     if noun == "tool":
@@ -66,7 +66,7 @@ def _names(noun: str, records: Records, paths: Paths) -> Iterator[str]:
 
 def _spelled(noun: str, names: Iterable[str]) -> Iterator[str]:
     """Each name as it may be typed: a tool by its key, with a dot, or alone."""
-    from mcpctl.tool_keys import split
+    from mcpctl.base.tool_keys import split
 
     for name in names:
         yield name

@@ -1,46 +1,44 @@
 """Options that several commands share."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcpctl.base.paths import chosen
 from mcpctl.commands import complete
-from mcpctl.commands.command_line import Commands
-from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
+    from mcpctl.base.paths import Paths
+    from mcpctl.catalog.rows import Wanted
+    from mcpctl.output import ListOptions
     from mcpctl.store.records import Records
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Read servers from FILE (also: MCPCTL_CONFIG).", show_default=False),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Keep data in DIR (also: MCPCTL_DATA_DIR).", show_default=False),
-]
+
+def option(name: str, metavar: str, help: str, completer: Callable[..., Any] | None = None) -> Any:
+    """An option with a value, and no default that its help would show."""
+    return typer.Option(name, metavar=metavar, help=help, show_default=False, autocompletion=completer)
+
+
+def argument(metavar: str, help: str, completer: Callable[..., Any] | None = None) -> Any:
+    """A word of a command line, or several."""
+    return typer.Argument(metavar=metavar, help=help, autocompletion=completer)
+
+
+class Options:
+    """Options that commands share: in place of a parameter of such a class, a command has the class's fields."""
+
+
+ConfigFile = Annotated[Path | None, option("--config", "FILE", "Read servers from FILE (also: MCPCTL_CONFIG).")]
+DataDir = Annotated[Path | None, option("--data-dir", "DIR", "Keep data in DIR (also: MCPCTL_DATA_DIR).")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy the stderr of the servers to stderr.")]
 
 
-def paths(config: Path | None, data_dir: Path | None, *, creates: bool = False) -> Paths:
-    """The paths of the configuration and the data, from the options and the environment.
-
-    A configuration file that was named must exist, unless the command `creates` it: a mistyped name is not an empty
-    configuration.
-    """
-    result = find(config, data_dir)
-    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not result.config.exists():
-        from mcpctl.errors import Unusable
-
-        hint = "check the name; mcpctl servers add creates a new file"
-        raise Unusable(f"there is no configuration file {result.config}", hint, "config_missing")
-    return result
-
-
+paths = chosen
+"""The paths of the configuration and the data, from `--config`, `--data-dir` and the environment."""
 READING = "reading records"
 
 
@@ -54,7 +52,7 @@ def records(data_dir: Path | None) -> "Iterator[Records]":
     from mcpctl.store.records import Records
 
     if data_dir and not data_dir.exists():
-        from mcpctl.errors import Unusable
+        from mcpctl.base.errors import Unusable
 
         hint = "check the name; a new one is made by mcpctl serve --data-dir"
         raise Unusable(f"there is no data directory {data_dir}", hint, "data_missing")
@@ -87,30 +85,16 @@ Format = Annotated[
 ]  # fmt: skip
 Fields = Annotated[
     str | None,
-    typer.Option(
-        "--fields", metavar="A,B", show_default=False,
-        help="Print these fields, or columns by their headings, in this order.",
-        autocompletion=complete.fields,
-    ),
-]  # fmt: skip
-By = Annotated[
-    str | None,
-    typer.Option(
-        "--by",
-        metavar="GROUP",
-        help="Group the rows by this: risk.",
-        show_default=False,
-        autocompletion=complete.choices("risk"),
-    ),
+    option("--fields", "A,B", "Print these fields, or columns by their headings, in this order.", complete.fields),
 ]
+By = Annotated[str | None, option("--by", "GROUP", "Group the rows by this: risk.", complete.choices("risk"))]
 Sort = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--sort",
-        metavar="FIELD",
-        help="Sort the rows by key, tool, usage or last_used.",
-        show_default=False,
-        autocompletion=complete.choices("key", "tool", "usage", "last_used"),
+        "FIELD",
+        "Sort the rows by key, tool, usage or last_used.",
+        complete.choices("key", "tool", "usage", "last_used"),
     ),
 ]
 Limit = Annotated[
@@ -120,26 +104,48 @@ Limit = Annotated[
 Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave out the first N rows.")]
 Count = Annotated[bool, typer.Option("--count", help="Print only the number of rows.")]
 
-ServerFilter = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--server", metavar="NAME,…", help="Only of these servers.", show_default=False, autocompletion=complete.servers
-    ),
-]
+
+@dataclass(frozen=True)
+class Rows(Options):
+    """How rows are printed, all of them."""
+
+    fields: Fields = None
+    json: Json = False
+    jsonl: Jsonl = False
+    format: Format = "auto"
+
+    def chosen(self) -> "ListOptions":
+        """The options as one value; raises `WrongUsage` if they contradict each other."""
+        from mcpctl import output
+
+        return output.ListOptions(output.chosen_format(self.json, self.jsonl, self.format), self.fields)
 
 
-ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
-ServerNames = Annotated[
-    list[str], typer.Argument(metavar="NAME...", help="The servers' names.", autocompletion=complete.servers)
-]
-NewServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
-ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.", autocompletion=complete.tools)]
-TheseTools = Annotated[
-    list[str], typer.Argument(metavar="KEY...", help="The tools: server:tool.", autocompletion=complete.tools)
-]
-BarredTools = Annotated[
-    list[str], typer.Argument(metavar="KEY...", help="The tools: server:tool.", autocompletion=complete.barred_tools)
-]
+@dataclass(frozen=True)
+class Listing(Rows):
+    """How rows are printed, and which of them."""
+
+    limit: Limit = None
+    offset: Offset = 0
+    count: Count = False
+
+    def chosen(self) -> "ListOptions":
+        """The same with the window."""
+        from mcpctl.output import MOST
+
+        limit = None if self.limit is None else min(self.limit, MOST)
+        return replace(super().chosen(), limit=limit, offset=min(self.offset, MOST), count=self.count)
+
+
+ServerFilter = Annotated[list[str] | None, option("--server", "NAME,…", "Only of these servers.", complete.servers)]
+
+
+ServerName = Annotated[str, argument("NAME", "The server's name.", complete.servers)]
+ServerNames = Annotated[list[str], argument("NAME...", "The servers' names.", complete.servers)]
+NewServerName = Annotated[str, argument("NAME", "The server's name.")]
+ToolKey = Annotated[str, argument("KEY", "The tool: server:tool.", complete.tools)]
+TheseTools = Annotated[list[str], argument("KEY...", "The tools: server:tool.", complete.tools)]
+BarredTools = Annotated[list[str], argument("KEY...", "The tools: server:tool.", complete.barred_tools)]
 Project = Annotated[
     str | None,
     typer.Option(
@@ -150,30 +156,58 @@ Project = Annotated[
 ]  # fmt: skip
 Toolset = Annotated[
     str | None,
-    typer.Option(
-        "--toolset", metavar="NAME|PATH", show_default=False, autocompletion=complete.toolsets,
-        help="The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).",
-    ),
-]  # fmt: skip
-ApprovalId = Annotated[
-    str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.approvals)
-]
-OpenApprovalId = Annotated[
-    str, typer.Argument(metavar="ID", help="An id, or its beginning.", autocompletion=complete.open_approvals)
-]
-ToolsetName = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME|PATH", help="The toolset: a name, or the path of a file.", autocompletion=complete.toolsets
+    option(
+        "--toolset",
+        "NAME|PATH",
+        "The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).",
+        complete.toolsets,
     ),
 ]
+
+
+class _Placed(Options):
+    """Options that say where the configuration and the data are."""
+
+    config: Path | None
+    data_dir: Path | None
+
+    def paths(self, *, creates: bool = False) -> "Paths":
+        """Their paths; a command that `creates` the configuration file may name one that is missing."""
+        return chosen(self.config, self.data_dir, creates=creates)
+
+
+@dataclass(frozen=True)
+class Place(_Placed):
+    """Where the configuration and the data are."""
+
+    config: ConfigFile = None
+    data_dir: DataDir = None
+
+
+@dataclass(frozen=True)
+class ProjectPlace(_Placed):
+    """The same, with the project in force."""
+
+    project: Project = None
+    config: ConfigFile = None
+    data_dir: DataDir = None
+
+
+@dataclass(frozen=True)
+class ToolsetPlace(_Placed):
+    """The same, with the project and the toolset in force."""
+
+    toolset: Toolset = None
+    project: Project = None
+    config: ConfigFile = None
+    data_dir: DataDir = None
+
+
+ApprovalId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.approvals)]
+OpenApprovalId = Annotated[str, argument("ID", "An id, or its beginning.", complete.open_approvals)]
+ToolsetName = Annotated[str, argument("NAME|PATH", "The toolset: a name, or the path of a file.", complete.toolsets)]
 ToolKeys = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="KEY...|-",
-        help="Tools: server:tool or server:*; - reads keys from stdin.",
-        autocompletion=complete.tools,
-    ),
+    list[str] | None, argument("KEY...|-", "Tools: server:tool or server:*; - reads keys from stdin.", complete.tools)
 ]
 Timeout = Annotated[
     float | None,
@@ -181,11 +215,8 @@ Timeout = Annotated[
 ]
 Rename = Annotated[
     list[str] | None,
-    typer.Option(
-        "--rename", metavar="OLD=NEW", help="Call the server OLD NEW; of several OLD, the one that cannot stay OLD.",
-        show_default=False,
-    ),
-]  # fmt: skip
+    option("--rename", "OLD=NEW", "Call the server OLD NEW; of several OLD, the one that cannot stay OLD."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes as a diff; write nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 NoCheck = Annotated[bool, typer.Option("--no-check", help="Do not ask servers with a URL whether they need a login.")]
@@ -204,12 +235,22 @@ OpenWorld = Annotated[
 ]
 
 
-def group(help: str) -> typer.Typer:
-    """A noun, to which its verbs are added."""
-    return Commands(help=help, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
+@dataclass(frozen=True)
+class WhichTools(Options):
+    """The filters of tool lists."""
 
+    server: ServerFilter = None
+    read_only: ReadOnly = None
+    destructive: Destructive = None
+    idempotent: Idempotent = None
+    open_world: OpenWorld = None
 
-HELP = {"help_option_names": ["-h", "--help"]}
+    def wanted(self) -> "Wanted":
+        """Which tools are meant."""
+        from mcpctl.catalog.rows import Wanted
+
+        servers = listed("server", self.server)
+        return Wanted(servers, self.read_only, self.destructive, self.idempotent, self.open_world)
 
 
 def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:

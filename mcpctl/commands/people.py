@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpctl import posix
-from mcpctl.errors import Refused, warn
+from mcpctl.base import posix
+from mcpctl.base.errors import Refused, warn
 
 if TYPE_CHECKING:
-    from mcpctl.paths import Paths
+    from mcpctl.base.paths import Paths
     from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 AGENTS = (

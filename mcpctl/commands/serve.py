@@ -10,12 +10,10 @@ from mcpctl.commands import options as opt
 
 PrintConfig = Annotated[
     str | None,
-    typer.Option(
-        metavar="CLIENT", help="Print the entry that CLIENT needs to start mcpctl; do not serve.",
-        autocompletion=complete.clients,
-        show_default=False,
+    opt.option(
+        "--print-config", "CLIENT", "Print the entry that CLIENT needs to start mcpctl; do not serve.", complete.clients
     ),
-]  # fmt: skip
+]
 
 
 Split = Annotated[
@@ -23,23 +21,23 @@ Split = Annotated[
 ]
 TokenFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", show_default=False,
-        help="The file that has the token of mcpctl tokens create (also, as the token itself: MCPCTL_TOKEN).",
+    opt.option(
+        "--token-file",
+        "FILE",
+        "The file that has the token of mcpctl tokens create (also, as the token itself: MCPCTL_TOKEN).",
     ),
-]  # fmt: skip
+]
 Annotate = Annotated[bool, typer.Option("--allow-annotate", help="Let models add notes to the toolset in force.")]
 Locked = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Hold every tool that FILE does not have as it is; see mcpctl tools lock.",
-                 show_default=False),
-]  # fmt: skip
+    opt.option("--locked", "FILE", "Hold every tool that FILE does not have as it is; see mcpctl tools lock."),
+]
 
 
 def serve(
     print_config: PrintConfig = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
     verbose: opt.Verbose = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,
@@ -75,16 +73,16 @@ def serve(
       mcpctl serve --toolset triage --split-execute
       mcpctl serve --print-config claude-desktop
     """
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     if print_config is not None:
         from mcpctl import output
         from mcpctl.clients import client_config, client_kinds
-        from mcpctl.config import load
+        from mcpctl.config.config import load
         from mcpctl.toolsets import toolset_files
 
         opt.one_of("print-config", print_config, tuple(client_kinds.CLIENTS))
         options = {
-            "--config": config, "--data-dir": data_dir, "--project": project,
+            "--config": place.config, "--data-dir": place.data_dir, "--project": project,
             "--toolset": toolset_files.absolute_reference(toolset), "--token-file": token_file,
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
             "--locked": locked.absolute() if locked else None,

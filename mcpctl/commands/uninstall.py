@@ -6,7 +6,7 @@ from mcpctl.commands import client_changes
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.models import Row
+    from mcpctl.base.models import Row
 
 
 def uninstall(
@@ -14,8 +14,8 @@ def uninstall(
     dry_run: opt.DryRun = False,
     yes: opt.Yes = False,
     json: client_changes.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Take mcpctl out of the configuration of MCP clients, and give them their servers back.
 
@@ -33,7 +33,7 @@ def uninstall(
     from mcpctl.clients import installing, uninstalling
 
     installing.check_clients(clients)
-    paths = opt.paths(config, data_dir, creates=True)
+    paths = place.paths(creates=True)
     changes = uninstalling.plan(clients, paths)
     diff = uninstalling.preview(changes)
     remarks = uninstalling.remarks(changes)

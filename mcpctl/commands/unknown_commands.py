@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mcpctl.near_names import alike
+from mcpctl.base.near_names import alike
 
 Verbs = Mapping[str, tuple[str, ...]]
 """The verbs of each noun; those of a command without a noun are none."""

@@ -10,12 +10,13 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from mcpctl.dashboard import error_answers, event_stream, pages, rest
+from mcpctl.base.errors import McpctlError
+from mcpctl.dashboard import error_answers, event_stream, overview, rest
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.bodies import Bodies
 from mcpctl.dashboard.guard import Guard
-from mcpctl.errors import McpctlError
 
+_PAGES = [page for each in (overview, *rest.SUBJECTS) for page in each.PAGES]
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -27,7 +28,7 @@ def guarded(board: Board) -> Guard:
 def app(board: Board) -> Starlette:
     """The pages, the REST interface and the events of a dashboard, for whoever gets at them."""
     served = Starlette(
-        routes=[*pages.ROUTES, *rest.ROUTES, *event_stream.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))],
+        routes=[*_PAGES, *rest.ROUTES, *event_stream.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))],
         middleware=[Middleware(Bodies)],
         exception_handlers={
             McpctlError: error_answers.of_mcpctl,

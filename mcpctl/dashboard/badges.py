@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mcpctl import hints
+from mcpctl.base import hints
+from mcpctl.base.models import HINTS, Row
 from mcpctl.catalog.rows import HINT_FIELDS
-from mcpctl.models import HINTS, Row
 
 
 class Badge(NamedTuple):

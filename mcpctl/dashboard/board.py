@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.paths import Paths
+from mcpctl.calling.savings import Saving
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.dashboard.summaries import Summaries
-from mcpctl.errors import McpctlError
-from mcpctl.paths import Paths
-from mcpctl.savings import Saving
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 from mcpctl.toolsets.toolset_files import NONE
@@ -40,13 +40,12 @@ class Board:
     """What servers list, read and checked once for all pages."""
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_EXPORTS))
     """What an export has while it is sent."""
-    summaries: Summaries = field(init=False)
+    summaries: Summaries = field(default_factory=Summaries)
     """Totals for pages; where there are many calls they may be some seconds old, and say so."""
     feed: Feed = field(init=False)
     """The streams of events."""
 
     def __post_init__(self) -> None:
-        self.summaries = Summaries(self.records)
         self.feed = Feed(self.paths)
 
     @contextmanager

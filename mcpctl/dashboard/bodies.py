@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.dashboard.error_answers import error_answer
-from mcpctl.errors import WrongUsage
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

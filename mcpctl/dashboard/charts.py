@@ -4,8 +4,8 @@ import datetime
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-from mcpctl.models import Row
-from mcpctl.plurals import counted
+from mcpctl.base.models import Row
+from mcpctl.base.plurals import counted
 from mcpctl.store import asking
 
 HEIGHT = 100

@@ -1,19 +1,17 @@
 """`GET /api/v1/events`: what happens, as server-sent events."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from mcpctl.base.errors import McpctlError
 from mcpctl.dashboard.board import board_of, login_of
 from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.listener import Listener, Subscription
-from mcpctl.dashboard.rest_parameters import OF_CALLS, Parameters, called
-from mcpctl.errors import McpctlError
-from mcpctl.store import asking
+from mcpctl.dashboard.parameters import OF_CALLS, Parameters
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -38,12 +36,12 @@ def events(request: "Request") -> Response:
 
 
 def _subscription(request: "Request") -> Subscription:
-    given = Parameters(request, PARAMETERS)
+    given = Parameters(request.query_params.multi_items(), PARAMETERS)
     # Of a time nothing is asked, since all that comes is new: here `since` is where to begin.
-    wanted = asking.wanted({**given.filters(), "since": None}, called)
+    wanted = given.calls(since=None)
     if wanted.sessions:
         with board_of(request).records() as records:
-            wanted = replace(wanted, sessions=tuple(records.session_id(ref) for ref in wanted.sessions))
+            wanted = records.resolved(wanted)
     since = request.headers.get("last-event-id") or given.one("since")
     return Subscription(wanted, since, given.flag("payloads") is not False, given.flag("approvals") or False)
 

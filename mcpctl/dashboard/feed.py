@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Sequence
 
+from mcpctl.base.errors import warn
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.listener import Listener, Subscription
 from mcpctl.dashboard.logins import Login
 from mcpctl.dashboard.state_events import StateEvents
-from mcpctl.errors import warn
-from mcpctl.paths import Paths
 from mcpctl.store.records import Records, Watch
 
 MOST_OF_LOGIN = 4

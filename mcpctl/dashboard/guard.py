@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from mcpctl import posix
+from mcpctl.base import posix
+from mcpctl.base.errors import Refused
 from mcpctl.dashboard.board import Board, board_of, body_of, login_of
 from mcpctl.dashboard.error_answers import error_answer, one_line
-from mcpctl.errors import Refused
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -1,15 +1,17 @@
 """The REST interface as an OpenAPI 3.1 document, made from its operations and the models of its answers."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
 from mcpctl import __version__
-from mcpctl.dashboard import event_stream, rest_parameters, rest_schemas
-from mcpctl.dashboard.rest import BASE, OPERATIONS
+from mcpctl.dashboard import event_stream
+from mcpctl.dashboard.parameters import FLAGS, MEANINGS, MOST
 from mcpctl.dashboard.rest_answers import Operation
+from mcpctl.dashboard.rest_models import MODELS
 
 _REF = "#/components/schemas/{model}"
 _ERROR = {
@@ -28,20 +30,15 @@ _SINCE = {"name": "since", "in": "query", "description": "A position to go on fr
 
 
 @cache
-def document() -> dict[str, Any]:
-    """The document."""
-    models = [
-        each for each in vars(rest_schemas).values() if isinstance(each, type) and issubclass(each, rest_schemas.Model)
-    ]
-    _, schemas = models_json_schema(
-        [(each, "validation") for each in models if each is not rest_schemas.Model], ref_template=_REF
-    )
+def document(base: str, operations: Iterable[Operation]) -> dict[str, Any]:
+    """The document of these operations, below this path."""
+    _, schemas = models_json_schema([(each, "validation") for each in MODELS.values()], ref_template=_REF)
     paths: dict[str, Any] = {}
-    for each in OPERATIONS:
-        place = paths.setdefault(f"{BASE}{each.path.replace(':path', '')}", {})
+    for each in operations:
+        place = paths.setdefault(f"{base}{each.path.replace(':path', '')}", {})
         place[each.method.lower()] = _operation(each)
     parameters = [_SINCE, *(_in_query(name) for name in event_stream.PARAMETERS if name != "since")]
-    paths[f"{BASE}/events"] = {"get": {**_EVENTS, "parameters": parameters}}
+    paths[f"{base}/events"] = {"get": {**_EVENTS, "parameters": parameters}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -66,8 +63,7 @@ def document() -> dict[str, Any]:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    is_model = hasattr(rest_schemas, operation.model)
-    schema = {"$ref": _REF.format(model=operation.model)} if is_model else {}
+    schema = {"$ref": _REF.format(model=operation.model)} if operation.model else {}
     described: dict[str, Any] = {
         "operationId": _id(operation),
         "summary": (operation.answer.__doc__ or "").partition("\n")[0],
@@ -96,10 +92,10 @@ def _in_path(name: str) -> dict[str, Any]:
 
 def _in_query(name: str) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
-    if name in rest_parameters.FLAGS:
+    if name in FLAGS:
         schema = {"type": "boolean"}
     elif name == "limit":
-        schema = {"type": "integer", "minimum": 1, "maximum": rest_parameters.MOST, "default": 50}
+        schema = {"type": "integer", "minimum": 1, "maximum": MOST, "default": 50}
     elif name == "offset":
         schema = {"type": "integer", "minimum": 0, "default": 0}
-    return {"name": name, "in": "query", "description": rest_parameters.MEANINGS[name], "schema": schema}
+    return {"name": name, "in": "query", "description": MEANINGS[name], "schema": schema}

@@ -2,9 +2,10 @@
 
 import json
 import re
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -12,14 +13,14 @@ import jinja2
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.visible_text import escaped
 from mcpctl.catalog import rows
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.board import board_of, login_of
-from mcpctl.errors import McpctlError
 from mcpctl.output import text
 from mcpctl.policy import answering
 from mcpctl.store.filters import FAILED
-from mcpctl.visible_text import escaped
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,7 +32,6 @@ _SHORTEST = 8
 """Characters of an id that a row gets, as lists on a terminal have it."""
 LONGEST = 300
 """Characters of a text that a row of a table gets; a page of one thing shows it whole."""
-_SOON_S = "3"
 _BROKEN = tuple(status for status in FAILED if status != "denied")
 """The statuses of calls that pages count as failed."""
 _NAVIGATION = (
@@ -40,38 +40,31 @@ _NAVIGATION = (
 )  # fmt: skip
 
 
-def page(
-    request: "Request", template: str, status: int = 200, *, is_counting: bool = False, **shown: Any
-) -> HTMLResponse:
-    """A page of a template with what it is to show; one for which something `is_counting` loads again by itself."""
+def page(request: "Request", template: str, status: int = 200, **shown: Any) -> HTMLResponse:
+    """A page of a template with what it is to show."""
     board, login = board_of(request), login_of(request)
     may_answer = login.may_answer and not board.read_only
     common = {
         "path": request.url.path, "navigation": _NAVIGATION, "login": login, "may_answer": may_answer,
-        "is_counting": is_counting, "waits": _waits(board),
+        "waits": _waits(board),
     }  # fmt: skip
-    headers = {"refresh": _SOON_S} if is_counting else None
-    with ExitStack() as stack:
-        is_tool = _Tools(board, stack)
+    with _tools(board) as is_tool:
         text = _templates().get_template(template).render(common | shown | {"is_tool": is_tool})
-    return HTMLResponse(text, status, headers)
+    return HTMLResponse(text, status)
 
 
-class _Tools:
-    """Whether there is such a tool, for the links of one page; asked of the catalog once a page has any."""
+@contextmanager
+def _tools(board: "Board") -> Iterator[Callable[[str, str], bool]]:
+    """Tells whether there is such a tool, for the links of one page; asked of the catalog once a page has any."""
+    with ExitStack() as stack:
 
-    def __init__(self, board: "Board", stack: ExitStack) -> None:
-        self._board = board
-        self._stack = stack
+        @cache
+        def catalog() -> "Catalog | None":
+            with suppress(McpctlError):  # what is wrong with the configuration is told where tools are shown
+                return stack.enter_context(board.catalog())
+            return None
 
-    @cached_property
-    def _catalog(self) -> "Catalog | None":
-        with suppress(McpctlError):  # what is wrong with the configuration is told where tools are shown
-            return self._stack.enter_context(self._board.catalog())
-        return None
-
-    def __call__(self, server: str, tool: str) -> bool:
-        return self._catalog is not None and rows.shown(self._catalog, server, tool) is not None
+        yield lambda server, tool: (known := catalog()) is not None and rows.shown(known, server, tool) is not None
 
 
 def _waits(board: "Board") -> int:
@@ -101,7 +94,7 @@ def _templates() -> jinja2.Environment:
         moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number,
         answered=text.answered, words=_words, from_json=from_json, segment=_segment, name=_name,
     )  # fmt: skip
-    environment.globals.update(badges=badges.badges, broken=",".join(_BROKEN))
+    environment.globals.update(badges=badges.badges, known=badges.known, broken=",".join(_BROKEN))
     return environment
 
 

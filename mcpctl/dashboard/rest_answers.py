@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import Found
+from mcpctl.dashboard.parameters import Parameters
 from mcpctl.dashboard.rest_names import Name, renamed
-from mcpctl.dashboard.rest_parameters import Parameters
-from mcpctl.errors import WrongUsage
-from mcpctl.models import Found
 from mcpctl.output import to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+BASE = "/api/v1"
 _MOST = 1 << 26
 """Characters of one list."""
 
@@ -25,14 +26,14 @@ class Operation(NamedTuple):
     """Below /api/v1."""
     answer: "Callable[[Request, Parameters], Response]"
     model: str
-    """The class of `rest_schemas` that describes the answer; empty where none does."""
+    """The model of `rest_models` that describes the answer; empty where none does."""
     parameters: Sequence[str] = ()
     method: str = "GET"
     kinds: Sequence[str] = ("application/json",)
 
     def run(self, request: "Request") -> Response:
         """The answer to a request; raises `WrongUsage` for a parameter that there is not."""
-        return self.answer(request, Parameters(request, self.parameters))
+        return self.answer(request, Parameters(request.query_params.multi_items(), self.parameters))
 
 
 def answer(body: Any) -> Response:

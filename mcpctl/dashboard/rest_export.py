@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.error_answers import error_answer
+from mcpctl.dashboard.parameters import OF_CALLS, Parameters
 from mcpctl.dashboard.rest_answers import Operation
 from mcpctl.dashboard.rest_names import EXPORTED
-from mcpctl.dashboard.rest_parameters import OF_CALLS, Parameters, called
-from mcpctl.errors import McpctlError
-from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS
 from mcpctl.output import csv_lines, to_json
-from mcpctl.store import asking
 from mcpctl.store.filters import CallFilter
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def export(request: "Request", asked: Parameters) -> Response:
     """The calls that are meant, newest first; it takes no more memory for a million of them than for one."""
     board, format = board_of(request), asked.choice("format", tuple(_TYPES)) or "jsonl"
     fields = [name for name in CALL_FIELDS if asked.flag("payloads") is not False or name not in CALL_PAYLOADS]
-    wanted = asking.wanted(asked.filters(), called)
+    wanted = asked.calls()
     with board.records() as records:
         wanted = records.resolved(wanted)
     if request.method == "HEAD":

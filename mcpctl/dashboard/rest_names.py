@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mcpctl import hints
-from mcpctl.models import APPROVAL_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS, TOTAL_FIELDS, Row
+from mcpctl.base import fields, hints
+from mcpctl.base.fields import CALL_FIELDS, TOTAL_FIELDS
+from mcpctl.base.models import Row
 
 
 class Name(NamedTuple):
@@ -15,7 +16,7 @@ class Name(NamedTuple):
     rest: str
     """As REST has it; with a dot it is a member of a member."""
     field: str
-    """As `--json`, SQL and journals have it; empty for what is not on record."""
+    """As `--json`, SQL and journals have it."""
     is_optional: bool = False
     """Whether it is left out where it would be null."""
     made: Callable[[Any], Any] | None = None
@@ -45,13 +46,13 @@ def _text(value: str | None) -> str:
     return value or ""
 
 
-def _same(fields: Sequence[str]) -> tuple[Name, ...]:
-    return tuple(Name(field, field) for field in fields)
+def _same(names: Sequence[str]) -> tuple[Name, ...]:
+    return tuple(Name(name, name) for name in names)
 
 
 _OPTIONAL_OF_SESSION = ("client_name", "client_version", "end_time")
-SESSION = tuple(Name(field, field, field in _OPTIONAL_OF_SESSION) for field in SESSION_FIELDS)
-CALL = (
+SESSION = tuple(Name(field, field, field in _OPTIONAL_OF_SESSION) for field in fields.names(fields.Session))
+_CALL = (
     Name("id", "id"),
     Name("server_name", "server"),
     Name("server_id", "server", note="The server's name, too: it has no other id."),
@@ -59,10 +60,15 @@ CALL = (
     Name("arguments", "arguments"),
     Name("response", "response"),
     Name("error", "error"),
-    Name("duration", "duration_ms", made=_nanoseconds, note="In nanoseconds; duration_ms is beside it."),
+    Name(
+        "duration",
+        "duration_ms",
+        made=_nanoseconds,
+        note="In nanoseconds, null until the end; see duration_ms.",
+    ),
     Name("duration_ms", "duration_ms"),
     Name("timestamp", "started_at"),
-    Name("config_path", "", note="Always null: which file was in force is not on record."),
+    Name("config_path", "config_path"),
     Name("request_id", "request_id"),
     *(Name(f"metrics.{field}", field) for field in ("input_tokens", "output_tokens", "total_tokens", "encoding")),
     Name("parent_call_id", "parent_id", True),
@@ -72,10 +78,9 @@ CALL = (
     Name("mcp_client_version", "client_version", True),
     Name("annotations", "annotations", True, _flat, "The hints that were declared or overridden then: {hint: value}."),
     Name("hints", "annotations", note="The same as {hint: {value, source}}, or null."),
-    *_same(("status", "project", "toolset", "response_bytes", "response_truncated")),
-    *_same(("delivered_bytes", "shortened", "response_file", "decision_id")),
 )
-EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if name.field and not name.made}
+CALL = (*_CALL, *_same([field for field in CALL_FIELDS if field not in {name.field for name in _CALL}]))
+EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if not name.made}
 """What the lines and columns of an export are called: each field once, as it is."""
 CALLED_TOOL = (
     Name("server_name", "server"), Name("tool_name", "tool"),
@@ -93,11 +98,11 @@ TOOL = (
         "hints", "hints", note="The four hints in effect, as {hint: {value, source, file}}; the source may be default."
     ),
     *_same(("key", "title", "risk", "label", "signature", "listed_at", "held")),
-    Name("relevance", "relevance", True),
+    Name("relevance", "relevance", True, note="How well it fits what is searched for."),
 )
-TOOL_SHOWN = (*TOOL, *_same(("permitted", "toolset", "in_toolset", "definition")))
-DISCOVERY = _same(DISCOVERY_FIELDS)
-APPROVAL = _same(APPROVAL_FIELDS)
+TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.Tool)) :]))
+DISCOVERY, DECISION = _same(fields.names(fields.Discovery)), _same(fields.names(fields.Decision))
+APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.Server))
 
 
 def total(groups: Sequence[str]) -> tuple[Name, ...]:
@@ -123,7 +128,7 @@ def renamed(row: Row, names: Sequence[Name]) -> dict[str, Any]:
     return answer
 
 
-def fields(names: Sequence[Name]) -> list[str]:
+def read_for(names: Sequence[Name]) -> list[str]:
     """The fields of a call that are to be read for these names."""
-    read = {name.field for name in names}
-    return [field for field in CALL_FIELDS if field in read]
+    told = {name.field for name in names}
+    return [field for field in CALL_FIELDS if field in told]

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 
 import msgspec
 
-from mcpctl import posix
+from mcpctl.base import posix
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths, private_dir
 from mcpctl.dashboard.logins import bearer_token, login_code
-from mcpctl.errors import Unusable
-from mcpctl.paths import Paths, private_dir
 
 _MOST_BYTES = 4096
 _STARTING_S = 5.0

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -11,13 +12,12 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcpctl.dashboard import overview_pages, stats_pages
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import guarded
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.logins import Logins
 from mcpctl.dashboard.running import Claim, Running
-from mcpctl.errors import Unusable
-from mcpctl.paths import Paths
 
 _MOST_CONNECTIONS = 100
 _HEAD_S = 10
@@ -44,6 +44,8 @@ def serve(
         h11_max_incomplete_event_size=_HEAD,
     )  # fmt: skip
 
+    gc.set_threshold(700)  # it goes on for days
+
     def end() -> None:
         claim.end(here.port)
         os._exit(0)  # a stream that is open, or a query in a thread, would be waited for
@@ -52,10 +54,6 @@ def serve(
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, end)
         on_listening(here)
-        if paths.sessions.exists():
-            # The last that is asked for is counted first: it is what somebody sees first.
-            stats_pages.prepare(board)
-            overview_pages.prepare(board)
         await _Server(settings).serve(listening)
 
     asyncio.run(served())

@@ -9,21 +9,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mcpctl import config, server_entries
+from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.models import Row, Tool
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
-from mcpctl.errors import McpctlError, warn
-from mcpctl.models import Row, Tool
+from mcpctl.config import config
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.paths import Paths
-from mcpctl.policy import answering
+from mcpctl.policy import answering, approvals
+from mcpctl.policy.approvals import ALLOWED, PENDING, Approval
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.view import View
-from mcpctl.store import approvals, clock
-from mcpctl.store.approvals import ALLOWED, PENDING, Approval
+from mcpctl.servers import server_entries
+from mcpctl.store import clock
 from mcpctl.store.events import Event
 from mcpctl.store.filters import CallFilter
-from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
 

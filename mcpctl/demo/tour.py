@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mcpctl.base.models import Tool
 from mcpctl.catalog.signature import signature
-from mcpctl.models import Tool
 from mcpctl.output import write_lines
 from mcpctl.output.text import line_of
 

@@ -1,15 +1,15 @@
-"""Man pages and completion scripts, generated from the command tree; the guides, from Markdown.
+"""Man pages, completion scripts and the help of the program, made of the command tree; the guides, of Markdown.
 
 `pytest tests/test_docgen.py --snapshot-update --allow-snapshot-deletion` writes the files again.
 """
 
-from mcpctl.docgen import config_page, guides, pages, records_page, scripts
-from mcpctl.docgen.tree import whole
+from mcpctl.docgen import config_page, guides, pages, records_page, scripts, tree
+from mcpctl.main import HELP_WIDTHS
 
 
 def man_pages() -> dict[str, str]:
     """The pages by file name: one for each command and noun, `mcpctl.1`, each kind of file, and each guide."""
-    commands = {f"{node.page}.1": pages.page(node) for node in whole().walk()}
+    commands = {f"{node.page}.1": pages.page(node) for node in tree.whole().walk()}
     return {
         **commands,
         f"{config_page.NAME}.5": config_page.page(),
@@ -21,3 +21,8 @@ def man_pages() -> dict[str, str]:
 def completion_scripts() -> dict[str, str]:
     """The script of each shell, by the file name that the shell looks for."""
     return {"mcpctl.bash": scripts.BASH, "_mcpctl": scripts.ZSH, "mcpctl.fish": scripts.FISH}
+
+
+def help_pages() -> str:
+    """What `mcpctl --help` prints in each width, with a form feed between the pages."""
+    return "\f".join(f"{tree.help_of_the_program(width)}\n" for width in HELP_WIDTHS)

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
+from mcpctl.config.policy_settings import PolicyTable, ProjectPolicyTable
+from mcpctl.config.server_settings import OAuth, Server
+from mcpctl.config.settings import ClientSettings, OAuthSettings, Project, RecordSettings, Responses, Search, Serve
 from mcpctl.docgen import roff
-from mcpctl.policy_settings import PolicyTable, ProjectPolicyTable
-from mcpctl.server_settings import OAuth, Server
-from mcpctl.settings import ClientSettings, OAuthSettings, Project, RecordSettings, Responses, Search, Serve
 
 NAME = "mcpctl-config"
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
+from mcpctl.base.errors import EXIT_MEANINGS
+from mcpctl.base.paths import INDEX_VERSION
+from mcpctl.base.rules import Rules
 from mcpctl.catalog import drift_rules, policy_check
 from mcpctl.checks import definition_rules
 from mcpctl.docgen import guides, roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.doctor import codes
-from mcpctl.errors import EXIT_MEANINGS
-from mcpctl.paths import INDEX_VERSION
-from mcpctl.rules import Rules
 from mcpctl.toolsets import check_rules
 
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")

@@ -1,107 +1,14 @@
 """mcpctl-records(5): the lines of journals and the tables of the index, generated from the code."""
 
-import typing
 from collections.abc import Iterator
 
-import msgspec
-
+from mcpctl.base import fields
+from mcpctl.base.paths import INDEX_VERSION
 from mcpctl.dashboard import rest_names
 from mcpctl.docgen import roff
-from mcpctl.models import CALL_STATUSES, DECISIONS
-from mcpctl.paths import INDEX_VERSION
-from mcpctl.store import journal_lines, schema
+from mcpctl.store import schema
 
 NAME = "mcpctl-records"
-LINES: tuple[type[msgspec.Struct], ...] = typing.get_args(journal_lines.AnyLine)
-
-FIELDS = {
-    "v": "The version of the format, 1.",
-    "type": "The type of the line.",
-    "timestamp": "The time when the line was written.",
-    "id": "The id, a UUID.",
-    "session_id": "The session it belongs to.",
-    "via": "client, or cli for commands such as tools call, which share one session a day. Of a call also replay: it is"
-    " the one of parent_id called again by calls replay.",
-    "client_name": "The client's name for itself.",
-    "client_version": "The client's version.",
-    "protocol_version": "The revision of the protocol that the client speaks.",
-    "capabilities": "JSON: the capabilities that the client declared.",
-    "project": "The project in force, or null.",
-    "toolset": "The toolset in force, or null.",
-    "query": "JSON: the queries of the search.",
-    "context": "The client's description of its task, or null.",
-    "provider": "The provider that ranked the tools.",
-    "fallback": "The reason why another provider than the configured one ranked them, or null.",
-    "results": "JSON: the tools that the search found, best first, as objects of key and relevance.",
-    "started_at": "The start time.",
-    "duration_ms": "The duration, a whole number of milliseconds; null until the end.",
-    "tokens": "The tokens of the answer, estimated.",
-    "request_id": "JSON: the id of the client's request, cut like a name.",
-    "parent_id": "The earlier round of this call, or null. A tool that asks for input is called again with it: all"
-    " these rounds are one call, which begins with the first round and ends with the outcome of the last. Where via is"
-    " replay, the call that was called again; where the server is @mcpctl, the call whose answer is read.",
-    "server": "The server that was called; null where what was to be read is of none.",
-    "tool": "The tool's name on its server.",
-    "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
-    " a string with their beginning.",
-    "annotations": "JSON: the hints that were declared or overridden at that time, as {hint: {value, source}}.",
-    "hints": "The same as four letters, for read-only, destructive, idempotent and open world: a capital for true, a"
-    " small letter for false, - for not declared.",
-    "input_tokens": "The tokens of the arguments, estimated.",
-    "output_tokens": "The tokens of what the client got of the response, estimated.",
-    "total_tokens": "Input and output tokens together.",
-    "encoding": "The way in which tokens were counted.",
-    "status": f"Of a call: {', '.join(CALL_STATUSES[:-1])} or {CALL_STATUSES[-1]}; of what was read one of these, too."
-    " Of a session: active or closed.",
-    "response": "JSON: the server's result, cut to max_response_kb, with secrets redacted; null if there is none.",
-    "error": "JSON: the error of the server or of mcpctl, or null. For a tool_error it is null in the journal; in the"
-    " index and under --json its message is the beginning of the tool's first text.",
-    "response_bytes": "The size of the whole response in bytes.",
-    "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
-    "delivered_bytes": "The size of what the client got of the response. A journal has it only where that is not all of"
-    " it, as it has the next two.",
-    "shortened": "Whether the client got a part of the response; 0 or 1 in SQL.",
-    "response_file": "Whether the whole response was kept in responses/, where it may have made room since; 0 or 1.",
-    "call_id": "The call that it is about, or what was read; null for an attempt that never became one, and for what"
-    " was refused outside of any call.",
-    "kind": "What was read: prompt or resource.",
-    "key": "The tool's key, as it was asked for; of a prompt or resource server:@prompts/NAME or server:@resources/URI,"
-    " without a server where it is of none.",
-    "decision_id": "The last decision of the call, or null.",
-    "decision": f"{', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}. asked: somebody is asked; unanswerable: nobody could"
-    " be.",
-    "rule": "The rule that decided, or the code of the refusal.",
-    "rule_place": "The place of the rule, such as config.toml:14, or null.",
-    "channel": "Who decided: rule, grant (an earlier yes), client, hook, terminal or dashboard.",
-    "scope": "How long a yes holds: once, session or always; or null.",
-    "arguments_hash": "A hash of the arguments, the same whatever the order of their members; or null.",
-    "pin": "A hash of the tool's definition, and its declared hints; or null.",
-    "token_id": "The token of the request, or null.",
-    "enforced": "false where the policy only records.",
-    "made_at": "The time of the decision.",
-    "method": "What was asked: elicitation/create, sampling/createMessage or roots/list.",
-    "message": "The question to the user, or the beginning of what the client's model was asked, redacted and cut like"
-    " a name; null if there is none.",
-    "outcome": "accept, decline or cancel: the user's answer, accept also of any answer of the client's own. error: the"
-    " client answered with an error. refused: the client was not asked. unanswered: it never answered.",
-    "waited_ms": "The time that the answer took, a whole number of milliseconds, or null.",
-    "end_time": "The end of the session; null while it is active.",
-    "start_time": "The start of the session.",
-    "last_activity": "The time of the session's last activity.",
-    "tool_call_count": "The number of calls of the session. A call in several rounds counts once.",
-    "discovery_count": "The number of searches of the session.",
-    "discovery_tokens": "The tokens of the answers to the session's searches.",
-    "journal": "The file name of the journal.",
-    "position": "The start of the line in the journal, in bytes.",
-    "name": "The journal's file name. Of what was read: the name of the prompt, or the URI of the resource, on its"
-    " server; where it is of none, as it was asked for.",
-    "offset": "How far the journal has been read, in bytes.",
-    "calls": "The number of the tool's calls on record, failed ones included. A call in several rounds counts once.",
-    "failed": "Whether it did not do what was asked, as --failed has it; 0 or 1.",
-    "last_used": "The start of the newest call, or of its last round.",
-}
-"""The meaning of each member of a line and of each column; a name means the same everywhere."""
-
 _ABOUT = (
     "mcpctl keeps one journal a session, in sessions/ of its data directory: {start_ns}_{session_id}.jsonl, JSON lines"
     " in UTF-8, append only. The index is derived from the journals alone.",
@@ -175,25 +82,26 @@ def page() -> str:
     ])  # fmt: skip
 
 
-def members(line: type[msgspec.Struct]) -> list[str]:
-    """The members of a journal line."""
-    return ["type", *line.__struct_fields__]
+def members(line: type) -> dict[str, str]:
+    """The members of a journal line, each with its meaning."""
+    told = {"type": "The type of the line.", **fields.meanings(line)}
+    return {name: told[name] for name in ("type", *fields.names(line), *fields.names(fields.Line))}
 
 
-def tables(kind: str = "table") -> dict[str, list[tuple[str, str]]]:
-    """The index's tables or views, each with its columns and their types."""
-    return schema.columns(kind)
+def tables(kind: str = "table") -> dict[str, dict[str, tuple[str, str]]]:
+    """The index's tables or views, each with its columns: their types and meanings."""
+    found = {}
+    for table, columns in schema.columns(kind).items():
+        told = fields.meanings(fields.TABLES.get(table.removeprefix("v_"), fields.Index))
+        found[table] = {name: (type_, told[name]) for name, type_ in columns}
+    return found
 
 
 def _lines() -> Iterator[str]:
-    for line in LINES:
-        yield from roff.subsection(str(line.__struct_config__.tag), _members(line))
-
-
-def _members(line: type[msgspec.Struct]) -> Iterator[str]:
-    yield from roff.prose((line.__doc__ or "").replace("`", ""))
-    for name in members(line):
-        yield from roff.entry(roff.bold(name), FIELDS[name])
+    for line in fields.LINES:
+        entries = (each for name, meaning in members(line).items() for each in roff.entry(roff.bold(name), meaning))
+        about = roff.prose((line.__doc__ or "").replace("`", ""))
+        yield from roff.subsection(vars(line)["config"]["tag"], [*about, *entries])
 
 
 def _rest() -> Iterator[str]:
@@ -208,7 +116,7 @@ def _rest() -> Iterator[str]:
 
 
 def _meaning(name: rest_names.Name) -> str:
-    field = f"{name.field}." if name.field not in ("", name.rest) else ""
+    field = f"{name.field}." if name.field != name.rest else ""
     return " ".join(part for part in (field, "Optional." * name.is_optional, name.note) if part)
 
 
@@ -216,7 +124,7 @@ def _tables(kind: str) -> Iterator[str]:
     for table, columns in tables(kind).items():
         entries = (
             line
-            for name, kind in columns
-            for line in roff.entry(f"{roff.bold(name)} {roff.escaped(kind)}".rstrip(), FIELDS[name])
+            for name, (type_, meaning) in columns.items()
+            for line in roff.entry(f"{roff.bold(name)} {roff.escaped(type_)}".rstrip(), meaning)
         )
         yield from roff.subsection(f"{kind.capitalize()} {table}", entries)

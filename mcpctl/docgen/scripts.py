@@ -1,4 +1,4 @@
-"""The scripts that shells run on Tab. They only ask the program, which knows the tree: see `mcpctl.tab_completion`."""
+"""The scripts that shells run on Tab. They ask the program, which knows the tree: `mcpctl.cli.tab_completion`."""
 
 BASH = r"""# bash completion for mcpctl
 

@@ -10,8 +10,8 @@ import typer.main
 from typer._click.core import Command
 from typer._click.core import Parameter as ClickParameter
 
+from mcpctl.cli.command_tree import tree
 from mcpctl.commands import lists
-from mcpctl.main import tree
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,17 @@ class Node:
 @cache
 def whole() -> Node:
     """The node of the program, with all commands below it."""
-    return _node(typer.main.get_command(tree()), ("mcpctl",), None)
+    return _node(_program(), ("mcpctl",), None)
+
+
+def help_of_the_program(width: int) -> str:
+    """The help of the program, laid out in so many columns."""
+    return typer.Context(_program(), info_name="mcpctl", terminal_width=width, **_program().context_settings).get_help()
+
+
+@cache
+def _program() -> Command:
+    return typer.main.get_command(tree())
 
 
 def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None) -> Node:

@@ -2,19 +2,20 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
+from mcpctl.base.errors import McpctlError, Unusable
 from mcpctl.clients import client_config, client_environment, client_files, client_kinds
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import is_mcpctl, table_of
 from mcpctl.clients.entry_variables import CannotTake
-from mcpctl.errors import McpctlError, Unusable
-from mcpctl.server_environment import Launch, launch
-from mcpctl.server_settings import ALL, MINIMAL, Server
+from mcpctl.config.server_environment import Launch, launch
+from mcpctl.config.server_settings import ALL, MINIMAL, Server
 
 
 @dataclass(frozen=True)

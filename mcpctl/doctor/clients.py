@@ -11,12 +11,12 @@ import msgspec
 from mcpctl import __version__
 from mcpctl.clients import client_config
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.command_values import CannotLaunch
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import Launch
 from mcpctl.doctor import exchange
 from mcpctl.doctor.client_entries import Entry, OwnFile, own_files
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.server_environment import Launch
-from mcpctl.store.redact import mask
+from mcpctl.secrets.redact import mask
 
 _AT_ONCE = 4
 _ANSWERS_S = 10

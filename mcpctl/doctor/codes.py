@@ -1,6 +1,6 @@
 """Everything that the doctor can find, each with its reason and its fix. Scripts read the codes: none is used anew."""
 
-from mcpctl.rules import Rule
+from mcpctl.base.rules import Rule
 
 _ERROR, _WARNING, _INFO = "error", "warning", "info"
 _ALL = (

@@ -4,16 +4,18 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 
-from mcpctl import config, exposure, server_entries, server_environment
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.plurals import counted
+from mcpctl.base.rules import Selection
 from mcpctl.catalog import policy_check, rows
 from mcpctl.clients import client_config
-from mcpctl.command_values import CannotLaunch
+from mcpctl.config import config, exposure, server_environment
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_settings import STDIO
 from mcpctl.doctor.client_entries import Entry, own_entries
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.errors import McpctlError
 from mcpctl.oauth import login_state
-from mcpctl.plurals import counted
-from mcpctl.rules import Selection
+from mcpctl.servers import server_entries
 from mcpctl.toolsets import in_force
 
 
@@ -41,7 +43,8 @@ def of_servers(case: Case) -> Iterator[Finding]:
     lacking: dict[str, list[tuple[str, Entry]]] = {}
     for name, server in case.config.enabled.items():
         try:
-            (server_environment.endpoint if server.url else server_environment.launch)(server, case.paths.config, env)
+            expand = server_environment.launch if server.kind == STDIO else server_environment.endpoint
+            expand(server, case.paths.config, env)
         except CannotLaunch as error:
             yield found("D103", error.message, name, error.hint)
         else:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from mcpctl import posix
+from mcpctl.base import posix
+from mcpctl.base.plurals import counted
+from mcpctl.doctor import health
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.plurals import counted
-from mcpctl.store import evictions, health, retention
+from mcpctl.store import evictions, retention
 
 _LITTLE = 50 << 20
 _MIB = 1 << 20

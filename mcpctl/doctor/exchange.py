@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mcpctl import posix
-from mcpctl.server_environment import Launch
+from mcpctl.base import posix
+from mcpctl.config.server_environment import Launch
 
 _MOST = 64 << 10
 """How much is read of what a program says; what it says beyond that is nothing that it was asked for."""

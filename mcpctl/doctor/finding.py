@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from mcpctl import config, paths
-from mcpctl.config import Config
+from mcpctl.base import paths
+from mcpctl.base.errors import McpctlError, Unusable
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
+from mcpctl.config.config import Config
+from mcpctl.config.server_settings import Server
 from mcpctl.doctor.codes import CODES
-from mcpctl.errors import McpctlError, Unusable
-from mcpctl.models import Row
-from mcpctl.paths import Paths
-from mcpctl.server_settings import Server
 
 Repair = Callable[[], str]
 """Does what is safe to do, and says what that was."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from mcpctl import exposure
+from mcpctl.config import exposure
 from mcpctl.doctor.finding import Case, Finding, found
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from mcpctl import posix
+from mcpctl.base import posix
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.upstreams.server_processes import OWNER
 

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mcpctl import __version__, server_environment
+from mcpctl import __version__
 from mcpctl.clients import client_config, window_path
-from mcpctl.command_values import CannotLaunch
+from mcpctl.config import server_environment
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import Launch
 from mcpctl.doctor import exchange
 from mcpctl.doctor.client_entries import own_entries
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.server_environment import Launch
 
 _NODE = 18
 _ANSWERS_S = 5

@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _CONFLICT = re.compile(r"<{7} |\|{7} |={7}\r?\n|>{7} ")
 # The words of Python's parser, which differ from version to version, by how they begin.
@@ -19,8 +20,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class JsonFault:
+class JsonFault(Struct, frozen=True):
     """A place in text, counted from 1, and what is wrong with it as JSON."""
 
     line: int

@@ -4,8 +4,9 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 Place = Sequence[str | int]
 """A path in a file's JSON: names of members and numbers of items."""
@@ -15,8 +16,7 @@ _DEEPEST = 16
 """How many levels are searched: a toolset has fewer, and each level is decoded again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A member of an object or an item of an array, with the positions of its start, its value and its end."""
 
     name: str | int

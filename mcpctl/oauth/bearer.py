@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from mcpctl import files
-from mcpctl.errors import McpctlError
-from mcpctl.failure import failed
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.failure import failed
+from mcpctl.base.paths import Paths
+from mcpctl.config.server_environment import Endpoint
 from mcpctl.oauth.refreshing import not_refreshed, refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens, may_be_sent_to
-from mcpctl.paths import Paths
-from mcpctl.server_environment import Endpoint
 
 _Done = TypeVar("_Done")
 _SETTLES_S = 10.0

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
-from mcpctl.errors import McpctlError
+from mcpctl.base.errors import McpctlError
 from mcpctl.oauth.requests import LoginFailed, brief
 
 _PATH = "/callback"

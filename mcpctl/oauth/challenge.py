@@ -6,7 +6,7 @@ https://www.rfc-editor.org/rfc/rfc6750#section-3
 import re
 from http import HTTPStatus
 
-from mcpctl.failure import Failed, failed
+from mcpctl.base.failure import Failed, failed
 
 _MOST = 4096
 _BEARER = re.compile(r"(?:^|[,\s])bearer(?:[,\s]|$)", re.IGNORECASE)

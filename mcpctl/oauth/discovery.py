@@ -14,9 +14,9 @@ from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 from pydantic import ValidationError
 
+from mcpctl.config.server_environment import Endpoint
 from mcpctl.oauth.first_request import challenge
 from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin
-from mcpctl.server_environment import Endpoint
 
 
 @dataclass(frozen=True)

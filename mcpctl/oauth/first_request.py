@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import httpx2
 
 from mcpctl import __version__
-from mcpctl.callers import LEGACY_REVISIONS
-from mcpctl.errors import McpctlError
+from mcpctl.base.callers import LEGACY_REVISIONS
+from mcpctl.base.errors import McpctlError
+from mcpctl.config.server_environment import Endpoint
 from mcpctl.oauth.challenge import refusal
 from mcpctl.oauth.requests import Requests
-from mcpctl.server_environment import Endpoint
 
 _INITIALIZE = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},'

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import msgspec
 
-from mcpctl.errors import Unusable
+from mcpctl.base.errors import Unusable
 
 _SERVICE = "mcpctl"
 

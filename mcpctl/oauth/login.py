@@ -19,7 +19,10 @@ from mcp.client.auth.oauth2 import PKCEParameters
 from mcp.shared.auth import OAuthToken
 from pydantic import ValidationError
 
-from mcpctl.errors import McpctlError
+from mcpctl.base.errors import McpctlError
+from mcpctl.config.server_environment import Endpoint
+from mcpctl.config.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
+from mcpctl.config.settings import OAuthSettings
 from mcpctl.oauth import browser, discovery, registration
 from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer
@@ -27,9 +30,6 @@ from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.registration import Client
 from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin, said
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.server_environment import Endpoint
-from mcpctl.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
-from mcpctl.settings import OAuthSettings
 
 WAIT_S = 300.0
 """How long a person may take in the browser."""

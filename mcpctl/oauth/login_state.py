@@ -3,10 +3,10 @@
 import time
 from pathlib import Path
 
-from mcpctl.command_values import CannotLaunch
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import endpoint
+from mcpctl.config.server_settings import STDIO, VARIABLE, Server
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.server_environment import endpoint
-from mcpctl.server_settings import VARIABLE, Server
 
 NEEDED, LOGGED_IN, EXPIRED = "needed", "logged in", "expired"
 
@@ -18,7 +18,7 @@ def of(
 
     `refused_at` is when the server has last said that it needs one, if it has not worked since.
     """
-    if not server.url or server.has_token:
+    if server.kind == STDIO or server.has_token:
         return None, None
     issuer = server.oauth.issuer if server.oauth else ""
     try:

@@ -13,12 +13,12 @@ from http import HTTPStatus
 
 import msgspec
 
-from mcpctl.errors import McpctlError, warn
-from mcpctl.failure import Failed, failed
+from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.failure import Failed, failed
+from mcpctl.config.server_settings import CLIENT_CREDENTIALS
 from mcpctl.oauth import client_authentication
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.server_settings import CLIENT_CREDENTIALS
 
 LONGEST_LIFE_S = 10 * 366 * 86400.0
 _OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))

@@ -10,7 +10,7 @@ from mcp.client.auth.oauth2 import check_registration_usable
 from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata
 
 from mcpctl import __version__
-from mcpctl.errors import McpctlError
+from mcpctl.base.errors import McpctlError
 from mcpctl.oauth import client_authentication
 from mcpctl.oauth.client_authentication import BASIC, METHODS, NONE, POST
 from mcpctl.oauth.requests import LoginFailed, Requests, said

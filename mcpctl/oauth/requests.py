@@ -6,10 +6,11 @@ from urllib.parse import quote_plus
 
 import httpx2
 
-from mcpctl import http_client
-from mcpctl.errors import UpstreamFailed
-from mcpctl.failure import Failed
+from mcpctl.base.errors import UpstreamFailed
+from mcpctl.base.failure import Failed
+from mcpctl.base.visible_text import one_line
 from mcpctl.oauth.tokens import may_be_sent_to
+from mcpctl.wire import http_client
 
 _SECONDS = 30.0
 _BYTES = 1 << 20
@@ -79,8 +80,7 @@ _OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 def brief(text: str) -> str:
     """A foreign text for a message: short, on one line, of characters that a person sees."""
-    shown = "".join(c if c.isprintable() else " " for c in text[: 4 * _MOST_SAID])
-    return " ".join(shown.split())[:_MOST_SAID]
+    return one_line(text[: 4 * _MOST_SAID])[:_MOST_SAID]
 
 
 def said(response: httpx2.Response, *secrets: str | None) -> str:

@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 
-from mcpctl.errors import McpctlError
+from mcpctl.base.errors import McpctlError
+from mcpctl.config.server_environment import Endpoint
 from mcpctl.oauth import client_authentication, discovery
 from mcpctl.oauth.requests import Requests
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.server_environment import Endpoint
 
 _SECONDS = 10.0
 

@@ -4,7 +4,6 @@ Several configurations, and any number of processes, may share them. The secrets
 keyring instead; its file says so, and has the rest.
 """
 
-import contextlib
 import hashlib
 import itertools
 import os
@@ -16,12 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from mcpctl import files, posix
-from mcpctl.errors import McpctlError, NotFound, Unusable, warn
+from mcpctl.base import files, posix
+from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
+from mcpctl.base.paths import Paths, cannot_write, private_dir
 from mcpctl.oauth import key_ring
 from mcpctl.oauth.tokens import Tokens, canonical
-from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store.redact import learn
+from mcpctl.secrets.redact import learn
 
 _MOST_BYTES = 64 << 10
 _MOST_FILES = 1000
@@ -202,7 +201,7 @@ def _locked(path: Path) -> int:
         except OSError as error:
             raise cannot_write(path, error, _HINT) from error
         try:
-            if posix.lock(fd) and _is_at(path, fd):
+            if posix.lock(fd) and files.is_at(path, fd):  # who deletes a login deletes its lock
                 fd, held = -1, fd
                 return held
         finally:
@@ -213,10 +212,3 @@ def _locked(path: Path) -> int:
         # Not `flock` that waits: nothing could bound it.
         time.sleep(pause)
         pause = min(2 * pause, _LAST_LOOK_S)
-
-
-def _is_at(path: Path, fd: int) -> bool:
-    """Whether the file is still the one of this name: who deletes a login deletes its lock."""
-    with contextlib.suppress(OSError):
-        return os.path.samestat(path.lstat(), os.fstat(fd))
-    return False

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mcpctl.server_environment import is_here
-from mcpctl.server_settings import CLIENT_CREDENTIALS, OAuth
+from mcpctl.config.server_environment import is_here
+from mcpctl.config.server_settings import CLIENT_CREDENTIALS, OAuth
 
 _PORTS = {"http": 80, "https": 443}
 _MARGIN_S = 60.0

@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, before_warning, folded, inert
-from mcpctl.models import Found, Progress, RawJson, Row, unseen
+from mcpctl.base.errors import ExitCode, McpctlError, UpstreamFailed, before_warning, folded, inert
+from mcpctl.base.models import Found, Progress, RawJson, Row, unseen
 from mcpctl.output.columns import FORMATS as FORMATS
 from mcpctl.output.columns import KEPT, members
 from mcpctl.output.columns import MOST as MOST
@@ -26,7 +24,6 @@ from mcpctl.output.columns import Columns as Columns
 from mcpctl.output.columns import ListOptions as ListOptions
 from mcpctl.output.columns import chosen_fields as chosen_fields
 from mcpctl.output.columns import chosen_format as chosen_format
-from mcpctl.output.columns import listing as listing
 from mcpctl.output.text import line_of, pairs, plain_json, quoted
 
 if TYPE_CHECKING:
@@ -53,7 +50,9 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
         limit = columns.newest
     rows = results.rows(limit, options.offset)
     if kind in ("json", "jsonl"):
-        _write(_json_rows(rows, names, as_array=kind == "json"))
+        from mcpctl.output import json_text
+
+        _write(json_text.lines(rows, names, as_array=kind == "json"))
     elif kind == "tsv":
         _write(_tsv_rows(rows, names, columns))
     else:
@@ -73,7 +72,9 @@ def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]],
     elif isinstance(row, RawJson):
         _write(iter([to_json(row)]))
     else:
-        _write_pieces(_json_object(row))
+        from mcpctl.output import json_text
+
+        _write_pieces(json_text.pieces(row))
 
 
 def write_done(json: bool, row: Callable[[], Any], *lines: str) -> None:
@@ -172,53 +173,9 @@ def report(error: McpctlError, *, as_json: bool) -> None:
 
 def to_json(value: Any) -> str:
     """A value as JSON text on one line; a `RawJson` in it stays as it is."""
-    return msgspec.json.encode(_embedded(value)).decode()
+    from mcpctl.output import json_text
 
-
-def _embedded(value: Any) -> Any:
-    kind = type(value)
-    if kind is RawJson:
-        return msgspec.Raw(value.encode())
-    if kind is dict:
-        return {name: _embedded(item) for name, item in value.items()}
-    return [_embedded(item) for item in value] if kind is list or kind is tuple else value
-
-
-def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> Iterator[str]:
-    if not as_array:
-        for row in rows:
-            yield _json_row(row, names)
-        return
-    lead = "["
-    for row in rows:
-        # Each row begins with the comma after the one before it, so that no row must be kept in memory.
-        yield lead + _json_row(row, names)
-        lead = ","
-    yield "[]" if lead == "[" else "]"
-
-
-def _json_object(row: Row) -> Iterator[str]:
-    lead = "{"
-    for name, value in row.items():
-        yield f"{lead}{to_json(name)}:"
-        lead = ","
-        if isinstance(value, Found):
-            yield "["
-            for number, item in enumerate(value.rows(None, 0)):
-                yield ("," if number else "") + _json_row(item, tuple(item))
-            yield "]"
-        else:
-            yield to_json(value)
-    yield "{}\n" if lead == "{" else "}\n"
-
-
-def _json_row(row: Row, names: Sequence[str]) -> str:
-    # RawJson is always a whole member here; not looking deeper saves time for a hundred thousand rows.
-    members = {name: row[name] for name in names}
-    for name, value in members.items():
-        if type(value) is RawJson:
-            members[name] = msgspec.Raw(value.encode())
-    return msgspec.json.encode(members).decode()
+    return json_text.line(value)
 
 
 def _tsv_rows(rows: Iterator[Row], names: Sequence[str], columns: Columns) -> Iterator[str]:

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from mcpctl.errors import inert
-from mcpctl.models import Row
+from mcpctl.base.errors import inert
+from mcpctl.base.models import Row
 from mcpctl.output.text import line_of
 
 _MOST_LINES = 200

@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
 
-from mcpctl.errors import WrongUsage
-from mcpctl.models import Row
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import Row
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 MOST = 1_000_000_000
@@ -15,8 +15,7 @@ KEPT = 20
 _LONGEST_NAME = 100
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """The fields of a list: all of them for JSON, fewer for people, and how people see their values."""
 
     fields: Sequence[str]
@@ -25,16 +24,16 @@ class Columns:
     """Fields that `--fields` may name besides, made of others."""
     cut: frozenset[str] = frozenset()
     """Fields that a narrow table cuts first; never keys, since people copy them."""
-    keeps: Mapping[str, int] = field(default_factory=dict)
+    keeps: Mapping[str, int] = {}
     """How much of a field a table shows at least, where not `KEPT` of those in `cut`; with less room a column goes."""
     goes: Sequence[str] = ()
     """The fields whose columns go first where a terminal is too narrow; the others follow, the last one first."""
     ids: frozenset[str] = frozenset()
     """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them and
     there is room."""
-    render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+    render: Mapping[str, Callable[[Any], str]] = {}
     """The text of a field's value in a table and in tab-separated values."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = {}
     """Shorter headings for some fields."""
     group: str = ""
     """The field whose values are headings in a table; the rows come sorted by it."""
@@ -83,28 +82,14 @@ class ListOptions:
         return "table" if sys.stdout.isatty() else "tsv"
 
 
-def listing(
-    json: bool,
-    jsonl: bool,
-    format: str,
-    fields: str | None,
-    limit: int | None = None,
-    offset: int = 0,
-    count: bool = False,
-) -> ListOptions:
-    """The options of a list command as one value; raises `WrongUsage` if they contradict each other."""
-    limit = None if limit is None else min(limit, MOST)
-    return ListOptions(chosen_format(json, jsonl, format), fields, limit, min(offset, MOST), count)
-
-
-def chosen_format(json: bool, jsonl: bool, format: str) -> str:
-    """The one format that `--json`, `--jsonl` and `--format` ask for."""
-    formats = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "auto")
+def chosen_format(json: bool, jsonl: bool, format: str, every: Sequence[str] = FORMATS) -> str:
+    """The one format that `--json`, `--jsonl` and `--format` ask for; without any the first of `every`."""
+    formats = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != every[0])
     if len(formats) > 1:
         raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
-    if format not in FORMATS:
-        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(FORMATS)}")
-    return formats[0] if formats else "auto"
+    if format not in every:
+        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(every)}")
+    return formats[0] if formats else every[0]
 
 
 def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
@@ -129,7 +114,7 @@ def _named(fields: str, columns: Columns) -> list[str]:
 
 
 def _unknown(typed: str, fields: Sequence[str]) -> NoReturn:
-    from mcpctl.near_names import did_you_mean
+    from mcpctl.base.near_names import did_you_mean
 
     hint = f"{did_you_mean(typed[:_LONGEST_NAME].lower(), fields, '')} fields: {', '.join(fields)}".lstrip()
     raise WrongUsage(f"unknown field '{typed}'", hint)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mcpctl.models import RawJson, Row
+from mcpctl.base.models import RawJson, Row
 
 _RUN = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")  # noqa: RUF001 - some read wide characters as plain ones
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mcpctl.errors import McpctlError, UpstreamFailed
-from mcpctl.models import RawJson
+from mcpctl.base.errors import McpctlError, UpstreamFailed
+from mcpctl.base.models import RawJson
 from mcpctl.output.text import block_of, content, line_of
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from mcpctl.errors import inert
-from mcpctl.models import Row
+from mcpctl.base.errors import inert
+from mcpctl.base.models import Row
 from mcpctl.output.text import line_of
 
 FORMATS = ("text", "json", "jsonl", "github", "sarif", "junit")

@@ -5,7 +5,7 @@ import shutil
 import sys
 import time
 
-from mcpctl.errors import inert
+from mcpctl.base.errors import inert
 from mcpctl.output.text import line_of
 
 clock = time.monotonic

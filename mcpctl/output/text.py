@@ -7,14 +7,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mcpctl.models import RawJson, Row
+from mcpctl.base.models import RawJson, Row
+from mcpctl.base.plurals import counted
 from mcpctl.output import tool_files
-from mcpctl.plurals import counted
 
-_UNSAFE = re.compile(
+_UNSAFE = (
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
+"""Not compiled before there is a text to look at that is not plain."""
 
 
 RED, PLAIN = "\x1b[31m", "\x1b[0m"
@@ -31,12 +32,14 @@ def is_coloured() -> bool:
 
 def line_of(text: str) -> str:
     """`text` on one line: white space becomes spaces, and characters that could command a terminal become U+FFFD."""
-    return _UNSAFE.sub(_replacement, text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_UNSAFE, _replacement, text)
 
 
 def block_of(text: str) -> str:
     """`text` with its lines and tabs, without characters that could command a terminal."""
-    return _UNSAFE.sub(lambda match: match[0] if match[0] in "\n\t" else "\N{REPLACEMENT CHARACTER}", text)
+    return re.sub(_UNSAFE, lambda match: match[0] if match[0] in "\n\t" else "\N{REPLACEMENT CHARACTER}", text)
 
 
 def quoted(text: str) -> str:
@@ -48,7 +51,7 @@ def quoted(text: str) -> str:
 
 def plain_json(text: str) -> str:
     """The same JSON with every character escaped that could command a terminal."""
-    return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else _escaped(match[0]), text)
+    return re.sub(_UNSAFE, lambda match: match[0] if match[0] == "\n" else _escaped(match[0]), text)
 
 
 def _escaped(character: str) -> str:
@@ -134,6 +137,10 @@ def explained(row: Row) -> Iterator[str]:
         yield f"  sum: {why['score']:.4f}"
     if why["unknown_words"]:
         yield line_of(f"  no tool has: {', '.join(why['unknown_words'])}")
+
+
+CALL_OF_SESSION = ("id", "started_at", "server", "tool", "status", "duration_ms")
+"""The fields of a call that the text of its session has."""
 
 
 def session(row: Row) -> Iterator[str]:

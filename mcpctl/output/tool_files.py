@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mcpctl.errors import UpstreamFailed
+from mcpctl.base.errors import UpstreamFailed
 
 
 class Encoded(NamedTuple):

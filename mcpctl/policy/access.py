@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from mcpctl.callers import Claims
-from mcpctl.config import Config
-from mcpctl.projects import UNASSIGNED
-from mcpctl.store.tokens import Token, identified
+from mcpctl.base.callers import Claims
+from mcpctl.config.config import Config
+from mcpctl.config.projects import UNASSIGNED
+from mcpctl.policy.tokens import Token, identified
 
 NO_TOKEN, NOT_VALID = "no_token", "token_not_valid"
 

@@ -3,18 +3,19 @@
 import time
 from collections.abc import Sequence
 
-from mcpctl import config
-from mcpctl.callers import Client
-from mcpctl.config import Config
-from mcpctl.errors import NotFound, Refused
-from mcpctl.models import STANDING_FIELDS, Found, Row
-from mcpctl.near_names import did_you_mean
-from mcpctl.paths import Paths
+from mcpctl.base.callers import Client
+from mcpctl.base.errors import NotFound, Refused
+from mcpctl.base.models import STANDING_FIELDS, Found, Row
+from mcpctl.base.near_names import did_you_mean
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
+from mcpctl.config.config import Config
+from mcpctl.policy import approvals, grants
+from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, SESSION, Approval
+from mcpctl.policy.grants import Given
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.shown_arguments import hidden_words
-from mcpctl.store import approvals, clock, grants
-from mcpctl.store.approvals import ALWAYS, DENIED, ONCE, SESSION, Approval
-from mcpctl.store.grants import Given
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store import clock
 from mcpctl.store.recorder import Origin, Recorder
 
 

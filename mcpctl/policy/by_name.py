@@ -1,9 +1,9 @@
 """What rules say that name a tool or a server, of what is decided on without a definition: answers that are kept, and
 what a server says of itself."""
 
+from mcpctl.config.policy_settings import DENY
 from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.view import View
-from mcpctl.policy_settings import DENY
 
 
 def may_read_on(server: str, name: str, view: View) -> bool:

@@ -8,17 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from mcpctl import definitions, feature_names, hints
-from mcpctl.failure import Failed, Failure
-from mcpctl.models import Tool
+from mcpctl.base import definitions, feature_names, hints
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import OWN, READ_TOOL
+from mcpctl.config.policy_settings import ASK as ASK_RULE
+from mcpctl.config.policy_settings import DENY
+from mcpctl.policy.grants import Grant, binding
 from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
-from mcpctl.policy_settings import ASK as ASK_RULE
-from mcpctl.policy_settings import DENY
-from mcpctl.store.grants import Grant, binding
-from mcpctl.tool_keys import OWN, join
-from mcpctl.tool_keys import READ as READ_TOOL
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
 READ = "read"
@@ -51,14 +50,14 @@ class Subject(NamedTuple):
     session: str = ""
     """The id of the session on record."""
     consent: str | None = None
-    """What the user has said yes to, of this call: a `consent.binding`."""
+    """What the user has said yes to, of this call: a `grants.binding`."""
     tools: Sequence[Tool] = ()
     """Where something is to be read: the tools that its server has listed."""
 
     @property
     def key(self) -> str:
         """The tool's key, as it was asked for."""
-        return join(self.server, self.name)
+        return f"{self.server}:{self.name}" if self.name else self.server
 
     @property
     def pin(self) -> str:
@@ -68,7 +67,8 @@ class Subject(NamedTuple):
     @property
     def grant(self) -> Grant:
         """The yes that would hold for this call, and for others of the tool, in this session."""
-        return Grant(self.key, self.pin, self.view.project or "", self.view.token_id, self.session)
+        pin = definitions.pin_of(self.tool) if self.tool else ""
+        return Grant(self.key, pin, self.view.project or "", self.view.token_id, self.session)
 
     @property
     def binding(self) -> str:

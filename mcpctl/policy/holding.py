@@ -4,16 +4,18 @@ Pure: what is pinned and locked has been read before.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
-from mcpctl import definitions
-from mcpctl.feature_names import is_feature
-from mcpctl.models import Tool
-from mcpctl.policy_settings import ALLOW, HOLD
-from mcpctl.store.pins import CHANGED, Pins, ServerPins
+from msgspec import Struct
+
+from mcpctl.base import definitions
+from mcpctl.base.feature_names import is_feature
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import join
+from mcpctl.config.policy_settings import ALLOW, HOLD
+from mcpctl.policy.pins import CHANGED, Pins, ServerPins
 from mcpctl.store.state import ListKey
-from mcpctl.tool_keys import join
 
 UNCHECKED = "off"
 NOT_LOCKED, SUSPICIOUS = "not_locked", "suspicious"
@@ -36,12 +38,11 @@ class Drift(NamedTuple):
     is_held: bool
 
 
-@dataclass(frozen=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """What tools are compared with, and what becomes of those that differ."""
 
     on_change: str = ALLOW
-    pins: Pins = field(default_factory=dict)
+    pins: Pins = {}
     locked: Locked | None = None
     checks: str = UNCHECKED
     """What becomes of a tool whose definition looks like an attack: `hold`, `warn` or `off`."""

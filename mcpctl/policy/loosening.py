@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import msgspec
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import join, split
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, decide
 from mcpctl.policy.programs import is_same_program
 from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
-from mcpctl.tool_keys import join, split
 
 Known = Mapping[str, Mapping[str, Tool]]
 """The tools of each server by name, as it last listed them, under the name that it has before the change."""

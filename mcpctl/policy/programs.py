@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
-from mcpctl.server_settings import Server
+from mcpctl.config.server_settings import STDIO, Server
 
 _LAUNCHER = re.compile(
     r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|corepack|uvx?|tool|run|pipx|node|deno|tsx|ts-node|py|python[\d.]*|ruby"
@@ -42,7 +42,7 @@ def is_same_program(one: Server, other: Server) -> bool:
     script or address, or one command line has all words of the other, in their order."""
     if _names(one) & _names(other):
         return True
-    if one.url or other.url:
+    if {one.kind, other.kind} != {STDIO}:
         return False
     shorter, longer = sorted((_plain(one), _plain(other)), key=len)
     rest = iter(longer)
@@ -56,7 +56,7 @@ def _plain(server: Server) -> list[str]:
 
 def _names(server: Server) -> frozenset[str]:
     """The names that tell the program of an entry from others."""
-    if server.url:
+    if server.kind != STDIO:
         return frozenset((_address(server.url),))
     return frozenset(filter(None, _of_command(_words(server), server.cwd or "")))
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from mcpctl import hints, tool_keys
-from mcpctl.config import Config
-from mcpctl.feature_names import is_feature
-from mcpctl.hints import Hint
-from mcpctl.models import Tool
-from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, ONLY, Policy, PolicyRule
-from mcpctl.tool_keys import OWN
+from mcpctl.base import hints, tool_keys
+from mcpctl.base.feature_names import is_feature
+from mcpctl.base.hints import Hint
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import OWN
+from mcpctl.config.config import Config
+from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, ONLY, Policy, PolicyRule
 from mcpctl.toolsets.toolset import Toolset
 
 _OPEN_WORLD = CLASSES[-1]
@@ -95,9 +95,9 @@ class Rules:
         counted = self.hints(server, tool)
         # Who declares both says nothing that could be relied on: the worse of them counts.
         both = counted["readOnlyHint"], counted["destructiveHint"]
-        return "destructive" if all(hint == _DECLARED for hint in both) else hints.risk(counted)
+        return "destructive" if both == (_DECLARED, _DECLARED) else hints.risk(counted)
 
-    def hints(self, server: str, tool: Tool) -> dict[str, Hint]:
+    def hints(self, server: str, tool: Tool) -> Mapping[str, Hint]:
         """The hints of a tool that count for rules."""
         return hints.trusted(tool, may_loosen=self._trusts(server, tool))
 

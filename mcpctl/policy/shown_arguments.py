@@ -1,8 +1,7 @@
 """A call's arguments as a person is shown them who is asked: whole, or beginning and end, and what is in them."""
 
-from mcpctl.checks import arguments as checks
-from mcpctl.plurals import counted
-from mcpctl.visible_text import escaped
+from mcpctl.base.plurals import counted
+from mcpctl.base.visible_text import escaped
 
 _SHORT = 2000
 """Characters that are shown whole."""
@@ -19,6 +18,8 @@ def in_form(arguments: bytes) -> str:
     text = arguments.decode("utf-8", "replace")
     if len(text) <= _SHORT:
         return f"Arguments: {escaped(text)}"
+    from mcpctl.checks import arguments as checks  # hundreds of expressions, which few calls need
+
     found = checks.found_in(text)
     said = f"In all of them there is: {escaped(', '.join(found))}." if found else "The checks find nothing in them."
     return "\n".join((

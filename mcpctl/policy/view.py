@@ -1,16 +1,20 @@
 """What a request is seen from: made once for each, passed down, and never changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from mcpctl.callers import ASKED, Caller, Client, capability_set
-from mcpctl.config import Config
+from mcpctl.base.callers import ASKED, Caller, Client, capability_set
+from mcpctl.config.config import Config
 from mcpctl.policy.access import UNBOUND, Access
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.standing import NOTHING, Standing
-from mcpctl.store.recorder import Origin
 from mcpctl.toolsets.toolset import Toolset
+from mcpctl.toolsets.toolset_files import ToolsetPlace
+
+if TYPE_CHECKING:
+    from mcpctl.store.recorder import Origin
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,20 @@ class View:
     """The token that the request has, or lacks."""
     is_locked: bool = False
     """Whether nothing may be found or called but what a lock file has."""
+    toolset_place: ToolsetPlace | None = None
+    """Where the toolset is."""
+    verdicts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was decided on it: it is another one as soon as anything has changed that decides."""
 
     @cached_property
-    def origin(self) -> Origin:
+    def origin(self) -> "Origin":
         """Where what comes of the request is from, for the record."""
+        from mcpctl.store.recorder import Origin
+
         client = self.caller.client if self.caller else Client()
         return Origin(client, self.project, self.toolset.name if self.toolset else None)
 
-    @property
+    @cached_property
     def project(self) -> str | None:
         """The project in force; without one, all servers are seen."""
         return self.config.project
@@ -50,12 +60,12 @@ class View:
         declared = self.caller.capabilities
         return tuple(dict.fromkeys((capability_set(declared), capability_set(declared, ASKED))))
 
-    @property
+    @cached_property
     def token_id(self) -> str:
         """The id of the token that the request has; empty where it has none."""
         return self.access.token.id if self.access.token else ""
 
-    @property
+    @cached_property
     def rules(self) -> Rules:
         """The rules in force."""
         return rules_of(self.config, self.toolset)

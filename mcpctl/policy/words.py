@@ -2,19 +2,19 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
-from mcpctl.config import Config
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
-from mcpctl.failure import Failed, Failure
-from mcpctl.feature_names import is_feature
-from mcpctl.hints import Hint
+from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.feature_names import is_feature
+from mcpctl.base.hints import Hint
+from mcpctl.base.tool_keys import is_plain, split
+from mcpctl.base.visible_text import escaped
+from mcpctl.config.config import Config
+from mcpctl.policy.approvals import Approval
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
-from mcpctl.policy.view import View
-from mcpctl.store.approvals import Approval
-from mcpctl.tool_keys import is_plain, split
-from mcpctl.visible_text import escaped
 
 EXECUTE = "tool_execute"
 DENIED = frozenset((
@@ -46,7 +46,7 @@ def for_model(failure: Failure, *, call: str = "") -> str:
     """What a model is told: words of ours alone, with what it can do next; `call` is the start of the call's id."""
     facts = failure.facts
     if failure.code in _OF_TOOL:
-        return _refusal_for_model(failure)
+        return _of_tool(failure)[0]
     if failure.code in OF_FEATURE:
         return _of_feature(failure)
     if failure.code == "interrupted":
@@ -63,7 +63,7 @@ def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlE
     nothing else helps, `see` is the command to look with."""
     facts = failure.facts
     if failure.code in _OF_TOOL:
-        return _refusal_for_person(failure, facts["view"])
+        return _of_tool(failure)[1]
     if failure.code in OF_FEATURE:
         if failure.code == "ambiguous_resource":
             uri = shlex.quote(escaped(f"mcpctl+{facts['servers'][0]}:{facts['uri']}"))
@@ -141,55 +141,92 @@ def _of_feature(failure: Failure) -> str:
     return f"there is no resource '{escaped(_shown(facts['uri']))}' of any server"
 
 
-def _refusal_for_model(failure: Failure) -> str:
-    facts, view = failure.facts, failure.facts["view"]
-    key, server = facts["key"], facts["server"]
-    if failure.code == "unknown_tool":
+def _of_tool(failure: Failure) -> tuple[str, McpctlError]:
+    """What a model and what a person is told of a tool that is not called."""
+    facts, code, view = failure.facts, failure.code, failure.facts["view"]
+    tool, key, server, path = named(facts["key"]), _shown(facts["key"]), facts["server"], view.config.path
+    if code in _OF_POLICY:
+        return _of_policy(failure, tool, key)
+    if code == "unknown_tool":
+        what = tool if is_plain(facts["key"]) else "such tool"
+        no = f"there is no {what}{_near(facts, ': did you mean ', '?') or '.'}"
         servers = ", ".join(list(view.config.enabled)[:_MAX_SERVERS]) or "none"
-        no = f"there is no {named(key) if is_plain(key) else 'such tool'}{_near(facts, ': did you mean ', '?') or '.'}"
-        return f"{no} Tool keys have the form server:tool; the servers are: {servers}. Search with tool_discovery"
-    if failure.code == "not_in_toolset":
-        toolset = view.toolset
-        problem = f" ({toolset.problem})" if toolset.problem else ""
-        refusal = f"{named(key)} is not in the toolset '{toolset.name}', whose tools alone may be called now{problem}"
-        return f"{refusal}{_near(facts, '; did you mean ', '?') or '; do not retry it'}"
-    if failure.code == "not_listed":
+        hint = _near(facts, "did you mean ", "?") or f"see: mcpctl tools ls --server {server}"
         return (
-            f"{named(key)} was not called: server '{server}' has not listed its tools in time, and the user's"
-            " configuration permits only what can be checked; try again in a moment"
+            f"{no} Tool keys have the form server:tool; the servers are: {servers}. Search with tool_discovery",
+            NotFound(f"no tool '{key}'", hint, "tool_not_found"),
         )
-    if failure.code == "wrong_execute":
-        right, wrong = (f"{EXECUTE}_{facts[name]}" for name in ("needed", "used"))
-        return f"{named(key)} is not called with {wrong} but with {right}"
-    if failure.code == "not_in_project":
-        return f"{view.config.not_in_project(server).message}; do not retry it"
-    if failure.code == "server_unusable":
-        return f"server '{server}' cannot be used: {facts['reason']}"
-    if failure.code == "server_disabled":
-        return f"server '{server}' is disabled in the user's configuration"
-    if failure.code in _OF_POLICY:
-        return _of_policy(failure)
-    return f"{named(key)} is not permitted by the user's configuration; do not retry it"
+    if code == "not_in_toolset":
+        name, problem = view.toolset.name, f" ({view.toolset.problem})" if view.toolset.problem else ""
+        which = f" --project {view.project}" if view.project else ""
+        hint = f"see what is in it with: mcpctl toolsets show{which}; or call it with --toolset none"
+        return (
+            f"{tool} is not in the toolset '{name}', whose tools alone may be called now{problem}"
+            f"{_near(facts, '; did you mean ', '?') or '; do not retry it'}",
+            Refused(f"tool '{key}' is not in the toolset in force", hint, code),
+        )
+    if code == "not_listed":
+        was = f"was not called: server '{server}' has not listed its tools in time"
+        return (
+            f"{tool} {was}, and the user's configuration permits only what can be checked; try again in a moment",
+            Refused(f"tool '{key}' {was}", f"see why with: mcpctl servers check {server}", code),
+        )
+    if code == "wrong_execute":
+        refusal = f"{tool} is not called with {EXECUTE}_{facts['used']} but with {EXECUTE}_{facts['needed']}"
+        return refusal, Refused(refusal, "call it with that one", code)
+    if code == "not_in_project":
+        stranger = view.config.not_in_project(server)
+        return f"{stranger.message}; do not retry it", stranger
+    if code == "server_unusable":
+        refusal = f"server '{server}' cannot be used: {facts['reason']}"
+        return refusal, Unusable(refusal, f"fix it in {path}", code)
+    if code == "server_disabled":
+        is_disabled = f"server '{server}' is disabled"
+        hint = f"enable it with: mcpctl servers enable {server}"
+        return f"{is_disabled} in the user's configuration", Refused(is_disabled, hint, code)
+    barring, refusal = facts["barring"], f"tool '{key}' is not permitted"
+    if barring.is_of_one_tool:
+        hint = f"see [servers.{server}.tools] in {path}"
+    else:
+        line = view.config.line_of(barring.table, barring.key)
+        hint = f"see only of [servers.{server}] in {path}{f', line {line}' if line else ''}"
+        refusal += f": only others of server '{server}' are"
+    return f"{tool} is not permitted by the user's configuration; do not retry it", Refused(refusal, hint, code)
 
 
-def _of_policy(failure: Failure) -> str:
-    """What a model is told of a call that the user's policy keeps back."""
-    facts = failure.facts
-    key = named(facts["key"])
-    if failure.code in _WITHOUT_TOKEN:
-        return f"{_WITHOUT_TOKEN[failure.code]}; ask the user for one, and do not retry it without"
-    if failure.code == "token_read_only":
-        return f"{key} is not permitted: the token in use only permits tools that read; do not retry it"
-    if failure.code == "held":
-        look = "" if facts["held"] == NOT_LOCKED else "; the user can look with: mcpctl tools diff"
-        return f"{key} is held until the user has looked at it: {HELD[facts['held']]}{look}; do not retry it"
-    if failure.code == "never_asked":
-        return f"{key} needs the user's consent, which the user's policy never asks for; do not retry it"
-    if failure.code == "declined":
-        return f"{key} was not run: the user said no; do not retry it"
-    if failure.code == "needs_consent":
-        return pending(failure)
-    return f"{key} is denied by the user's policy; do not retry it"
+def _of_policy(failure: Failure, tool: str, key: str) -> tuple[str, McpctlError]:
+    """The same of a call that the user's policy keeps back."""
+    code, facts = failure.code, failure.facts
+    explain = f"see why with: mcpctl policy explain {key}"
+    if why := _WITHOUT_TOKEN.get(code):
+        refused = Refused(f"tool '{key}' was not called: {why}", _GIVE_A_TOKEN, code)
+        return f"{why}; ask the user for one, and do not retry it without", refused
+    if code == "token_read_only":
+        why = "the token in use only permits tools that read"
+        refused = Refused(f"tool '{key}' was not called: {why}", _GIVE_A_TOKEN, code)
+        return f"{tool} is not permitted: {why}; do not retry it", refused
+    if code == "held":
+        why, look = HELD[facts["held"]], "; the user can look with: mcpctl tools diff"
+        hint = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
+        if facts["held"] == NOT_LOCKED:
+            look, hint = "", "see what differs with: mcpctl tools diff --lock FILE"
+        refused = Refused(f"tool '{key}' is held: {why}", hint, code)
+        return f"{tool} is held until the user has looked at it: {why}{look}; do not retry it", refused
+    if code == "denied":
+        refused = Refused(f"tool '{key}' is denied by the policy ({by(failure)})", explain, code)
+        return f"{tool} is denied by the user's policy; do not retry it", refused
+    if code == "declined":
+        refused = Refused(f"tool '{key}' was not run: you said no", explain, code)
+        return f"{tool} was not run: the user said no; do not retry it", refused
+    if id_ := facts.get("approval") if code == "needs_consent" else None:
+        hint = f"answer with: mcpctl approvals allow {id_} (or deny; show has what it would do); then call it again"
+        return pending(failure), Refused(
+            f"tool '{key}' was not run: it needs your consent (approval {id_})", hint, code
+        )
+    refused = Refused(f"tool '{key}' needs consent, which nobody is asked for ({by(failure)})", explain, code)
+    if code == "needs_consent":
+        return pending(failure), refused
+    return f"{tool} needs the user's consent, which the user's policy never asks for; do not retry it", refused
 
 
 def pending(failure: Failure) -> str:
@@ -214,7 +251,7 @@ def question_of(approval: Approval, arguments: str) -> str:
     lines = [
         f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
         f"Its hints: {approval.hints}.",
-        f"Asked by: {escaped(', '.join(part for part in (approval.rule, approval.rule_place) if part))}",
+        f"Asked by: {escaped(', '.join(filter(None, (approval.rule, approval.rule_place))))}",
         arguments,
     ]
     if approval.risk in ("destructive", "not-declared"):
@@ -229,72 +266,17 @@ def hints_of(effective: Mapping[str, Hint]) -> str:
         "declared": "{} (declared by its server)", "override": "{} (set by a toolset)",
         "default": "not declared (counts as {})",
     }  # fmt: skip
-    return ", ".join(
+    hints = [
         f"{name.removesuffix('Hint')} {said[hint.source].format(str(hint.value).lower())}"
         for name, hint in effective.items()
-    )
-
-
-def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
-    facts, code = failure.facts, failure.code
-    key, server, path = _shown(facts["key"]), facts["server"], view.config.path
-    if code == "unknown_tool":
-        hint = _near(facts, "did you mean ", "?") or f"see: mcpctl tools ls --server {server}"
-        return NotFound(f"no tool '{key}'", hint, "tool_not_found")
-    if code == "not_in_toolset":
-        which = f" --project {view.project}" if view.project else ""
-        hint = f"see what is in it with: mcpctl toolsets show{which}; or call it with --toolset none"
-        return Refused(f"tool '{key}' is not in the toolset in force", hint, code)
-    if code == "not_listed":
-        refusal = f"tool '{key}' was not called: server '{server}' has not listed its tools in time"
-        return Refused(refusal, f"see why with: mcpctl servers check {server}", code)
-    if code == "wrong_execute":
-        return Refused(_refusal_for_model(failure), "call it with that one", code)
-    if code == "not_in_project":
-        return view.config.not_in_project(server)
-    if code == "server_unusable":
-        return Unusable(_refusal_for_model(failure), f"fix it in {path}", code)
-    if code in _OF_POLICY:
-        return _of_policy_for_person(failure, key)
-    if code == "server_disabled":
-        return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
-    barring = facts["barring"]
-    if barring.is_of_one_tool:
-        return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {path}", code)
-    line = view.config.line_of(barring.table, barring.key)
-    hint = f"see only of [servers.{server}] in {path}{f', line {line}' if line else ''}"
-    return Refused(f"tool '{key}' is not permitted: only others of server '{server}' are", hint, code)
-
-
-def _of_policy_for_person(failure: Failure, key: str) -> Refused:
-    code, facts = failure.code, failure.facts
-    explain = f"see why with: mcpctl policy explain {key}"
-    if code in _WITHOUT_TOKEN:
-        return Refused(f"tool '{key}' was not called: {_WITHOUT_TOKEN[code]}", _GIVE_A_TOKEN, code)
-    if code == "token_read_only":
-        return Refused(
-            f"tool '{key}' was not called: the token in use only permits tools that read", _GIVE_A_TOKEN, code
-        )
-    if code == "held":
-        hint = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
-        if facts["held"] == NOT_LOCKED:
-            hint = "see what differs with: mcpctl tools diff --lock FILE"
-        return Refused(f"tool '{key}' is held: {HELD[facts['held']]}", hint, code)
-    if code == "denied":
-        return Refused(f"tool '{key}' is denied by the policy ({by(failure)})", explain, code)
-    if code == "declined":
-        return Refused(f"tool '{key}' was not run: you said no", explain, code)
-    if code == "needs_consent" and "approval" in facts:
-        id_ = facts["approval"]
-        hint = f"answer with: mcpctl approvals allow {id_} (or deny; show has what it would do); then call it again"
-        return Refused(f"tool '{key}' was not run: it needs your consent (approval {id_})", hint, code)
-    return Refused(f"tool '{key}' needs consent, which nobody is asked for ({by(failure)})", explain, code)
+    ]
+    return ", ".join(hints)
 
 
 def by(failure: Failure) -> str:
     """The rule by which a call was kept back, and where it is written."""
     ruling, view = failure.facts.get("ruling"), failure.facts["view"]
-    return ", ".join(part for part in rule_of(ruling, view) if part) if ruling else failure.code
+    return ", ".join(part for part in rule_of(ruling, view.config) if part) if ruling else failure.code
 
 
 def hold_rule(why: str, config: Config) -> tuple[str, str]:
@@ -306,15 +288,16 @@ def hold_rule(why: str, config: Config) -> tuple[str, str]:
     return f"{name} {getattr(config.policy.table, name)}", f"{config.path.name}:{line}" if line else ""
 
 
-def rule_of(ruling: Ruling, view: View) -> tuple[str, str]:
+@lru_cache(maxsize=256)
+def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
     """The rule of a ruling as people are shown it, and the place where it is written, as `config.toml:14`."""
     if ruling.rule is None:
         return f"default {ruling.effect}", ""
     rule = ruling.rule
     if rule.file:
         return rule.label, f"{rule.file}: {'.'.join(rule.table)}.{rule.key}[{rule.item}]"
-    line = view.config.line_of(rule.table, rule.key, rule.item)
-    name = view.config.path.name
+    line = config.line_of(rule.table, rule.key, rule.item)
+    name = config.path.name
     return rule.label, f"{name}:{line}" if line else name
 
 

@@ -1,20 +1,18 @@
-"""The side of the client: a call or a read as it was asked for, and where what becomes of it goes."""
+"""The side of the client: a request as it came, and where its outcome goes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
-from msgspec import Raw
+import msgspec
+from msgspec import Raw, field
 
-from mcpctl.callers import Caller
-from mcpctl.catalog.features import Owner
-from mcpctl.failure import Failure
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failure
 from mcpctl.store.recordable import Json
 
 
-@dataclass(slots=True)
-class CallRequest:
-    """A `tool_execute` as the client sent it, or what it asks of prompts and resources."""
+class Incoming(msgspec.Struct, eq=False):
+    """A request as the client sent it: a `tool_execute`, or one about prompts and resources."""
 
     id: bytes
     caller: Caller
@@ -33,17 +31,14 @@ Barring = Callable[[], Failure | None]
 """Why something may not be sent as things are at this moment."""
 
 
-def free() -> None:
+def nothing_bars() -> None:
     """Nothing is barring it."""
 
 
 class Resources(Protocol):
     """Where resources are read for a client."""
 
-    async def owner(self, uri: str, caller: Caller) -> Owner:
-        """Whose a URI is; raises `Failed`."""
-
-    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = free) -> bytes:
+    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = nothing_bars) -> bytes:
         """The result of `resources/read`; raises `Failed`. Nothing is read where something is `barring` it."""
 
 
@@ -58,13 +53,13 @@ class ClientSide(Protocol):
     def is_reading(self) -> bool:
         """Whether it takes what it is sent; who does not goes without questions and notifications."""
 
-    def answer(self, request: CallRequest, result: Json) -> None:
+    def answer(self, request: Incoming, result: Json) -> None:
         """The result of a request, as the client's revision has it."""
 
-    def error(self, request: CallRequest, error: bytes) -> None:
+    def error(self, request: Incoming, error: bytes) -> None:
         """The JSON-RPC error of a request."""
 
-    def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
+    def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
         """A call did not happen, or did not end; `call_id` is its id on record."""
 
     def progress(self, params: dict[str, bytes]) -> None:

@@ -7,12 +7,13 @@ import asyncio
 import tomllib
 from typing import Any, NamedTuple
 
-from mcpctl import config, files
-from mcpctl.catalog import loosening
-from mcpctl.config import Config
-from mcpctl.errors import McpctlError, NotFound, warn
-from mcpctl.paths import Paths
-from mcpctl.policy_settings import ASK, DENY
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError, NotFound, warn
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
+from mcpctl.config.config import Config
+from mcpctl.config.policy_settings import ASK, DENY
+from mcpctl.wire.threads import beside
 
 _SETTLED_S = 0.15
 """What takes anything away counts once the file has been the same for so long."""
@@ -32,25 +33,25 @@ class ConfigFile:
     """Reads the file, and tells by a look at its times when it has changed since."""
 
     def __init__(self, paths: Paths, project: str | None) -> None:
-        self._paths = paths
-        self._path = paths.config
+        self.paths = paths
+        self.path = paths.config
         self._project = project
-        self._stamp: object = files.stamp(self._path)
+        self.stamp: object = files.stamp(self.path)
         self._text: str | None = None
         """What it said when that last counted."""
         self._pauses = False
 
     def has_changed(self) -> bool:
         """Whether it was written since this was last asked."""
-        stamp = files.stamp(self._path)
-        if stamp == self._stamp or self._pauses:
+        stamp = files.stamp(self.path)
+        if stamp == self.stamp or self._pauses:
             return False
-        self._stamp = stamp
+        self.stamp = stamp
         return True
 
     def read(self) -> Config:
         """What it says; raises `McpctlError` where that cannot be used."""
-        read = config.load(self._path, self._project)
+        read = config.load(self.path, self._project)
         self._text = read.text
         return read
 
@@ -61,41 +62,43 @@ class ConfigFile:
         """
         loop = asyncio.get_running_loop()
         last = loop.time() + _LONGEST_S
-        seen = await asyncio.to_thread(self._look)
-        while not await asyncio.to_thread(_only_tightens, self._text, seen.text):
+        seen = await beside(self._look)
+        while not await beside(_only_tightens, self._text, seen.text):
             if loop.time() > last:
                 self._pause(loop)
                 return None
             await asyncio.sleep(_SETTLED_S)
-            before, seen = seen, await asyncio.to_thread(self._look)
+            before, seen = seen, await beside(self._look)
             if seen == before:
                 break
         if seen.stamp is None:
-            raise NotFound(f"there is no {self._path} any more", "put it back, or restart mcpctl", "config_missing")
+            raise NotFound(f"there is no {self.path} any more", "put it back, or restart mcpctl", "config_missing")
         if seen.text is not None and seen.text == self._text:
             return None
-        return await asyncio.to_thread(self.read)
+        return await beside(self.read)
 
     def note_loosened(self, before: Config, after: Config) -> None:
         """Put on record what an edit of the file lets be called without a yes, in any thread."""
+        from mcpctl.catalog import loosening  # of no use before the file is edited
+
         try:
-            loosening.follow(self._paths, before, after)
+            loosening.follow(self.paths, before, after)
         except McpctlError as error:
-            warn(f"{self._path}: whether it lets more be called cannot be told: {error.message} ({error.hint})")
+            warn(f"{self.path}: whether it lets more be called cannot be told: {error.message} ({error.hint})")
 
     def _pause(self, loop: asyncio.AbstractEventLoop) -> None:
         """Have those who wait go on with what it said before; who comes a while later looks at it again."""
 
         def go_on() -> None:
-            self._pauses, self._stamp = False, self
+            self._pauses, self.stamp = False, self
 
         self._pauses = True
         loop.call_later(_SETTLED_S, go_on)
 
     def _look(self) -> _Look:
-        stamp = files.stamp(self._path)
+        stamp = files.stamp(self.path)
         try:
-            return _Look(stamp, files.read_text(self._path).removeprefix(files.BOM))
+            return _Look(stamp, files.read_text(self.path).removeprefix(files.BOM))
         except McpctlError:
             return _Look(stamp, None)
 

@@ -10,20 +10,22 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from mcpctl import bounds, posix
-from mcpctl.errors import Unusable, warn
-from mcpctl.failure import Failure
-from mcpctl.policy import shown_arguments, words
+from mcpctl.base import bounds, posix
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.failure import Failure
+from mcpctl.policy import approvals, grants, shown_arguments, words
+from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, Approval, Wanted
 from mcpctl.policy.consent import digest_of
-from mcpctl.proxy.asked import NO, Asked, Forms, form_of
-from mcpctl.proxy.call import Call
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.proxy.consent_forms import NO, ConsentForm, Forms, form_of
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
-from mcpctl.store import approvals, grants, running_dashboard
-from mcpctl.store.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, Approval, Wanted
+from mcpctl.proxy.request import Request
+from mcpctl.proxy.tool_calls import CallRecord
+from mcpctl.store import running_dashboard
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
-from mcpctl.wire.messages import beside
+from mcpctl.wire.threads import beside
 
 _LOOK_S = 0.25
 """How often it is looked whether a terminal has answered meanwhile."""
@@ -31,6 +33,11 @@ _PROGRESS_S = 5.0
 _EXPIRED_S = approvals.OPEN_S + 1
 _END_S = 0.5
 _MOST_REMEMBERED = 1000
+
+
+Outcome = str | Failure | None
+"""The binding of a yes; or why there is none; or None, where nobody wants the call any more or its client brings it
+again."""
 
 
 class Consent:
@@ -48,155 +55,165 @@ class Consent:
         """What had its yes and may be repeated with nothing more done, with the id of that approval."""
         self._has_granted = False
 
-    async def obtain(self, call: Call, failure: Failure, is_wanted: Callable[[], bool]) -> Failure | None:
-        """Give the call its `consent`, or say why it has none. Of a call that nobody wants any more, or that its client
-        brings again, neither."""
+    async def obtain(self, call: Request, failure: Failure) -> Outcome:
+        """The yes to a call that needs one because of this failure."""
         if not call.arguments_digest:
             is_long = len(call.arguments) > bounds.LITTLE
             call.arguments_digest = await beside(digest_of, call.arguments) if is_long else digest_of(call.arguments)
         binding = call.subject.binding
         if call.consent == binding:
-            return None
+            return binding
         call.consent = None  # one that it had was for another definition
         call.record.start()
         try:
             if self._may_hold(call) and await self._is_repeat(binding):
                 self._note(call, failure, "allowed", channel="grant", scope=SESSION)
-                call.consent = binding
-                return None
-            return await self._obtain(call, failure, is_wanted)
+                return binding
+            return await self._obtain(call, failure)
         except Unusable as error:
             warn(f"nobody can be asked for consent: {error}")
             self._note(call, failure, "unanswerable")
             return failure
 
-    async def _obtain(self, call: Call, failure: Failure, is_wanted: Callable[[], bool]) -> Failure | None:
-        if asked := self._brought_back(call):
-            return await self._answered(asked, call, failure, is_wanted)
+    async def _obtain(self, call: Request, failure: Failure) -> Outcome:
+        if form := self._brought_back(call):
+            return await self._answered(form, call, failure)
         approval = await self._approval(call, failure)
         if outcome := self._outcome(approval, call, failure):
-            return None if call.consent else outcome
+            return outcome
+        if not call.is_at_work:
+            return None
         if why := self._why_not_asked(approval, call):
             self._note(call, failure, "unanswerable", channel=why)
             return await self._pending(failure, approval)
         self._note(call, failure, "asked", channel="client")
-        return await self._ask(approval, call, failure, is_wanted)
+        return await self._ask(approval, call, failure)
 
-    def _why_not_asked(self, approval: Approval, call: Call) -> str:
+    async def heard(self, call: Request) -> Failure | None:
+        """The refusal of a call that brings a no to a question which is not asked any more."""
+        form = self._brought_back(call)
+        if form is None:
+            return None
+        call.record.start()
+        try:
+            await self._settle(form, call, form.failure)
+        except Unusable as error:
+            warn(f"an answer cannot be kept: {error}")
+        return Failure("declined", form.failure.facts) if form.scope == NO else None
+
+    def _why_not_asked(self, approval: Approval, call: Request) -> str:
         """Why the client is not asked, as the channel of the decision has it; empty where it is."""
-        if not can_fill_forms(call.request.caller):
+        if not can_fill_forms(call.caller.capabilities):
             return "client"
         if approval.id in self._was_asked or approval.binding in self._was_asked:
             return "asked"
         return "" if self._forms.have_room else "limit"
 
-    def _outcome(self, approval: Approval, call: Call, failure: Failure) -> Failure | None:
-        """What has become of an approval: None while it is open. The call has its `consent` where it was a yes."""
+    def _outcome(self, approval: Approval, call: Request, failure: Failure) -> Outcome:
+        """The outcome of an approval; None while it is open."""
+        if approval.state == ALLOWED and not call.is_at_work:  # it was taken back during that look
+            self._aside(partial(approvals.give_back, id_=approval.id))
+            return None
         if approval.state == ALLOWED:  # and used up by that look at it
             channel = approval.channel or ""
             self._note(call, failure, "allowed", channel=channel, scope=ONCE, waited_ms=approval.waited_ms)
-            self._go_on(call, approval)
-        elif approval.state == DENIED:
+            return self._go_on(call, approval)
+        if approval.state == DENIED:
             channel = approval.channel or "client"
             self._note(call, failure, "declined", channel=channel, waited_ms=approval.waited_ms)
             return Failure("declined", failure.facts)
-        return failure if call.consent else None
+        return None
 
-    async def _approval(self, call: Call, failure: Failure) -> Approval:
+    async def _approval(self, call: Request, failure: Failure) -> Approval:
         subject, rules = call.subject, call.view.rules
-        rule, place = words.rule_of(failure.facts["ruling"], call.view)
+        grant = subject.grant
+        bound_to = grants.binding(grant, call.arguments_digest)
+        rule, place = words.rule_of(failure.facts["ruling"], call.view.config)
         hints = "no list of its server has it"
         if subject.tool:
             hints = words.hints_of(rules.hints(subject.server, subject.tool))
         values, arguments = self._recorder.values, call.arguments or b"{}"
-        shown = (
-            await asyncio.to_thread(values.shown, arguments)
-            if len(arguments) > bounds.LITTLE
-            else values.shown(arguments)
-        )
+        shown = await beside(values.shown, arguments) if len(arguments) > bounds.LITTLE else values.shown(arguments)
         wanted = Wanted(
-            subject.binding, subject.grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
+            bound_to, grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
             place, shown.whole, shown.hidden, shown.left_out,
         )  # fmt: skip
-        expected = self._expected(call, wanted.binding)
+        expected = self._expected(call, bound_to)
         opened = partial(approvals.open_for, wanted=wanted, expected=expected)
         approval = await self._gateway.policy.run(opened)
         if approval.whole and approval.created > time.time() - 1:
-            asyncio.get_running_loop().call_later(_EXPIRED_S, self._forget)
+            # What nobody has answered in time is kept no longer than it can be answered.
+            asyncio.get_running_loop().call_later(_EXPIRED_S, self._aside, approvals.forget_expired)
         return approval
 
-    def _forget(self) -> None:
-        """What nobody has answered in time is kept no longer than it can be answered."""
+    def _aside(self, work: Callable[[PolicyFile], object]) -> None:
+        """Do something with what is kept that nobody waits for; nothing where it cannot be had."""
 
-        async def forget() -> None:
+        async def do() -> None:
             with suppress(Unusable):
-                await self._gateway.policy.run(approvals.forget_expired)
+                await self._gateway.policy.run(work)
 
-        self._gateway.background(forget())
+        self._gateway.background(do())
 
-    def _expected(self, call: Call, binding: str) -> Sequence[str]:
+    def _expected(self, call: Request, binding: str) -> Sequence[str]:
         """What a yes may be bound to that the user has given in the client's own prompt, where a hook asked for it."""
-        client = call.request.caller.client.name
+        client = call.caller.client.name
         if not (call.view.config.policy.table.claude_hook and self._recorder.is_of_client and client == CLAUDE_CODE):
             return ()
         return [approvals.expected_binding(binding, client, each) for each in posix.parents()]
 
     # ---- in the client
 
-    async def _ask(
-        self, approval: Approval, call: Call, failure: Failure, is_wanted: Callable[[], bool]
-    ) -> Failure | None:
+    async def _ask(self, approval: Approval, call: Request, failure: Failure) -> Outcome:
         arguments = call.arguments or b"{}"
         is_long = shown_arguments.is_cut(arguments)
         scopes = (ONCE, SESSION) if self._may_hold(call) and not is_long else (ONCE,)
-        asked = Asked(approval, scopes, lambda late: self._came_late(late, call, failure))
-        self._forms.open(asked)
+        form = ConsentForm(approval, scopes, failure, lambda late: self._came_late(late, call, failure))
+        self._forms.open(form)
         self._remember(approval.id)
-        shown = (
-            await asyncio.to_thread(shown_arguments.in_form, arguments)
-            if is_long
-            else shown_arguments.in_form(arguments)
-        )
-        form = form_of(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
-        question = Question("elicitation/create", form, asked.answered)
-        if call.request.caller.modern:
-            call.ask(question, asked)
+        shown = await beside(shown_arguments.in_form, arguments) if is_long else shown_arguments.in_form(arguments)
+        fields = form_of(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
+        question = Question("elicitation/create", fields, form.answered, closed=partial(self._forms.close, form))
+        if call.caller.modern:
+            call.ask(question, form)
             return None
         id_ = self._questions.ask(question, call)
-        outcome = await self._waited(asked, call, failure, is_wanted)
-        if asked.answer.done():
-            return await self._answered(asked, call, failure, is_wanted)
-        if outcome or not is_wanted():
-            self._forms.close(asked)
+        try:
+            outcome = await self._waited(form, call, failure)
+        except Unusable:
             self._questions.withdraw(id_, {})
-            return None if call.consent else outcome
+            raise
+        if form.answer.done():
+            return await self._answered(form, call, failure)
+        if outcome or not call.is_at_work:
+            self._questions.withdraw(id_, {})
+            return outcome
         # It stays open in the client, and a yes that comes later counts for the same call made again.
-        asked.is_waited_for = False
-        asked.look_at_the_clock()
-        self._note(call, failure, "expired", channel="client", waited_ms=asked.waited_ms)
+        form.is_waited_for = False
+        form.look_at_the_clock()
+        self._note(call, failure, "expired", channel="client", waited_ms=form.waited_ms)
         return await self._pending(failure, approval)
 
-    def _remember(self, asked: str) -> None:
+    def _remember(self, id_: str) -> None:
         if len(self._was_asked) >= _MOST_REMEMBERED:
             del self._was_asked[next(iter(self._was_asked))]
-        self._was_asked[asked] = None
+        self._was_asked[id_] = None
 
-    async def _waited(
-        self, asked: Asked, call: Call, failure: Failure, is_wanted: Callable[[], bool]
-    ) -> Failure | None:
+    async def _waited(self, form: ConsentForm, call: Request, failure: Failure) -> Outcome:
         """Wait for the client, as long as the policy says; an answer that a terminal gives meanwhile ends it, too."""
         loop = asyncio.get_running_loop()
-        until, told, standing = (
-            loop.time() + call.view.config.policy.table.confirm_wait_s, loop.time(), self._gateway.policy.standing(),
-        )  # fmt: skip
-        steps = 0
-        while loop.time() < until and is_wanted():
-            await asyncio.wait({asked.answer}, timeout=min(_LOOK_S, until - loop.time()))
-            if asked.answer.done():
+        policy, steps = self._gateway.policy, 0
+        until, told = loop.time() + call.view.config.policy.table.confirm_wait_s, loop.time()
+        policy.standing()
+        version = policy.version
+        while loop.time() < until and call.is_at_work:
+            await asyncio.wait({form.answer}, timeout=min(_LOOK_S, until - loop.time()))
+            if form.answer.done():
                 return None
-            if self._gateway.policy.standing() is not standing:
-                standing = self._gateway.policy.standing()
-                if outcome := self._outcome(await self._now(asked.approval), call, failure):
+            policy.standing()
+            if policy.version != version:
+                version = policy.version
+                if outcome := self._outcome(await self._now(form.approval), call, failure):
                     return outcome
             if loop.time() - told >= _PROGRESS_S:
                 told, steps = loop.time(), steps + 1
@@ -204,68 +221,64 @@ class Consent:
                 call.progress({"progress": b"%.3f" % (steps / 1000), "message": b'"waiting for the user\'s consent"'})
         return None
 
-    async def _answered(
-        self, asked: Asked, call: Call, failure: Failure, is_wanted: Callable[[], bool]
-    ) -> Failure | None:
-        """What follows on what the client has answered."""
-        if await self._settle(asked, call, failure):
-            return None
-        if asked.approval.binding != call.subject.binding:  # its definition has changed meanwhile
-            return await self._obtain(call, call.verdict.failure or failure, is_wanted)
-        approval = await self._now(asked.approval)
-        outcome = self._outcome(approval, call, failure) or await self._pending(failure, approval)
-        return None if call.consent else outcome
+    async def _answered(self, form: ConsentForm, call: Request, failure: Failure) -> Outcome:
+        """The outcome of the client's answer."""
+        if await self._settle(form, call, failure):
+            return form.approval.binding
+        if form.approval.binding != call.subject.binding:  # its definition has changed meanwhile
+            return await self._obtain(call, call.verdict.failure or failure)
+        approval = await self._now(form.approval)
+        return self._outcome(approval, call, failure) or await self._pending(failure, approval)
 
     async def _now(self, approval: Approval) -> Approval:
         """What has become of an approval meanwhile."""
         return await self._gateway.policy.run(partial(approvals.now_is, approval=approval))
 
-    def _brought_back(self, call: Call) -> Asked | None:
+    def _brought_back(self, call: Request) -> ConsentForm | None:
         """What a client of 2026-07-28 was asked, whose call comes again with its answer."""
         parked = call.parked
-        if parked is None or parked.asked is None:
+        if parked is None or parked.form is None:
             return None
         call.parked = None
         parked.take(call, call.responses)
-        asked: Asked = parked.asked
-        asked.look_at_the_clock()
-        return asked
+        form: ConsentForm = parked.form
+        form.look_at_the_clock()
+        return form
 
-    async def _settle(self, asked: Asked, call: Call, failure: Failure) -> bool:
+    async def _settle(self, form: ConsentForm, call: Request, failure: Failure) -> bool:
         """Keep what the client has answered; whether the call may go on with that."""
-        scope, approval = asked.scope, asked.approval
-        self._forms.close(asked)
+        scope, approval = form.scope, form.approval
+        self._forms.close(form)
         if scope is None:
             # Many clients decline by themselves: it stays open for a person to answer, elsewhere.
-            decision, channel = ("expired", "dismissed") if asked.was_dismissed else ("unanswerable", "client")
-            self._note(call, failure, decision, channel=channel, waited_ms=asked.waited_ms)
-            if not asked.was_dismissed:
+            decision, channel = ("expired", "dismissed") if form.was_dismissed else ("unanswerable", "client")
+            self._note(call, failure, decision, channel=channel, waited_ms=form.waited_ms)
+            if not form.was_dismissed:
                 self._remember(approval.binding)
             return False
-        is_this_call = approval.binding == call.subject.binding
+        goes_on = approval.binding == call.subject.binding and call.is_at_work
         is_yes = scope != NO
         # Another session may have asked first; the yes is for the one whose client has given it.
         grant = approval.grant._replace(session=self._recorder.session_id) if scope == SESSION else None
         settled = partial(
             approvals.answer, id_=approval.id, scope=scope if is_yes else None, channel="client", grant=grant,
-            used=is_this_call and asked.is_waited_for,
+            used=goes_on,
         )  # fmt: skip
         was_open = await self._gateway.policy.run(settled)
-        if was_open and not is_yes and not asked.is_waited_for:
-            self._note(call, failure, "declined", channel="client", waited_ms=asked.waited_ms)
+        if was_open and not is_yes and not form.is_waited_for:
+            self._note(call, failure, "declined", channel="client", waited_ms=form.waited_ms)
         if not was_open or not is_yes:
             return False
         self._has_granted |= grant is not None
-        self._note(call, failure, "approved", channel="client", scope=scope, waited_ms=asked.waited_ms)
-        if is_this_call and asked.is_waited_for:
+        self._note(call, failure, "approved", channel="client", scope=scope, waited_ms=form.waited_ms)
+        if goes_on:
             self._go_on(call, approval)
-            return True
-        return False
+        return goes_on
 
-    def _came_late(self, asked: Asked, call: Call, failure: Failure) -> None:
+    def _came_late(self, form: ConsentForm, call: Request, failure: Failure) -> None:
         async def keep() -> None:
             try:
-                await self._settle(asked, call, failure)
+                await self._settle(form, call, failure)
             except Unusable as error:
                 warn(f"an answer cannot be kept: {error}")
 
@@ -274,12 +287,12 @@ class Consent:
     async def _pending(self, failure: Failure, approval: Approval) -> Failure:
         """Why it is not run yet, with where the user can answer."""
         until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
-        dashboard = await asyncio.to_thread(running_dashboard.url, self._gateway.paths)
+        dashboard = await beside(running_dashboard.url, self._gateway.paths)
         return failure.about(approval=approval.id, until=until, dashboard=dashboard)
 
     # ---- what holds
 
-    def _may_hold(self, call: Call) -> bool:
+    def _may_hold(self, call: Request) -> bool:
         """Whether a yes may be for more than one call."""
         return call.view.config.policy.table.confirm == "session"
 
@@ -288,22 +301,25 @@ class Consent:
         id_ = self._repeatable.get(binding)
         return id_ is not None and await self._gateway.policy.run(partial(approvals.has_yes, id_=id_))
 
-    def _go_on(self, call: Call, approval: Approval) -> None:
-        call.consent = approval.binding
-        if call.tool is None or call.consent != call.subject.binding:  # its definition has changed in this moment
-            return
-        if self._does_nothing_more(call) and len(self._repeatable) < _MOST_REMEMBERED:
-            self._repeatable[call.consent] = approval.id
+    def _go_on(self, call: Request, approval: Approval) -> str:
+        """The binding of a yes, which may be repeated where the call does nothing more then."""
+        binding = approval.binding
+        is_as_it_was = call.tool is not None and binding == call.subject.binding
+        if is_as_it_was and self._does_nothing_more(call) and len(self._repeatable) < _MOST_REMEMBERED:
+            self._repeatable[binding] = approval.id
+        return binding
 
-    def _does_nothing_more(self, call: Call) -> bool:
+    def _does_nothing_more(self, call: Request) -> bool:
         """Whether the call, made again, does nothing more."""
-        server, tool = call.subject.server, call.subject.tool
-        return tool is not None and call.view.rules.hints(server, tool)["idempotentHint"].value
+        subject = call.subject
+        tool = subject.tool
+        return tool is not None and call.view.rules.hints(subject.server, tool)["idempotentHint"].value
 
     def _note(
-        self, call: Call, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
+        self, call: Request, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
         waited_ms: int | None = None,
     ) -> None:  # fmt: skip
+        assert isinstance(call.record, CallRecord)
         call.record.note(decision, failure, channel=channel, scope=scope, waited_ms=waited_ms)
 
     async def end(self) -> None:

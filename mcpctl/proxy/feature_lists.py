@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from mcpctl.callers import Caller
+from mcpctl.base.callers import Caller
+from mcpctl.base.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.catalog.features import Feature, Features
-from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.proxy import refusals
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.messages import beside
+from mcpctl.wire.threads import beside
 
 LISTS = {"prompts/list": PROMPTS, "resources/list": RESOURCES, "resources/templates/list": TEMPLATES}
 """What each of these requests lists."""

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from msgspec import Raw
 
-from mcpctl.errors import warn
-from mcpctl.settings import RecordSettings
+from mcpctl.base.errors import warn
+from mcpctl.config.settings import RecordSettings
 from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
 from mcpctl.upstreams.question import ROOTS, Question
@@ -61,7 +61,7 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[L
         else:
             for session in sessions:
                 session.log(message.params, None)
-    elif jsonrpc.is_id(message.id):
+    elif message.id not in jsonrpc.NOTHING:
         asked = question.of_server(connection, message)
         if message.method not in ASKABLE or connection.modern:
             question.refuse(asked)

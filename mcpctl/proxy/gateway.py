@@ -4,39 +4,40 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
-from mcpctl.callers import Caller, capability_set
+from mcpctl.base.callers import Caller, capability_set
+from mcpctl.base.errors import warn
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.feature_names import list_of
+from mcpctl.base.paths import Paths
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Features
+from mcpctl.catalog.introductions import Introductions
 from mcpctl.catalog.known_features import KnownFeatures
 from mcpctl.catalog.lists import Lists
-from mcpctl.config import Config
-from mcpctl.errors import McpctlError, warn
-from mcpctl.failure import Failed, Failure
-from mcpctl.feature_names import list_of
-from mcpctl.paths import Paths
+from mcpctl.config import entry_secrets
+from mcpctl.config.config import Config
+from mcpctl.metatools.searching import Searching
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
 from mcpctl.proxy import from_servers, task_calls
 from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.follower import Follower
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
 from mcpctl.proxy.index_keeping import IndexKeeping
-from mcpctl.proxy.introductions import Introductions
-from mcpctl.proxy.searching import Searching
+from mcpctl.proxy.memory import PolicyMemory, ServerMemory
 from mcpctl.proxy.server_features import ServerFeatures
-from mcpctl.proxy.server_memory import ServerMemory
-from mcpctl.proxy.viewing import Viewing
-from mcpctl.proxy.warming import Warming
+from mcpctl.proxy.snapshot import Snapshot
 from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
-from mcpctl.toolsets.toolset_files import ToolsetPlace
+from mcpctl.toolsets.in_force import InForce
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.turn import Turn
+from mcpctl.wire.writer import Turn
 
 _STARTS_AT_ONCE = 4
 
@@ -60,7 +61,6 @@ class Gateway:
         """`followed` is the file whose changes count while this runs; without it `config` stays as it is. `token` is
         that of the process, for requests that have none of their own. What is not `locked` is held, where a lock file
         is named."""
-        self.config = config
         self.paths = paths
         self.turn = Turn()
         self.sessions: list[Listener] = []
@@ -68,22 +68,28 @@ class Gateway:
         self.watched = WatchedResources(self)
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
-        self._followed = followed
+        self._toolset = toolset
         self._verbose = verbose
         self._transports = transports or RealTransports(paths, self.turn)
         self._lists = Lists()
         self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
-        self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
-        self.policy = self._viewing.policy
+        self.policy = PolicyMemory(paths)
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
+        snapshot = Snapshot(config, self._lists, token, locked is not None)
+        self.follower = Follower(snapshot, self.turn, self.policy, followed, self)
+        self.view, self.when_current, self.current = (
+            self.follower.view, self.follower.when_current, self.follower.current,
+        )  # fmt: skip
+        """What a request of this moment is decided on, and how it waits until that is known."""
         self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self.index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
-        self.warming = Warming(self)
         self.known_features = KnownFeatures(self._lists)
-        self.server_features = ServerFeatures(self)
-        self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)
+        self.server_features = ServerFeatures(
+            self.memory, self.held, self.known_features, self.sessions, self.background,
+            lambda: self.features(self.view(None)),
+        )  # fmt: skip
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self.upstreams = {name: self._made(name) for name in config.enabled}
@@ -91,29 +97,42 @@ class Gateway:
         """Servers of an earlier configuration that have not ended."""
         self.added: set[str] = set()
         """Servers of which nothing was known at the start, or that came since, and that no search has waited for."""
-        self._settling: asyncio.Task[None] | None = None
         self._is_ending = False
+        entry_secrets.learn_all(config.servers)
+        if config.policy.is_on and (token or config.policy.table.require_token):
+            self.policy.look()  # the first answers name servers, or must not
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
-        self._settle(self._open_state())
+        self.follower.settle(self._open_state())
 
     def _made(self, name: str, after: "asyncio.Task[None] | None" = None) -> Upstream:
         return Upstream(name, self.config.servers[name], self._transports, self, after=after, verbose=self._verbose)
 
+    async def _open_state(self) -> None:
+        state = await self.memory.opened()
+        self.follower.begin(InForce(self.paths, self._toolset, state))
+        if self.config.has_policy:
+            await self.policy.open()
+        await self.follower.judge()
+        await self.introductions.open(state, self.memory.remember_harmless)
+        await self.server_features.follow(self.config, self.upstreams)
+
     # ---- what is in force
 
-    def view(self, caller: Caller | None) -> View:
-        """What a request of this moment is decided on."""
-        return self._viewing.now(caller)
+    @property
+    def config(self) -> Config:
+        """The configuration that counts."""
+        return self.follower.snapshot.config
 
-    def first_view(self, caller: Caller) -> View:
-        """What a request is seen from before anything can be decided."""
-        return self._viewing.at_first(caller)
+    @property
+    def is_current(self) -> bool:
+        """Whether what is in force is known."""
+        return self.follower.is_current
 
     def catalog(self, view: View) -> Catalog:
         """What is known of servers' tools, for the event loop: it asks no database."""
-        if self._catalog.view is not view:
-            self._catalog = Catalog(view, None, self._lists)
-        return self._catalog
+        snapshot = self.follower.snapshot
+        known = snapshot.catalogs.get(id(view))
+        return known if known and known.view is view else snapshot.catalog(view)
 
     def features(self, view: View) -> Features:
         """What is known of servers' prompts and resources, for the event loop: it asks no database."""
@@ -123,90 +142,28 @@ class Gateway:
         """The capabilities beside tools of which a client is told, by name: those of which there is any, or may be."""
         return self.known_features.announced(self.catalog(view))
 
-    @property
-    def toolset_place(self) -> ToolsetPlace | None:
-        """Where the toolset is that the latest view has."""
-        return self._viewing.toolset_place
+    async def judge(self) -> bool:
+        """Judge all tools by what is pinned now; whether that could be read."""
+        return await self.held.judge(self.config)
 
-    def when_current(self, work: Callable[[], None]) -> None:
-        """Do `work` once what is in force is known, in the order of asking: nearly always at once."""
-        if pending := self._look():
-            # Looked at again then: the file may have changed while something else was made known.
-            pending.add_done_callback(lambda _: self.when_current(work))
-        else:
-            work()
-
-    @property
-    def is_current(self) -> bool:
-        """Whether what is in force is known."""
-        return self._look() is None
-
-    async def current(self) -> None:
-        """Return once what is in force is known."""
-        while pending := self._look():
-            await asyncio.shield(pending)
-            await asyncio.sleep(0)
-
-    def _look(self) -> "asyncio.Task[None] | None":
-        if self._is_ending:
-            return self._settling  # what the file says now would begin something anew
-        if self._settling is None and self._followed and self._followed.has_changed():
-            self._settle(self._follow_file(self._followed))
-        if self._settling is None and self.held.has_changed:
-            self._settle(self.held.follow(self.config))
-        return self._settling
-
-    def _settle(self, work: Coroutine[Any, Any, None]) -> None:
-        self._settling = self.background(work)
-        # Told first, so that what came before is decided on before what comes after.
-        self._settling.add_done_callback(lambda _: self._settled())
-
-    def _settled(self) -> None:
-        self._settling = None
-
-    async def _open_state(self) -> None:
-        state = await self.memory.opened()
-        await self._viewing.open(state)
-        await self.held.follow(self.config)
-        await self.introductions.open(state, self.memory.remember_harmless)
-        await self.server_features.follow(self.config)
-
-    async def _follow_file(self, file: ConfigFile) -> None:
-        """Have what the file says now count; as long as that cannot be used, what it last said."""
-        try:
-            config = await file.read_again()
-            if config is None:
-                return
-            await self._viewing.open_policy(config)
-        except McpctlError as error:
-            warn(f"{error.message}; what it last said still counts ({error.hint})")
-            return
-        for problem in config.problems.values():
-            warn(f"{problem}; this server is skipped")
-        self.background(asyncio.to_thread(file.note_loosened, self.config, config))
-        self._follow(config)
-        await self.held.follow(config)
-        await self.server_features.follow(config)
-
-    def _follow(self, config: Config) -> None:
-        before, self.config = self.config, config
-        self._viewing.follow(config)
+    async def follow(self, config: Config) -> None:
+        """Start and end servers as this configuration says, which counts from now on."""
+        entry_secrets.learn_all(config.servers)
         for session in self.sessions:
             session.follow(config.records)
-        for name in before.enabled.keys() - config.enabled.keys():
+        for name in self.upstreams.keys() - config.enabled.keys():
             removed = self.upstreams.pop(name)  # what a person has taken away runs no longer
             removed.remove(Failure("server_removed", {"server": name, "did": "is not in the configuration any more"}))
             self._leave(removed, removed.stop())
         for name, server in config.enabled.items():
             upstream = self.upstreams.get(name)
-            if upstream is None:
-                self.upstreams[name] = self._made(name)
-                self.added.add(name)
-            elif upstream.server.launch != server.launch:
-                self.upstreams[name] = self._made(name, after=self._leave(upstream, upstream.finish()))
-                self.added.add(name)
-            else:
+            if upstream and upstream.server.launch == server.launch:
                 upstream.server = server
+                continue
+            self.upstreams[name] = self._made(name, self._leave(upstream, upstream.finish()) if upstream else None)
+            self.added.add(name)
+        await self.follower.judge()
+        await self.server_features.follow(config, self.upstreams)
 
     def _leave(self, upstream: Upstream, end: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Have a server come to its end; where this ends first, it is ended then."""
@@ -219,7 +176,8 @@ class Gateway:
 
     def has_listed(self, name: str) -> bool:
         """Whether the tools that are known of a server are those of its connection of now."""
-        return name in self.upstreams and self.upstreams[name].has_listed
+        connection = self.upstreams[name].connection if name in self.upstreams else None
+        return connection is not None and connection.has_listed
 
     def is_older(self, name: str) -> bool:
         """Whether a server is connected that does not speak 2026-07-28."""
@@ -289,14 +247,14 @@ class Gateway:
         of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
         kept = await self.memory.keep(of, definitions, connection.instructions, asked=True)
         await self.current()
-        await self.server_features.put(of, kept)
+        await self.server_features.put(of, kept, self.config)
 
     def exposed(self, name: str) -> Collection[str]:
         """Which kinds of features clients see of a server."""
         return self.config.exposes(name)
 
     def tools_known(self, name: str) -> None:
-        """Send the calls that waited for a server's list."""
+        """Have sessions put on record which of a server's tools are not as they were."""
         for session in self.sessions:
             session.tools_known(name)
 
@@ -341,10 +299,11 @@ class Gateway:
     async def stop(self, sessions: Awaitable[object] | None = None, last: float = 0) -> None:
         """End every server and these `sessions`, then let go of all else; until `last`, records may be tidied."""
         self._is_ending = True
+        self.follower.close()
         for task in list(self._tasks):
             task.cancel()
         servers = (each.stop() for each in (*self.upstreams.values(), *self._leaving))
         await asyncio.gather(*servers, *([sessions] if sessions else ()))
         await self.index.end(last - asyncio.get_running_loop().time())
-        for each in (self.searching, self.memory, self.policy, self.logs, self.index, self._transports):
+        for each in (self.searching, self.memory, self.policy, self.logs, self._transports):
             each.close()  # the last one watches what servers have started

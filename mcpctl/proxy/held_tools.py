@@ -4,19 +4,21 @@ approve and the file changes.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
+
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.feature_names import kind_of_list
+from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog.lists import Listed, Lists
-from mcpctl.config import Config
-from mcpctl.errors import Unusable, warn
-from mcpctl.feature_names import kind_of_list
-from mcpctl.policy import words
+from mcpctl.config.config import Config
+from mcpctl.policy import pins, words
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked
-from mcpctl.proxy.policy_memory import PolicyMemory
-from mcpctl.store import pins
+from mcpctl.policy.pins import Pins
+from mcpctl.proxy.memory import PolicyMemory
 from mcpctl.store.state import ListKey
-from mcpctl.tool_keys import is_plain
+from mcpctl.wire.threads import beside
 
 _NAMED = 5
 _TOGETHER_S = 1.0
@@ -36,54 +38,46 @@ class HeldTools:
         self._is_to_check = False
         self._is_on = False
         self._enforces = False
-        self._seen: int | None = None
         self._one_by_one = asyncio.Lock()
         lists.hold_by(Holding(locked=locked))
-
-    @property
-    def is_locked(self) -> bool:
-        """Whether there is a lock file."""
-        return self._locked is not None
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether somebody has pinned or approved anything since all were judged."""
-        return self._policy.pinned not in (None, self._seen)
 
     @property
     def drifts(self) -> Sequence[Drift]:
         """The tools that are not as they were, or that are held, of the servers that are connected."""
         return [drift for _, listed in self._lists.connected() for drift in listed.drifts]
 
-    async def follow(self, config: Config) -> None:
-        """Judge all that is known by what is pinned now, as the configuration says."""
+    async def judge(self, config: Config) -> bool:
+        """Judge all that is known by what is pinned now, as the configuration says; whether that could be read."""
         self._is_on, self._enforces = config.policy.is_on, config.policy.enforces
         async with self._one_by_one:
-            self._seen = self._policy.pinned
-            if not self._is_on and not self._lists.holding.pins:
-                return  # as it was
-            holding = await self._read(config) if self._is_on else Holding(locked=self._locked)
-            await asyncio.to_thread(self._lists.hold_by, holding)
+            pinned: Pins | None = self._lists.holding.pins
+            if not self._is_on and not pinned:
+                return True  # as it was
+            holding = Holding(locked=self._locked)
+            if self._is_on:
+                pinned = await self._read()
+                known = self._lists.holding.pins if pinned is None else pinned
+                holding = Holding(config.policy.table.on_change, known, self._locked, config.policy.table.checks)
+            await beside(self._lists.hold_by, holding)
         self._tell()
+        return pinned is not None
 
-    async def _read(self, config: Config) -> Holding:
+    async def _read(self) -> Pins | None:
         for key, listed in self._lists.connected():
             await self._see(key, listed)  # what was listed while it was off is not pinned
-        pinned = self._lists.holding.pins
         try:
-            pinned = await self._policy.run(pins.read)
+            return await self._policy.run(pins.read)
         except Unusable as error:
             warn(f"what is pinned cannot be read: {error}")
-            self._seen = None  # it is tried again at the next request
-        return Holding(config.policy.table.on_change, pinned, self._locked, config.policy.table.checks)
+            return None
 
     async def put(self, of: ListKey, listed: Listed) -> None:
         """Have known what a connection has listed, pinned where it is seen for the first time."""
         if kind_of_list(of.capabilities):
-            await asyncio.to_thread(self._lists.check_features, of, listed)
+            await beside(self._lists.check_features, of, listed)
         async with self._one_by_one:
             seen = await self._see(of, listed) if self._is_on else None
-            await asyncio.to_thread(self._put, of, listed, seen)
+            await beside(self._put, of, listed, seen)
         self._tell()
         if not self._is_to_check and not kind_of_list(of.capabilities):
             self._is_to_check = True
@@ -107,7 +101,7 @@ class HeldTools:
         """Soon after servers have listed, check all tools beside each other; once for many that come together."""
         await asyncio.sleep(_TOGETHER_S)
         self._is_to_check = False
-        await asyncio.to_thread(self._lists.check_together)
+        await beside(self._lists.check_together)
         self._tell()
 
     def _tell(self) -> None:

@@ -1,15 +1,15 @@
-"""The index of the records kept near their journals while sessions are recorded, in a thread of its own."""
+"""The index of the records kept near their journals while sessions are recorded, beside the event loop."""
 
 import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.proxy.from_servers import Listener
-from mcpctl.settings import RecordSettings
+from mcpctl.wire.threads import Line
 
 if TYPE_CHECKING:
     from mcpctl.store.upkeep import Upkeep
@@ -25,7 +25,7 @@ class IndexKeeping:
         self._paths = paths
         self._settings = settings
         self._sessions = sessions
-        self._thread = ThreadPoolExecutor(1, "index")
+        self._line = Line()
         self._is_begun = False
         self._tidied_with_session = False
         self._upkeep: Upkeep | None = None
@@ -54,7 +54,7 @@ class IndexKeeping:
                     await self._run(lambda upkeep: upkeep.tidy())
 
     async def _run(self, job: "Callable[[Upkeep], T]") -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: job(self._made()))
+        return await self._line.do(lambda: job(self._made()))
 
     def _made(self) -> "Upkeep":
         if self._upkeep is None:
@@ -65,7 +65,3 @@ class IndexKeeping:
 
     def _is_busy(self) -> bool:
         return any(session.is_busy for session in list(self._sessions))
-
-    def close(self) -> None:
-        """Keep nothing more; what the thread is at, it ends with."""
-        self._thread.shutdown(wait=False)

@@ -7,18 +7,16 @@ answered. A client of 2026-07-28 makes them itself.
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from mcpctl.failure import Failure
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failure
 from mcpctl.proxy import translate
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.upstreams import question
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.forwarded import Forwarded
 
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
@@ -28,10 +26,27 @@ _CANNOT_ASK = "the server asks for input before it goes on, which this client ca
 _TOO_MANY = f"the server has asked for input {_MAX_ROUNDS} times; it was left"
 
 
-class InputRounds:
-    """The rounds of one call or read of an older client's."""
+class Repeated(Protocol):
+    """A request that is made again with the client's answers."""
 
-    def __init__(self, call: "Forwarded", questions: Questions, log: QuestionLog) -> None:
+    server: str
+    caller: Caller
+
+    @property
+    def record_id(self) -> str:
+        """The id of its latest round on record."""
+
+    def repeat(self, extra: Mapping[str, bytes]) -> None:
+        """Ask for the same again, with these members of its params."""
+
+    def refuse(self, failure: Failure) -> None:
+        """Answer that it did not end."""
+
+
+class InputRounds:
+    """The rounds of one request of an older client's."""
+
+    def __init__(self, call: Repeated, questions: Questions, log: QuestionLog) -> None:
         self._call = call
         self._questions = questions
         self._log = log
@@ -50,18 +65,18 @@ class InputRounds:
 
     def _take(self, result: bytes, may_put: Callable[[str], bool]) -> None:
         members = jsonrpc.members(result)
-        asked = {key: question.asked(request) for key, request in question.input_requests(result).items()}
+        questions = {key: question.question_in(request) for key, request in question.input_requests(result).items()}
         state = {"requestState": members["requestState"]} if "requestState" in members else {}
         if self._number > _MAX_ROUNDS:
             self._fail("too_many_rounds", _TOO_MANY)
-        elif not all(may_put(method) for method, _ in asked.values()):
+        elif not all(may_put(method) for method, _ in questions.values()):
             self._log.refused_all(self._call.server, result, self._call.record_id)
             self._fail("may_not_ask", MAY_NOT_ASK)
-        elif not all(can_be_asked(self._call.request.caller, method) for method, _ in asked.values()):
+        elif not all(can_be_asked(self._call.caller.capabilities, method) for method, _ in questions.values()):
             self._log.refused_all(self._call.server, result, self._call.record_id)
             self._fail("cannot_ask", _CANNOT_ASK)
-        elif asked:
-            self._ask(asked, state)
+        elif questions:
+            self._ask(questions, state)
         else:
             wait = min(_SHORTEST_WAIT_S * 2 ** (self._number - 1), _LONGEST_WAIT_S)
             self._pause = asyncio.get_running_loop().call_later(wait, self._call.repeat, state)
@@ -74,15 +89,15 @@ class InputRounds:
             self._questions.withdraw(id_, {})
         self._open.clear()
 
-    def _ask(self, asked: Mapping[str, tuple[str, bytes]], state: Mapping[str, bytes]) -> None:
+    def _ask(self, questions: Mapping[str, tuple[str, bytes]], state: Mapping[str, bytes]) -> None:
         responses: dict[str, bytes] = {}
 
         def take(key: str, response: bytes) -> None:
             responses[key] = response
-            if len(responses) == len(asked):
+            if len(responses) == len(questions):
                 self._call.repeat({**state, "inputResponses": jsonrpc.object_of(responses)})
 
-        for key, (method, params) in asked.items():
+        for key, (method, params) in questions.items():
             self._ask_one(method, params, partial(take, key))
 
     def _ask_one(self, method: str, params: bytes, take: Callable[[bytes], None]) -> None:
@@ -95,8 +110,8 @@ class InputRounds:
                 take(result)
 
         server = self._call.server
-        asked = Question(method, question.named(method, params, server), answered, server=server)
-        id_ = self._questions.ask(self._log.followed(asked, server, self._call.record_id), self._call)
+        question_ = Question(method, question.named(method, params, server), answered, server=server)
+        id_ = self._questions.ask(self._log.followed(question_, server, self._call.record_id), self._call)
         self._open.add(id_)
 
     def _fail(self, code: str, reason: str) -> None:

@@ -1,25 +1,21 @@
 """What a model reads by itself, through the tool of our own: whose it is, and whether the policy lets it."""
 
-from typing import TYPE_CHECKING
-
-from mcpctl.failure import Failed
+from mcpctl.base.failure import Failed
+from mcpctl.catalog.features import Owner
 from mcpctl.policy.decide import CURRENT, FETCH, LIST, REFUSE, Subject, Verdict, decide
-from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.gateway import Gateway
-
-if TYPE_CHECKING:
-    from mcpctl.catalog.features import Owner
-    from mcpctl.proxy.call import Call
+from mcpctl.proxy.owners import Owners
+from mcpctl.proxy.request import Request
 
 
 class ModelReads:
     """Of one session."""
 
-    def __init__(self, gateway: Gateway, client: ClientSide) -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._client = client
+        self._owners = Owners(gateway)
 
-    def decided(self, call: "Call") -> Verdict:
+    def decided(self, call: Request) -> Verdict:
         """The verdict on a call of the tool that reads: of a resource, on reading that, too. It is `list` as long as it
         is not known whose it is."""
         call.fetched = None
@@ -31,15 +27,15 @@ class ModelReads:
         call.fetched = self._subject(call, call.owner)
         return decide(call.subject)
 
-    async def locate(self, call: "Call") -> None:
+    async def locate(self, call: Request) -> None:
         """Get to know whose it is, or why it is nobody's."""
         if resource := _resource_of(call):
             try:
-                call.owner = await self._client.features.owner(resource, call.request.caller)
+                call.owner = await self._owners.owner(resource, call.caller)
             except Failed as error:
                 call.owner = error
 
-    def _subject(self, call: "Call", owner: "Owner") -> Subject:
+    def _subject(self, call: Request, owner: Owner) -> Subject:
         catalog, toolset = self._gateway.catalog(call.view), call.view.toolset
         listed = catalog.listed(owner.server)
         tools = listed.tools if listed else ()
@@ -48,9 +44,9 @@ class ModelReads:
         return Subject(FETCH, owner.server, tool.name, tool, call.view, listing=CURRENT, tools=shown)
 
 
-def _resource_of(call: "Call") -> str | None:
+def _resource_of(call: Request) -> str | None:
     """The resource that a call is to read; None for what is kept of a call, and for what cannot be understood."""
-    from mcpctl.proxy import read_request  # what most sessions never need is no part of starting up
+    from mcpctl.metatools import read_request  # what most sessions never need is no part of starting up
 
     try:
         return read_request.taken(call.arguments).resource

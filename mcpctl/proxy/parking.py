@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import bounds
-from mcpctl.failure import Failure
+from mcpctl.base import bounds
+from mcpctl.base.failure import Failure
 from mcpctl.policy.consent import digest_of
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import MOST_OPEN
@@ -27,6 +27,7 @@ _OPEN_S = 600.0
 class Parked(Reply):
     """A call or read between two requests of its client: it goes on upstream meanwhile, if it was sent already."""
 
+    server: str
     key: str
     record_id: str
     exchange: Exchange | None
@@ -42,16 +43,16 @@ class Parked(Reply):
     """What tells its arguments from others: who goes on with it brings the same."""
     consent: str | None = None
     """What the user has said yes to, of this call."""
-    asked: Any = None
-    """What the user was asked before anything is sent: a `consent.Asked`."""
+    form: Any = None
+    """What the user was asked before anything is sent: a `consent_forms.ConsentForm`."""
     is_parked = True
 
     def question(self, question: Question) -> bool:
         """One question more, for when the client comes back."""
         self.numbered += 1
         is_ours = question.connection is None
-        asked = question if is_ours else self.record.followed(question, question.server, self.record_id)
-        self.open[str(self.numbered)] = asked
+        followed = question if is_ours else self.record.followed(question, question.server, self.record_id)
+        self.open[str(self.numbered)] = followed
         return True
 
     def not_asked(self, question: Question) -> None:

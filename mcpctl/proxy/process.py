@@ -12,16 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mcpctl import exposure
-from mcpctl.config import Config
-from mcpctl.errors import warn
-from mcpctl.paths import Paths
+from mcpctl.base.errors import warn
+from mcpctl.base.paths import Paths
+from mcpctl.config import exposure
+from mcpctl.config.config import Config
+from mcpctl.policy import tokens
 from mcpctl.policy.holding import Locked
+from mcpctl.policy.own_token import own_token
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.config_file import ConfigFile
-from mcpctl.proxy.own_token import own_token
 from mcpctl.proxy.stderr import not_waited_for
-from mcpctl.store import tokens
-from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
@@ -33,10 +33,10 @@ def run(
     paths: Paths,
     *,
     project: str | None,
-    toolset: str | None,
-    token_file: Path | None,
-    split: bool,
-    annotate: bool,
+    toolset: str | None = None,
+    token_file: Path | None = None,
+    split: bool = False,
+    annotate: bool = False,
     verbose: bool = False,
     locked: Path | None = None,
 ) -> None:
@@ -51,13 +51,14 @@ def run(
         config = checked(paths, file, toolset, token)
         pins = _locked(locked) if locked else None
         stdout = _stdout_alone()
-        from mcpctl.proxy.metatools import Offer
+        from mcpctl.metatools.offers import Offer
         from mcpctl.proxy.stdio_client import serve
 
         # Work in threads hands over to the calls after this long, not after five times of it.
         sys.setswitchinterval(0.001)
         # What is loaded now lives as long as the process; the collector need not look at it again.
         gc.freeze()
+        gc.set_threshold(700)
 
         def end() -> None:
             stderr.drain()

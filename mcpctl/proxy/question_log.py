@@ -4,10 +4,12 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpctl.store.recorder import Recorder
-from mcpctl.upstreams.question import ELICIT, ROOTS, Question, asked, input_requests, message_of
+from mcpctl.upstreams.question import ELICIT, ROOTS, Question, input_requests, message_of, question_in
 from mcpctl.wire import jsonrpc
 
 REFUSED, UNANSWERED = "refused", "unanswered"
@@ -20,8 +22,7 @@ _READ = 600
 """Characters of a question that are kept until its outcome is known; the record has fewer."""
 
 
-@dataclass(slots=True)
-class OpenQuestion:
+class OpenQuestion(Struct):
     """A question that has no outcome on record; the first that it is given counts."""
 
     method: str
@@ -69,7 +70,7 @@ class QuestionLog:
         """What a result asks, none of which the client is asked."""
         for request in itertools.islice(input_requests(result).values(), MOST_OF_ONE):
             with contextlib.suppress(jsonrpc.Malformed):
-                self.refused(server, *asked(request), call_id)
+                self.refused(server, *question_in(request), call_id)
 
     def followed(self, question: Question, server: str, call_id: str) -> Question:
         """The same question, whose outcome is put on record."""

@@ -9,13 +9,12 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
-from mcpctl.callers import Caller
 from mcpctl.proxy.question_log import MOST_OF_ONE, UNANSWERED, OpenQuestion
 from mcpctl.upstreams.connection import ASKABLE, Connection
-from mcpctl.upstreams.question import Question, input_requests
-from mcpctl.upstreams.question import asked as question_in
+from mcpctl.upstreams.question import Question, input_requests, question_in
 from mcpctl.wire import jsonrpc
 
 MOST_OPEN = 1000
@@ -24,15 +23,18 @@ _MAX_PARENTS = 1000
 _TOO_MANY = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "too many questions are open; the client was not waited for")
 
 
-def can_be_asked(caller: Caller, method: str) -> bool:
-    """Whether the client has declared that it can be asked this."""
-    declared = jsonrpc.members_or_empty(caller.capabilities)
+@lru_cache(maxsize=16)
+def can_be_asked(capabilities: bytes, method: str) -> bool:
+    """Whether a client with these capabilities can be asked this."""
+    declared = jsonrpc.members_or_empty(capabilities)
     return declared.get(ASKABLE.get(method, ""), b"null") not in (b"null", b"false")
 
 
-def can_fill_forms(caller: Caller) -> bool:
-    """Whether the client can show a form: elicitation without members means so, as it did when there was no more."""
-    declared = jsonrpc.members_or_empty(caller.capabilities).get("elicitation", b"null")
+@lru_cache(maxsize=16)
+def can_fill_forms(capabilities: bytes) -> bool:
+    """Whether a client with these capabilities can show a form: elicitation without members means so, as it did when
+    there was no more."""
+    declared = jsonrpc.members_or_empty(capabilities).get("elicitation", b"null")
     modes = jsonrpc.members_or_empty(declared)
     return declared.startswith(b"{") and (not modes or modes.get("form", b"null") not in (b"null", b"false"))
 
@@ -105,7 +107,7 @@ class Questions:
 class _Parent(NamedTuple):
     record_id: str
     consent: str | None
-    asked: Mapping[str, OpenQuestion]
+    open: Mapping[str, OpenQuestion]
 
 
 class Parents:
@@ -113,7 +115,7 @@ class Parents:
     consent that the rounds of one call share."""
 
     def __init__(self) -> None:
-        self._calls: dict[bytes, _Parent] = {}
+        self.calls: dict[bytes, _Parent] = {}
 
     def remember(
         self, key: str, result: bytes, record_id: str, consent: str | None, ask: Callable[[str, bytes], OpenQuestion]
@@ -128,23 +130,23 @@ class Parents:
             requests = input_requests(result)
         except jsonrpc.Malformed:
             return  # what follows it, if anything does, cannot be told
-        asked: dict[str, OpenQuestion] = {}
+        opened: dict[str, OpenQuestion] = {}
         for name, request in itertools.islice(requests.items(), MOST_OF_ONE):
             with contextlib.suppress(jsonrpc.Malformed):
-                asked[name] = ask(*question_in(request))
-        if len(self._calls) >= _MAX_PARENTS:
-            self._forget(next(iter(self._calls)))
+                opened[name] = ask(*question_in(request))
+        if len(self.calls) >= _MAX_PARENTS:
+            self._forget(next(iter(self.calls)))
         key_ = _round(key, state, requests)
         self._forget(key_)
-        self._calls[key_] = _Parent(record_id, consent, asked)
+        self.calls[key_] = _Parent(record_id, consent, opened)
 
     def of(self, key: str, state: bytes, responses: Mapping[str, bytes]) -> tuple[str | None, str | None]:
         """The call, once, whose input a request with this `requestState` and these `inputResponses` brings, and its
         consent."""
-        parent = self._calls.pop(_round(key, state, responses), None) if self._calls else None
+        parent = self.calls.pop(_round(key, state, responses), None) if self.calls else None
         if parent is None:
             return None, None
-        for name, opened in parent.asked.items():
+        for name, opened in parent.open.items():
             if name in responses:
                 opened.answered(responses[name])
             else:
@@ -153,12 +155,12 @@ class Parents:
 
     def close(self) -> None:
         """No input comes any more."""
-        for key in list(self._calls):
+        for key in list(self.calls):
             self._forget(key)
 
     def _forget(self, key: bytes) -> None:
-        if parent := self._calls.pop(key, None):
-            for opened in parent.asked.values():
+        if parent := self.calls.pop(key, None):
+            for opened in parent.open.values():
                 opened.ended(UNANSWERED)
 
 

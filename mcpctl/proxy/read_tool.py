@@ -5,30 +5,30 @@ It is called as every other tool is, and decided on and put on record as such, b
 
 import asyncio
 import re
-from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
-from mcpctl import bounds
 from mcpctl.answers import excerpts, path, readable
 from mcpctl.answers.readable import Readable
 from mcpctl.answers.shape import shape
+from mcpctl.base import bounds
+from mcpctl.base.errors import warn
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.catalog.features import Owner
-from mcpctl.errors import warn
-from mcpctl.failure import Failed, Failure
-from mcpctl.paths import Paths
+from mcpctl.metatools import read_request
+from mcpctl.metatools.own_tool import CALLS, MOST
+from mcpctl.metatools.read_request import ReadRequest, WrongArguments
 from mcpctl.policy import words
 from mcpctl.policy.by_name import may_read_on
-from mcpctl.proxy import read_request, refusals, translate
-from mcpctl.proxy.call import Call
+from mcpctl.proxy import refusals, translate
 from mcpctl.proxy.client_side import Barring, ClientSide
-from mcpctl.proxy.own_tool import CALLS, MOST
-from mcpctl.proxy.read_request import ReadRequest, WrongArguments
+from mcpctl.proxy.request import Request
 from mcpctl.proxy.shortening import Shortening, aside
-from mcpctl.proxy.tool_result import ToolResult
+from mcpctl.proxy.spec import Looked
 from mcpctl.store import responses
-from mcpctl.tool_keys import OWN, READ
 from mcpctl.wire import jsonrpc
 
 _MIME_TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}")
@@ -58,13 +58,13 @@ class ReadTool:
         self._client = client
         self._reading: set[asyncio.Task[None]] = set()
 
-    def begin(self, call: Call, barring: Barring) -> None:
+    def begin(self, call: Request, barring: Barring) -> None:
         """Answer a call, unless something is barring it; nobody else waits for it."""
         task = asyncio.create_task(self._answer(call, barring))
         self._reading.add(task)
         task.add_done_callback(self._reading.discard)
 
-    async def _answer(self, call: Call, barring: Barring) -> None:
+    async def _answer(self, call: Request, barring: Barring) -> None:
         try:
             answer, is_error = await self._read(call, barring), False
         except _Refused as refusal:
@@ -74,29 +74,28 @@ class ReadTool:
             answer, is_error = _Blocks("mcpctl: it could not be read", ()), True
         blocks = [_text(answer.remark)] * bool(answer.remark) + [*answer.blocks]
         result = b'{"content":[%b]%b}' % (b",".join(blocks), b',"isError":true' * is_error)
-        own = refusals.own(result, call.request.caller)
-        call.deliver(ToolResult(result, is_error, False, own, b"null"))
+        own = refusals.own(result, call.caller)
+        self._shortening.finish(call, Looked(result, is_error, False, own, b"null"), None)
 
-    async def _read(self, call: Call, barring: Barring) -> _Blocks:
+    async def _read(self, call: Request, barring: Barring) -> _Blocks:
         try:
             request = read_request.taken(call.arguments)
         except WrongArguments as error:
             raise _Refused(str(error)) from None
-        loop = asyncio.get_running_loop()
         if request.resource is None:
-            return await loop.run_in_executor(aside, partial(self._of_call, request, call))
+            return await aside.do(self._of_call, request, call)
         if not isinstance(call.owner, Owner):
             raise _not_read(call.owner or Failed(Failure("unknown_resource", {"uri": request.uri})))
         try:
-            result = await self._client.features.read(call.owner.uri, call.request.caller, call.owner.server, barring)
+            result = await self._client.features.read(call.owner.uri, call.caller, call.owner.server, barring)
         except Failed as error:
             raise _not_read(error) from None
-        return await loop.run_in_executor(aside, _of_resource, request, result)
+        return await aside.do(_of_resource, request, result)
 
-    def _of_call(self, request: ReadRequest, call: Call) -> _Blocks:
+    def _of_call(self, request: ReadRequest, call: Request) -> _Blocks:
         """Of an answer that is kept; one that others may read is not told from one that is not there."""
         id_ = request.uri.removeprefix(CALLS)
-        me = self._shortening.owner(call.view, OWN, READ)
+        me = self._shortening.owner(call.view, OWN, READ_TOOL)
         kept = responses.find(self._paths, id_, me.session_id)
         if kept is None and id_ in self._shortening.calls:
             raise _Refused("the answer is not kept any more, newer ones have its place (keep_mb); call the tool again")

@@ -1,22 +1,21 @@
 """What is answered where there is no result: of calls and reads that did not happen, and of searches."""
 
-from dataclasses import replace
-
 import msgspec
+from msgspec.structs import replace
 
-from mcpctl import bounds
-from mcpctl.callers import Caller
+from mcpctl.base import bounds
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failure
+from mcpctl.base.near_names import nearest
+from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog.cache import Catalog
-from mcpctl.failure import Failure
-from mcpctl.near_names import nearest
+from mcpctl.metatools import answer_form, offers
+from mcpctl.metatools.answer_form import Form
 from mcpctl.policy import words
-from mcpctl.proxy import answer_form, metatools
-from mcpctl.proxy.answer_form import Form
-from mcpctl.tool_keys import is_plain
 from mcpctl.wire import jsonrpc
 
 _LONGEST_KEY = 256
-_STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), metatools.SERVER_INFO)
+_STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), offers.SERVER_INFO)
 _COMPLETE = b',"resultType":"complete"'
 _RESOURCE_NOT_FOUND = -32002
 """What older revisions have where 2026-07-28 has `INVALID_PARAMS`."""
@@ -74,3 +73,10 @@ def read_error(error: bytes, *, modern: bool) -> bytes:
     codes = (_RESOURCE_NOT_FOUND, jsonrpc.INVALID_PARAMS)
     before, after = (b"%d" % code for code in (codes if modern else reversed(codes)))
     return jsonrpc.object_of({**members, "code": after}) if members.get("code") == before else error
+
+
+def outcome(failure: Failure) -> tuple[str, bytes]:
+    """The status and the error on record of a request that failed."""
+    error = {"code": failure.code, "message": words.for_person(failure).message}
+    status = "denied" if failure.code in words.DENIED else "failed"
+    return "interrupted" if failure.code == "interrupted" else status, msgspec.json.encode(error)

@@ -4,36 +4,39 @@ import asyncio
 import re
 import time
 from collections.abc import Coroutine, Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 from msgspec import Raw
+from msgspec.structs import replace
 
-from mcpctl import bounds
-from mcpctl.callers import LEGACY_REVISIONS, Caller
-from mcpctl.errors import McpctlError, warn
-from mcpctl.failure import Failed, Failure
+from mcpctl.base import bounds
+from mcpctl.base.callers import LEGACY_REVISIONS, Caller
+from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.catalog.introductions import Introduced
+from mcpctl.config.settings import RecordSettings
+from mcpctl.metatools import answer_form, offers
+from mcpctl.metatools.discovery import Answer, SearchRequest, search_request
 from mcpctl.policy import words
 from mcpctl.policy.decide import admitted
 from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
-from mcpctl.proxy import answer_form, metatools, refusals
-from mcpctl.proxy.client_side import CallRequest
-from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
-from mcpctl.proxy.execute import Execute
+from mcpctl.proxy import refusals
+from mcpctl.proxy.client_side import Incoming
+from mcpctl.proxy.dispatch import Dispatch
 from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.held_tools import ruled
-from mcpctl.proxy.introductions import Introduced
+from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.subscriptions import Subscriptions
-from mcpctl.settings import RecordSettings
+from mcpctl.proxy.warming import Warming
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.messages import beside
+from mcpctl.wire.threads import apart, beside
 
 _FIRST_SEARCH_S = 10.0
 """How long a search waits while no tool of any server is known."""
@@ -65,10 +68,12 @@ class Session:
         self.gateway = gateway
         self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
         self.questions = Questions(self.send)
-        self.execute: Execute = Execute(gateway, self.recorder, self.questions, self)
-        self.features = FeatureRequests(self)
+        self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self)
+        self.owners = Owners(gateway)
+        self.features = FeatureRequests(gateway, self.owners, self.dispatch, self.begin)
         self.subscriptions = Subscriptions(self)
         self.introduced = Introduced()
+        self.warming = Warming(gateway)
         self.caller = Caller(LEGACY_REVISIONS[-1])
         """Who speaks here, of an older client: as its handshake has said."""
         self.is_initialized = False
@@ -83,7 +88,7 @@ class Session:
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
         """The client takes a request back."""
         if not self.subscriptions.cancel(request_id):
-            self.execute.in_flight.cancel(request_id, params)
+            self.dispatch.cancel(request_id, params)
 
     # ---- searches and notes
 
@@ -113,7 +118,7 @@ class Session:
             answer, view = await self._found(replace(request, introduced=self.introduced.told), caller)
             self.introduced.add(answer.introduced)
         except Failed as error:
-            self._record_denied(error.failure, of=metatools.DISCOVERY)
+            self._record_denied(error.failure, of=offers.DISCOVERY)
             self._result(id_, refusals.no_results(words.for_model(error.failure), caller))
             return
         except asyncio.CancelledError:
@@ -134,20 +139,23 @@ class Session:
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[Answer, View]:
         """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""
-        gateway = self.gateway
-        await gateway.current()
-        view = admitted(gateway.view(caller))
-        unlisted = await gateway.searching.unlisted(view)
-        if unlisted:
-            await gateway.warming.first_look()
+        gateway, view = self.gateway, await self._admitted(caller)
+        if unlisted := await gateway.searching.unlisted(view):
+            await self.warming.first_look()
             refreshing = gateway.background(gateway.refresh(unlisted, caller))
             added = gateway.added.intersection(unlisted)
             gateway.added -= view.config.enabled.keys()
             if added or len(unlisted) == len(view.config.enabled):
                 await self._until_known(refreshing, view)
+        view = await self._admitted(caller)  # people may have decided something meanwhile
         missing = {name: self._why_unlisted(name) for name in gateway.catalog(view).unlisted()}
         problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
         return await gateway.searching.answer(request, view, missing | problems), view
+
+    async def _admitted(self, caller: Caller) -> View:
+        """What its client may see as things are now; raises `Failed`."""
+        await self.gateway.current()
+        return admitted(self.gateway.view(caller))
 
     async def _until_known(self, refreshing: "asyncio.Task[Any]", view: View) -> None:
         """Wait for servers that list their tools: for all a moment, for the first of any longer."""
@@ -170,7 +178,7 @@ class Session:
         try:
             answer = refusals.own(await self._noted(caller, arguments), caller)
         except Failed as error:
-            self._record_denied(error.failure, of=metatools.ANNOTATE)
+            self._record_denied(error.failure, of=offers.ANNOTATE)
             answer = refusals.result(words.for_model(error.failure), caller)
         except McpctlError as error:
             answer = refusals.result(f"{error.message}; {error.hint}", caller)
@@ -180,11 +188,10 @@ class Session:
         self._result(id_, answer)
 
     async def _noted(self, caller: Caller, arguments: bytes) -> bytes:
-        from mcpctl.proxy import note_tool  # what changes files is no part of starting up
+        from mcpctl.metatools import note_tool  # what changes files is no part of starting up
 
-        await self.gateway.current()
-        view, place = admitted(self.gateway.view(caller)), self.gateway.toolset_place
-        await self.gateway.searching.unlisted(view)
+        await self.gateway.searching.unlisted(await self._admitted(caller))
+        view = await self._admitted(caller)
         catalog = self.gateway.catalog(view)
         try:
             subject, notes = note_tool.note_request(arguments, catalog)
@@ -192,9 +199,9 @@ class Session:
             near = await beside(refusals.near, error.failure.facts["key"], catalog.snapshot())
             raise Failed(error.failure.about(near=near)) from None
         assert view.toolset
-        assert place
+        assert view.toolset_place
         # Aside: the lock of the file may be held.
-        return await asyncio.to_thread(note_tool.add, place, subject, notes, view.toolset.name)
+        return await apart(note_tool.add, view.toolset_place, subject, notes, view.toolset.name)
 
     def _record_denied(self, failure: Failure, *, of: str) -> None:
         """Put on record that the token, or the lack of one, has refused a use of this meta-tool."""
@@ -213,15 +220,15 @@ class Session:
         """Whether the client takes what it is sent."""
         return self._transport.pending <= bounds.UNREAD_NOTICES
 
-    def answer(self, request: CallRequest, result: Json) -> None:
+    def answer(self, request: Incoming, result: Json) -> None:
         """The result of a request."""
-        self._result(request.id, result)
+        self._transport.write(*jsonrpc.result_pieces(request.id, result))
 
-    def error(self, request: CallRequest, error: bytes) -> None:
+    def error(self, request: Incoming, error: bytes) -> None:
         """The JSON-RPC error of a request."""
         self._transport.write(jsonrpc.error(request.id, error))
 
-    def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
+    def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
         """Tell the model why its call did not happen, or did not end."""
         self._tell_drifts()
         self.answer(request, refusals.result(words.for_model(failure, call=call_id[:8]), request.caller))
@@ -230,7 +237,7 @@ class Session:
         """Put on record, once, which tools are held or are not as they were; a session that is on record alone."""
         if not self.is_recording:
             return
-        view = self.gateway.first_view(self.caller)
+        view = self.gateway.view(self.caller)
         for drift in self.gateway.held.drifts:
             if drift not in self._drifts_told:
                 self._drifts_told.add(drift)
@@ -246,7 +253,7 @@ class Session:
     def not_asked(self, question: Question) -> None:
         """Put on record what a server asks outside of any call."""
         if self.is_recording:
-            self.execute.asked.refused(question.server, question.method, question.params, None)
+            self.dispatch.question_log.refused(question.server, question.method, question.params, None)
 
     def log(self, raw: Raw, least: bytes | None) -> None:
         """Pass on what a server logs, from the level `least` on, or else as the client has set it, in JSON."""
@@ -271,7 +278,7 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """Whether a call is in flight, or a prompt or resource is read."""
-        return len(self.execute.in_flight) > 0
+        return len(self.dispatch.in_flight) > 0
 
     @property
     def is_recording(self) -> bool:
@@ -284,9 +291,8 @@ class Session:
         self.lists_changed()
 
     def tools_known(self, name: str) -> None:
-        """What a server has listed is known: who waited for it goes on."""
+        """Put on record which of a server's tools are not as they were."""
         self._tell_drifts()
-        self.execute.listed(name)
 
     def gone(self, connection: Connection) -> None:
         """A connection has ended, and with it what its server asked."""
@@ -306,11 +312,11 @@ class Session:
         """Give what is under way `grace_s`, and put calls that go on even so on record as interrupted."""
         try:
             async with asyncio.timeout(grace_s):
-                await self.execute.in_flight.idle.wait()
+                await self.dispatch.idle()
                 if self._answering:
                     await asyncio.wait(self._answering)
         except TimeoutError:
-            self.execute.in_flight.interrupt()
+            self.dispatch.interrupt()
 
     async def close(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""
@@ -320,11 +326,11 @@ class Session:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
         self.subscriptions.close()
-        self.execute.close()
+        self.dispatch.close()
         self.recorder.close()
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)
-        await self.execute.consent.end()
+        await self.dispatch.consent.end()
 
 
 def severity(level: bytes) -> int | None:

@@ -5,34 +5,33 @@ is, since most sessions shorten nothing.
 """
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw
 
-from mcpctl.errors import warn
-from mcpctl.paths import Paths
+from mcpctl.base.errors import warn
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import OWN, READ_TOOL, join
+from mcpctl.metatools import offers
+from mcpctl.metatools.own_tool import CALLS
 from mcpctl.policy.view import View
-from mcpctl.proxy import metatools
-from mcpctl.proxy.client_side import Barring, ClientSide
-from mcpctl.proxy.own_tool import CALLS
-from mcpctl.proxy.tool_result import ToolResult
+from mcpctl.proxy.request import Request
+from mcpctl.proxy.spec import Looked
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder, tokens
-from mcpctl.tool_keys import OWN, READ, join
 from mcpctl.wire import jsonrpc
+from mcpctl.wire.threads import Line
 
 if TYPE_CHECKING:
     from mcpctl.answers.readable import Readable
-    from mcpctl.proxy.call import Call
-    from mcpctl.proxy.read_tool import ReadTool
     from mcpctl.store.responses import Owner
 
 ABOUT = "mcpctl/shortened"
 """The member of a result's `_meta` that says what was left out of it."""
-aside = ThreadPoolExecutor(2, "answers")
+aside = Line()
 """What keeps and reads whole answers: it may take a second, and nobody else waits for it."""
 _HEAD = 2000
 """Bytes of the beginning that is shown, where the limit is not lower."""
@@ -42,35 +41,29 @@ _REMEMBERED = 10_000
 class Shortening:
     """Of one session."""
 
-    def __init__(self, paths: Paths, recorder: Recorder, client: ClientSide) -> None:
+    def __init__(
+        self, paths: Paths, recorder: Recorder, finish: Callable[[Request, Looked, bytes | None], None]
+    ) -> None:
+        """`finish` answers a call with a result, or with the bytes that stand for it."""
         self.calls: dict[str, None] = {}
         """The ids of calls whose answers were kept, the newest last; some of the older ones may be left out."""
         self._paths = paths
         self.recorder = recorder
-        self._client = client
-        self._reads: ReadTool | None = None
+        self.finish = finish
 
-    def read(self, call: "Call", barring: Barring) -> None:
-        """Answer a call of the tool that reads on."""
-        if self._reads is None:
-            from mcpctl.proxy.read_tool import ReadTool
-
-            self._reads = ReadTool(self._paths, self, self._client)
-        self._reads.begin(call, barring)
-
-    def begin(self, call: "Call", result: ToolResult) -> bool:
+    def begin(self, call: Request, result: Looked) -> bool:
         """Deliver a result that is longer than some limit, in part if it exceeds that of its call; whether that is to
         be looked at, since else nothing was done."""
-        limit = call.view.config.answer_limit(call.server, call.request.caller.client.name)
+        limit = call.view.config.answer_limit(call.server, call.caller.client.name)
         recorder = self.recorder
         if not limit or result.is_error or call.server == OWN or not (recorder.is_of_client and recorder.is_open):
             return False
         work = partial(
             self._shortened, result, limit, call.record_id, self.owner(call.view, call.server, call.name),
-            metatools.execute_with("read") if call.request.execute_class else metatools.EXECUTE,
+            offers.execute_with("read") if call.execute_class else offers.EXECUTE,
             call.view.config.responses.keep_mb, call.view.config.records.fsync,
         )  # fmt: skip
-        looked = asyncio.get_running_loop().run_in_executor(aside, work)
+        looked = aside.do(work)
         looked.add_done_callback(lambda done: self._looked_at(call, result, done))
         return True
 
@@ -83,7 +76,7 @@ class Shortening:
             token_id=view.token_id,
         )  # fmt: skip
 
-    def _looked_at(self, call: "Call", result: ToolResult, done: "asyncio.Future[bytes | None]") -> None:
+    def _looked_at(self, call: Request, result: Looked, done: "asyncio.Future[bytes | None]") -> None:
         short = None if done.exception() else done.result()
         if error := done.exception():
             warn(f"an answer is not shortened, since it cannot be kept: {error}")
@@ -96,10 +89,10 @@ class Shortening:
             self.calls[call.record_id] = None
             if len(self.calls) > _REMEMBERED:
                 del self.calls[next(iter(self.calls))]
-        call.deliver(result, short)
+        self.finish(call, result, short)
 
     def _shortened(
-        self, result: ToolResult, limit: int, call_id: str, owner: "Owner", execute: str, keep_mb: int, fsync: bool
+        self, result: Looked, limit: int, call_id: str, owner: "Owner", execute: str, keep_mb: int, fsync: bool
     ) -> bytes | None:
         """What stands for the result, which is kept then; None where it is not too long. In any thread."""
         from mcpctl.answers import readable
@@ -144,7 +137,7 @@ def _short(answer: Json, parts: "Readable", limit: int, uri: str, execute: str) 
     block = msgspec.json.encode({"type": "text", "text": _text(parts, limit, uri, execute)})
     members["content"] = b"[%b]" % b",".join((block, *parts.others))
     about = {"uri": uri, "bytes": len(parts.text), "tokens": tokens(len(parts.text))}
-    if execute != metatools.EXECUTE:
+    if execute != offers.EXECUTE:
         about["executeWith"] = execute
     meta = jsonrpc.members_or_empty(members.get("_meta", b""))
     members["_meta"] = jsonrpc.object_of({**meta, ABOUT: msgspec.json.encode(about)})
@@ -160,7 +153,7 @@ def _text(parts: "Readable", limit: int, uri: str, execute: str) -> str:
     arguments: dict[str, object] = {"uri": uri}
     path = example(document) if document else ""
     arguments |= {"path": path} if path else {"offset": len(head)}
-    more = msgspec.json.encode({"toolKey": join(OWN, READ), "arguments": arguments}).decode()
+    more = msgspec.json.encode({"toolKey": join(OWN, READ_TOOL), "arguments": arguments}).decode()
     like = f" Shape: {shape(document)}." if document else ""
     return (
         f"Shortened by mcpctl: {len(text):,} bytes (about {_about(tokens(len(text))):,} tokens).{like}"

@@ -5,17 +5,17 @@ import contextlib
 import select
 from collections.abc import Callable
 
-from mcpctl import bounds
-from mcpctl.config import Config
-from mcpctl.paths import Paths
+from mcpctl.base import bounds
+from mcpctl.base.paths import Paths
+from mcpctl.config.config import Config
+from mcpctl.metatools.offers import Offer
 from mcpctl.policy.holding import Locked
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import LAST_ANSWER_S, Session
 from mcpctl.wire.messages import MessageReader
-from mcpctl.wire.writer import Writer
+from mcpctl.wire.writer import Readers, Writer
 
 _OPENING_S = 0.075
 _GRACE_S = 0.5
@@ -57,7 +57,8 @@ async def serve(
         followed=followed,
         locked=locked,
     )
-    writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=True)
+    readers = gateway.turn.of_client()
+    writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=readers)
     session = Session(gateway, writer)
     protocol = ClientProtocol(session, writer, offer)
     # The first answer says what is kept of servers, but waits for nobody who holds it.
@@ -65,11 +66,11 @@ async def serve(
         async with asyncio.timeout(_OPENING_S):
             await gateway.current()
     reader = MessageReader(
-        stdin, gateway.turn, of_client=True, on_message=protocol.message, on_other=protocol.not_a_message,
-        on_end=ending.set, on_too_long=protocol.too_long,
+        stdin, readers, on_message=protocol.message, on_malformed=protocol.malformed, decoded=protocol.decoded,
+        on_other=protocol.not_a_message, on_end=ending.set, on_too_long=protocol.too_long,
     )  # fmt: skip
     loop = asyncio.get_running_loop()
-    watching = asyncio.create_task(_watch_for_hang_up(stdin, gateway, writer, ending))
+    watching = asyncio.create_task(_watch_for_hang_up(stdin, readers, writer, ending))
     await ending.wait()
     on_ending()
     began, taken = loop.time(), writer.taken
@@ -81,14 +82,15 @@ async def serve(
     while writer.pending and loop.time() < began + (_LAST_S if writer.taken > taken else _UNREAD_S):
         await asyncio.sleep(_LOOK_S)
     writer.close()
+    readers.close()
 
 
-async def _watch_for_hang_up(stdin: int, gateway: Gateway, writer: Writer, ending: asyncio.Event) -> None:
+async def _watch_for_hang_up(stdin: int, readers: Readers, writer: Writer, ending: asyncio.Event) -> None:
     """End when the client has gone without reading its answers: what is not read does not tell its own end."""
     poll = select.poll()
     poll.register(stdin, 0)
     while True:
-        await gateway.turn.held()
+        await readers.held()
         pending = writer.pending
         await asyncio.sleep(_HANG_UP_S)
         if writer.pending == pending and pending > bounds.UNREAD and poll.poll(0):

@@ -6,23 +6,24 @@ is told is what the client may see at that moment; of what it may not see any mo
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import msgspec
 
-from mcpctl import bounds
-from mcpctl.callers import Caller
+from mcpctl.base import bounds
+from mcpctl.base.callers import Caller
+from mcpctl.base.errors import warn
+from mcpctl.base.failure import Failed
+from mcpctl.base.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.catalog.features import Features, Owner, Part
-from mcpctl.errors import warn
-from mcpctl.failure import Failed
-from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
-from mcpctl.proxy import metatools, refusals
+from mcpctl.metatools import offers
+from mcpctl.proxy import refusals
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.session import Session
 
 METHODS = frozenset(("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"))
 LISTS = {"promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES)}
@@ -33,10 +34,29 @@ _AGREED_S = 2.0
 """How long servers have to agree before a client is told what they have agreed to."""
 
 
+class Client(Protocol):
+    """The session of the client that is told."""
+
+    @property
+    def gateway(self) -> Gateway:
+        """What is behind it."""
+
+    @property
+    def owners(self) -> Owners:
+        """Whose the prompts and resources are that it may have."""
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it takes what it is sent."""
+
+    def send(self, line: bytes) -> None:
+        """Send a line."""
+
+
 class Subscription:
     """What a client is told in one way: an older one of its own accord, a newer one on one `subscriptions/listen`."""
 
-    def __init__(self, session: "Session", caller: Caller, lists: Collection[str], id_: bytes = b"") -> None:
+    def __init__(self, session: Client, caller: Caller, lists: Collection[str], id_: bytes = b"") -> None:
         """Of these `lists`, of `LISTS`, it is told; `id_` is that of its request, nothing for an older client."""
         self.caller = caller
         self.lists = lists
@@ -66,7 +86,7 @@ class Subscription:
 
     def features(self) -> Features:
         """What the client may list, get and read now."""
-        return self._session.features.listable(self.caller)
+        return self._session.owners.listable(self.caller)
 
     def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
         """A resource that is watched has changed, or the part of it that has this URI on its server."""
@@ -95,7 +115,7 @@ class Subscription:
 class Subscriptions:
     """Those of one session."""
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: Client) -> None:
         self._session = session
         self._watched = session.gateway.watched
         self._older: Subscription | None = None
@@ -118,16 +138,18 @@ class Subscriptions:
         await self._session.gateway.server_features.loaded()
         subscription.compare()
 
-    def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
+    def start(
+        self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: Mapping[str, bytes]
+    ) -> None:
         """Begin one request."""
         if caller.modern != (method == "subscriptions/listen"):
             self._refuse(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
         elif id_ in self._listens or id_ in self._tasks:
             self._refuse(id_, jsonrpc.INVALID_REQUEST, "Invalid Request: a request of this id is open")
         elif method == "subscriptions/listen":
-            self._begin(id_, caller, self._listen(id_, caller, params))
+            self._begin(id_, caller, partial(self._listen, id_, caller, params))
         else:
-            self._begin(id_, caller, self._change(method, id_, caller, params))
+            self._begin(id_, caller, partial(self._change, method, id_, caller, params))
 
     def cancel(self, request_id: bytes) -> bool:
         """The client ends a `subscriptions/listen`, or does not wait for an answer; whether it was one of these."""
@@ -157,7 +179,7 @@ class Subscriptions:
         for each in self._all():
             self._end(each)
         for id_ in self._listens:
-            meta = {jsonrpc.SUBSCRIPTION_KEY: id_, jsonrpc.SERVER_INFO_KEY: metatools.SERVER_INFO}
+            meta = {jsonrpc.SUBSCRIPTION_KEY: id_, jsonrpc.SERVER_INFO_KEY: offers.SERVER_INFO}
             ended = {"resultType": b'"complete"', "_meta": jsonrpc.object_of(meta)}
             self._session.send(jsonrpc.result(id_, jsonrpc.object_of(ended)))
         self._listens.clear()
@@ -172,13 +194,13 @@ class Subscriptions:
 
     # ---- requests
 
-    def _begin(self, id_: bytes, caller: Caller, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, id_: bytes, caller: Caller, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         task = self._tasks[id_] = self._session.gateway.background(self._answered(id_, caller, work))
         task.add_done_callback(lambda done: self._tasks.pop(id_) if self._tasks.get(id_) is done else None)
 
-    async def _answered(self, id_: bytes, caller: Caller, work: Coroutine[Any, Any, None]) -> None:
+    async def _answered(self, id_: bytes, caller: Caller, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await work
+            await work()
         except Failed as error:
             self._session.send(jsonrpc.error(id_, error.error or refusals.rejection(error.failure, caller)))
         except jsonrpc.Malformed as error:
@@ -199,7 +221,7 @@ class Subscriptions:
         assert self._older
         if method == "resources/subscribe":
             self._admit(1)
-            await self._watch(self._older, uri, await self._session.features.owner(uri, caller))
+            await self._watch(self._older, uri, await self._session.owners.owner(uri, caller))
         else:
             self._forget(self._older, uri)
         self._session.send(jsonrpc.result(id_, b"{}"))
@@ -236,7 +258,7 @@ class Subscriptions:
         """Have servers of which nothing is known list what may be some of these, where nobody else has them."""
         features = listen.features()
         if unknown := [uri for uri in uris if _owner(features, uri) is None]:
-            looking = self._session.gateway.background(self._session.features.look(unknown, listen.caller))
+            looking = self._session.gateway.background(self._session.owners.look(unknown, listen.caller))
             await asyncio.wait([looking], timeout=_AGREED_S)
             await self._session.gateway.current()
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from mcpctl.callers import Caller
-from mcpctl.models import Tool
-from mcpctl.upstreams.connection import TASK_RESULT, Connection, Exchange, Reply
+from mcpctl.base.callers import Caller
+from mcpctl.base.models import Tool
+from mcpctl.upstreams.connection import TASKS_RESULT, TOOLS_CALL, Connection, Exchange, Reply
 from mcpctl.wire import jsonrpc
 
 PARAMS = {"task": b"{}"}
@@ -57,12 +57,12 @@ def _only(definition: bytes) -> bool:
     return execution is not None and execution.taskSupport == "required"
 
 
-def awaited(result: memoryview, exchange: Exchange | None, caller: Caller, reply: Reply) -> Exchange | None:
+def awaited(result: memoryview, exchange: Exchange, caller: Caller, reply: Reply) -> Exchange | None:
     """The request for the result of the task that this answer to a call is about; None where it is about none."""
-    if exchange is None or exchange.method == TASK_RESULT or "task" not in exchange.params:
+    if exchange.method != TOOLS_CALL:
         return None
     try:
         task = jsonrpc.value(bytes(result), _Created).task
     except jsonrpc.Malformed:
         return None
-    return Exchange(TASK_RESULT, {"taskId": msgspec.json.encode(task.taskId)}, {}, caller, reply, exchange.tool)
+    return Exchange(TASKS_RESULT, {"taskId": msgspec.json.encode(task.taskId)}, {}, caller, reply, exchange.tool)

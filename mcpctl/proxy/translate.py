@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from mcpctl.callers import Caller
+from mcpctl.base.callers import Caller
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import Connection
@@ -67,7 +67,7 @@ def with_names(result: bytes, server: str, may_put: Callable[[str], bool]) -> by
     for key, request in requests.items():
         if not request.startswith(b"{"):
             continue
-        method, params = question.asked(request)
+        method, params = question.question_in(request)
         if not may_put(method):
             return None
         if (named := question.named(method, params, server)) is not params:

@@ -2,21 +2,18 @@
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
 
-from mcpctl.callers import Caller
-from mcpctl.failure import Failed
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.gateway import Gateway
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failed
+from mcpctl.proxy.gateway import Gateway
 
 _AT_ONCE = 4
 
 
 class Warming:
-    """Makes it ready in the background, once somebody is there who will need it."""
+    """Makes it ready for one client in the background, once there is one who will need it."""
 
-    def __init__(self, gateway: "Gateway") -> None:
+    def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._first_look: asyncio.Task[None] | None = None
         self._connecting = asyncio.Semaphore(_AT_ONCE)

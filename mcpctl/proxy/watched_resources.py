@@ -6,24 +6,21 @@ was not connected is lost: once it is asked again, those who watch are told that
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Iterator, Mapping
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct, field
 
-from mcpctl import bounds
-from mcpctl.callers import Caller
+from mcpctl.base import bounds
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failed, failed
 from mcpctl.catalog.features import Owner
-from mcpctl.failure import Failed, failed
 from mcpctl.upstreams import listening
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.listening import Listening
+from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.gateway import Gateway
-    from mcpctl.proxy.subscriptions import Subscription
 
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -32,12 +29,34 @@ _DEEPEST = 64
 """Slashes of a URI at which a resource that it is a part of may end."""
 
 
+class Watcher(Protocol):
+    """Who wants to be told."""
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks."""
+
+    def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
+        """A resource has changed, or the part of it that has this URI on its server."""
+
+
+class Servers(Protocol):
+    """Those that there are now."""
+
+    @property
+    def upstreams(self) -> Mapping[str, Upstream]:
+        """By name."""
+
+    def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        """Run `work` until the end at most."""
+
+
 class _Watched:
     """One resource, who watches it, and where it was asked for."""
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
-        self.watchers: dict[Subscription, None] = {}
+        self.watchers: dict[Watcher, None] = {}
         self.connection: Connection | None = None
         """The connection that was asked; None while there is none."""
         self.listening: Listening | None = None
@@ -47,8 +66,7 @@ class _Watched:
         """Held while its server is asked, or no longer: one after the other, whatever way they travel."""
 
 
-@dataclass
-class _Return:
+class _Return(Struct):
     """How a server is connected again that was lost."""
 
     wait: float = field(default_factory=lambda: listening.FIRST_WAIT_S)
@@ -60,20 +78,20 @@ class _Return:
 class WatchedResources:
     """Those of all sessions."""
 
-    def __init__(self, gateway: "Gateway") -> None:
-        self._gateway = gateway
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
         self._watched: dict[Owner, _Watched] = {}
         self._returning: dict[str, _Return] = {}
         """The servers that were lost while somebody watched anything of them."""
 
-    async def watch(self, owner: Owner, watcher: "Subscription", caller: Caller) -> None:
+    async def watch(self, owner: Owner, watcher: Watcher, caller: Caller) -> None:
         """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""
         watched = self._watched.setdefault(owner, _Watched(owner))
         watched.watchers[watcher] = None
         try:
             async with watched.asking:
                 if watched.connection is None:
-                    upstream = self._gateway.upstreams.get(owner.server)
+                    upstream = self._servers.upstreams.get(owner.server)
                     if upstream is None:
                         raise failed("server_removed", "is not in the configuration any more", server=owner.server)
                     await self._ask(watched, await upstream.connected(caller), caller)
@@ -81,12 +99,12 @@ class WatchedResources:
             self.unwatch(owner, watcher)
             raise
 
-    def unwatch(self, owner: Owner, watcher: "Subscription") -> None:
+    def unwatch(self, owner: Owner, watcher: Watcher) -> None:
         """Tell `watcher` no more; a server is told where it was the last."""
         if watched := self._watched.get(owner):
             watched.watchers.pop(watcher, None)
             if not watched.watchers:
-                self._gateway.background(self._take_back(watched))
+                self._servers.background(self._take_back(watched))
 
     def take(self, connection: Connection, message: jsonrpc.Message) -> bool:
         """Take what a server says of its own accord; whether it was about what is watched."""
@@ -102,7 +120,7 @@ class WatchedResources:
         """A server is connected: what is watched of it is asked for again."""
         for watched in self._watched.values():
             if watched.owner.server == connection.server and watched.connection is None:
-                self._gateway.background(self._ask_again(watched, connection))
+                self._servers.background(self._ask_again(watched, connection))
 
     def gone(self, connection: Connection) -> None:
         """A connection has ended, and with it what was asked of it: its server is connected again for who watches."""
@@ -112,9 +130,9 @@ class WatchedResources:
         if self._waits_for(connection.server):
             back = self._returning.setdefault(connection.server, _Return())
             if back.task is None or back.task.done():
-                back.task = self._gateway.background(self._bring_back(connection.server, back))
+                back.task = self._servers.background(self._bring_back(connection.server, back))
 
-    def _waits_for(self, server: str) -> "Subscription | None":
+    def _waits_for(self, server: str) -> Watcher | None:
         """One who watches something of a server that no connection was asked for."""
         of_server = (each for each in self._watched.values() if each.owner.server == server)
         return next((next(iter(each.watchers)) for each in of_server if each.watchers and not each.connection), None)
@@ -127,7 +145,7 @@ class WatchedResources:
         while True:
             await asyncio.sleep(back.wait)
             back.wait = min(2 * back.wait, listening.LAST_WAIT_S)
-            watcher, upstream = self._waits_for(server), self._gateway.upstreams.get(server)
+            watcher, upstream = self._waits_for(server), self._servers.upstreams.get(server)
             if watcher is None or upstream is None:
                 return
             with contextlib.suppress(Failed):
@@ -207,7 +225,7 @@ class WatchedResources:
         connection, watched.connection, watched.listening = watched.connection, None, None
         if connection and watched.watchers:
             again = asyncio.get_running_loop().call_later
-            again(watched.wait, lambda: self._gateway.background(self._ask_again(watched, connection)))
+            again(watched.wait, lambda: self._servers.background(self._ask_again(watched, connection)))
             watched.wait = min(2 * watched.wait, listening.LAST_WAIT_S)
 
     # ---- what servers say

@@ -88,12 +88,14 @@ def long_forms(word: str) -> Sequence[str]:
     return _long_forms().get(word) or (_long_forms().get(word[:-1], ()) if word.endswith("s") and len(word) > 2 else ())
 
 
-def short_forms(stems: Sequence[str], start: int) -> Iterator[tuple[int, str]]:
-    """The abbreviations of the word in that place of a text's stems, and of the phrases that begin there: how many
-    words each stands for, and the abbreviation."""
-    for phrase, short in _short_forms().get(stems[start], ()):
-        if tuple(stems[start : start + len(phrase)]) == phrase:
-            yield len(phrase), short
+def short_forms(stems: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """The abbreviations of the words and phrases of a text: the place in its stems where each begins, how many words it
+    stands for, and the abbreviation."""
+    forms = _short_forms()
+    for place in [place for place, stem in enumerate(stems) if stem in forms]:
+        for phrase, short in forms[stems[place]]:
+            if tuple(stems[place : place + len(phrase)]) == phrase:
+                yield place, len(phrase), short
 
 
 @cache

@@ -3,24 +3,23 @@
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpctl.models import Progress, Tool, unseen
-from mcpctl.posix import give_back_memory
+from mcpctl.base.models import Progress, Tool, unseen
+from mcpctl.base.posix import give_back_memory
 from mcpctl.search import index_file
 from mcpctl.search.explaining import Explaining, QueryScores
 from mcpctl.search.fields import texts
 from mcpctl.search.meaning import LARGE, Matrix, Meaning
+from mcpctl.search.pins import Pins
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
-from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
+from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
-from mcpctl.search.small_talk import COURTEOUS_WORDS
-from mcpctl.search.tokens import is_cjk, meaning_words, sentences, stem
+from mcpctl.search.tokens import COURTEOUS_WORDS, is_cjk, meaning_words, sentences, stem
 from mcpctl.search.word_table import shipped
 
 FEWEST, MOST = 15, 4_000
@@ -51,19 +50,13 @@ Near = Callable[[str], Scores]
 """The nearness of each tool to a text, from 0 to 1, in the order of the tools' keys."""
 
 
-@dataclass(frozen=True)
 class _Measure:
     """How well every tool fits a query in one respect."""
 
-    scores: Scores
-    weight: float
-    """The weight beside the other respects."""
-    most: float
-    """What a score can be."""
-
-    @functools.cached_property
-    def largest(self) -> float:
-        return float(self.scores.max(initial=0.0))
+    def __init__(self, scores: Scores, weight: float, most: float) -> None:
+        """`weight` is that beside the other respects, and `most` what a score can be."""
+        self.scores, self.weight, self.most = scores, weight, most
+        self.largest = float(scores.max(initial=0.0))
 
     def share(self, *, beside_model: bool) -> float:
         """What one unit of a score adds to the sum of all respects."""
@@ -205,7 +198,8 @@ class Bm25:
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
-        meaning = self._nearness(np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])]), words)
+        sums = np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])])
+        meaning = self._nearness(sums, words)
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
         measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
         measures += [_Measure(near(text) * self._engine.corpus.trust, NEAR, 1.0)] if near else []
@@ -214,10 +208,12 @@ class Bm25:
         relevance = sum(parts[1:], parts[0])
         by_words, *others = (measure.largest for measure in measures)
         # The best hit is as relevant as it is sure; the others in proportion.
-        unit = confidence(by_words / (ceiling or 1.0), max(others)) / (float(relevance.max(initial=0.0)) or 1.0)
+        most = float(relevance.max(initial=0.0))
+        unit = confidence(by_words / (ceiling or 1.0), max(others)) / (most or 1.0)
         return QueryScores(
             query,
             relevance=relevance * unit,
+            best=most * unit,
             scale=shares[0] * unit,
             meaning=parts[1] * unit,
             embedding=parts[2] * unit if near else None,
@@ -237,13 +233,14 @@ class Bm25:
             return ()
         candidates = _largest(relevance, limit)
         if pinned or firsts:
-            candidates = np.union1d(candidates, [*pinned, *firsts]).astype(np.intp)
+            # np.union1d imports numpy.ma.
+            candidates = np.array(sorted({*candidates.tolist(), *pinned, *firsts}), np.intp)
         shown = _shown(relevance[candidates])
         if pinned:
             shown[np.isin(candidates, pinned)] = 1.0
-        order = np.argsort(-shown, kind="stable")[: np.count_nonzero(shown) if firsts else limit]
-        values = zip(candidates[order].tolist(), shown[order].tolist(), strict=True)
-        hits = [Hit(self._keys[number], value) for number, value in values if value]
+        order = np.argsort(-shown, kind="stable")[: None if firsts else limit]
+        keys = map(self._keys.__getitem__, candidates[order].tolist())
+        hits = list(map(Hit, keys, shown[order].tolist()))
         return kept(hits, limit, {self._keys[number] for number in firsts})
 
 
@@ -270,7 +267,7 @@ def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
     yield range(len(query.meaning))
     for sentence in sentences(text, MAX_SENTENCES):
         said = set(meaning_words(sentence))
-        yield [row for row, (asked, word) in enumerate(query.meaning.items()) if {asked, stem(word)} & said]
+        yield [row for row, (asked, word) in enumerate(query.meaning.items()) if asked in said or stem(word) in said]
 
 
 def _known_words(queries: Sequence[Query]) -> tuple[str, ...]:
@@ -297,13 +294,13 @@ def _lifts(answers: Sequence[QueryScores], weak: Sequence[bool]) -> list[float]:
 
 def _largest(relevance: Scores, limit: int) -> NDArray[np.intp]:
     """The numbers of the largest values, in order; a few more if they tie in the digits that are shown."""
-    if limit >= relevance.size:
-        return np.flatnonzero(relevance > 0)
-    least = max(float(np.partition(relevance, -limit)[-limit]) - 2e-4, 0.0)
-    return np.flatnonzero(relevance > least)
+    least = 0.0
+    if limit < relevance.size:
+        least = max(float(np.partition(relevance, -limit)[-limit]) - 2e-4, 0.0)
+    return (relevance > least).nonzero()[0]
 
 
 def _shown(relevance: Scores) -> Scores:
-    """Relevance in four digits, below 1: values above .9 are compressed towards .99, so that no two ranks merge."""
+    """Relevance in four digits, within 0 and 1: values above .9 are compressed towards .99, so that no two merge."""
     bent = 0.99 - 0.09**2 / np.maximum(relevance - 0.81, 0.09)
-    return np.where(relevance > 0, np.maximum(np.round(np.where(relevance > 0.9, bent, relevance), 4), 0.0001), 0.0)
+    return np.maximum(np.minimum(relevance, bent).round(4), 0.0001)

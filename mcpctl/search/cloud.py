@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.config import Config
-from mcpctl.models import Progress, Tool
+from mcpctl.base.models import Progress, Tool
+from mcpctl.base.visible_text import one_line
+from mcpctl.config.config import Config
+from mcpctl.config.settings import CLOUD_TOKEN
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.json_service import Service
 from mcpctl.search.ranking import (
@@ -26,7 +28,6 @@ from mcpctl.search.ranking import (
     kept,
 )
 from mcpctl.search.tokens import sendable
-from mcpctl.settings import CLOUD_TOKEN
 
 _MAX_ANSWER = 4 << 20
 _MAX_RELEVANCE = 0.99
@@ -106,7 +107,7 @@ class Cloud:
             key, relevance, explanation = _members(result, "toolKey", "relevance", "explanation")
             if not isinstance(key, str) or key not in self._offered or not _is_share(relevance):
                 continue
-            text = _on_one_line(explanation) if isinstance(explanation, str) else ""
+            text = one_line(explanation[:_MAX_EXPLANATION]) if isinstance(explanation, str) else ""
             yield Explanation(key, round(min(float(relevance), _MAX_RELEVANCE), 4), "", (), None, text)
 
 
@@ -122,12 +123,6 @@ def cloud_builder(config: Config, on_progress: Progress) -> Build:
 def _offer(tool: Tool) -> dict[str, str]:
     description = sendable(tool.description.removesuffix(tool.notes))
     return {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server, "description": description}
-
-
-def _on_one_line(text: str) -> str:
-    """A stranger's text on one line, without characters that could command a terminal or mislead a model."""
-    printable = "".join(char if char.isprintable() else " " for char in text[:_MAX_EXPLANATION])
-    return " ".join(printable.split())
 
 
 def _members(result: Any, *names: str) -> list[Any]:

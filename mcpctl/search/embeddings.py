@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpctl.errors import McpctlError
-from mcpctl.models import Progress
-from mcpctl.paths import Paths
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.models import Progress
+from mcpctl.base.paths import Paths
 from mcpctl.search.ranking import Unavailable
 from mcpctl.search.tokens import sendable
 from mcpctl.store.state import State, StateError

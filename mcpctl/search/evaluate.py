@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from mcpctl.errors import UpstreamFailed
-from mcpctl.models import Progress, unseen
+from mcpctl.base.errors import UpstreamFailed
+from mcpctl.base.models import Progress, unseen
 from mcpctl.search.ranking import Provider
 
 CUTS = (1, 3, 5, 10)

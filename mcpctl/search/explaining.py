@@ -2,10 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from mcpctl.search.fields import FIELDS
 from mcpctl.search.meaning import Matrix, Meaning
@@ -15,12 +14,13 @@ from mcpctl.search.ranking import EMBEDDING_PART, LEAST_NEAR, MEANING_PART, Near
 from mcpctl.search.tokens import stem, words
 
 
-@dataclass(frozen=True)
-class QueryScores:
+class QueryScores(Struct, frozen=True):
     """The score of every tool in one query, on the scale of relevance."""
 
     query: Query
     relevance: Scores
+    best: float
+    """The largest relevance."""
     scale: float
     """The relevance of one unit of BM25."""
     meaning: Scores
@@ -31,10 +31,6 @@ class QueryScores:
     """A row for each of `query.meaning`."""
     sentences: Sequence[Sequence[int]]
     """The rows of the whole query, and of each sentence if it has several."""
-
-    @cached_property
-    def best(self) -> float:
-        return float(np.max(self.relevance, initial=0.0))
 
 
 class Explaining:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from mcpctl.models import Tool
+from msgspec import Struct
+
+from mcpctl.base.models import Tool
 
 MAX_DEPTH = 3
 MAX_PARAMETERS = 256
@@ -16,8 +17,7 @@ MAX_LEAD = 300
 """The most characters of a first sentence; some descriptions have no second one."""
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     """A part of a tool: a word in it counts `weight` times, less if the part is longer than that of other tools."""
 
     name: str

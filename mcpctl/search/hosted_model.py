@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpctl.config.settings import SEMANTIC_TOKEN
 from mcpctl.search.embeddings import Matrix
 from mcpctl.search.json_service import Service
 from mcpctl.search.ranking import Unavailable
-from mcpctl.settings import SEMANTIC_TOKEN
 
 _MAX_NUMBERS = 16_384
 """The most numbers of a vector; models have 256 to 8,192."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mcpctl import __version__
-from mcpctl.errors import McpctlError
-from mcpctl.models import Tool
-from mcpctl.paths import private_dir
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import private_dir
 from mcpctl.search.meaning import Meaning
 from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.tokens import LAYOUT

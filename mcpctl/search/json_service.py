@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mcpctl.failure import Failed
+from mcpctl.base.failure import Failed
 from mcpctl.search.ranking import Unavailable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Service:
             self._slow = 0
             raise
         except Exception as error:
-            from mcpctl.http_client import in_words
+            from mcpctl.wire.http_client import in_words
 
             raise Unavailable(in_words(error)) from error
 
@@ -67,7 +67,7 @@ class Service:
             return self._loop
 
     async def _post_async(self, body: bytes, seconds: float) -> bytes:
-        from mcpctl import http_client
+        from mcpctl.wire import http_client
 
         token = os.environ.get(self._variable, "").strip()
         headers = {"content-type": "application/json", "accept": "application/json"}
@@ -87,7 +87,7 @@ class Service:
                 return await self._answer(headers, body, token)
 
     async def _answer(self, headers: Mapping[str, str], body: bytes, token: str) -> bytes:
-        from mcpctl import http_client
+        from mcpctl.wire import http_client
 
         async with http_client.request(self._clients[0], "POST", self._url, headers, body) as response:
             if response.status_code >= 400:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mcpctl.base.models import Tool
 from mcpctl.catalog.catalog_file import lines, wrong
-from mcpctl.models import Tool
 from mcpctl.search.evaluate import Label
 from mcpctl.store.records import Records
 

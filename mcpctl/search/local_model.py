@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcpctl import files
-from mcpctl.errors import McpctlError
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
 from mcpctl.search.embeddings import Matrix
 from mcpctl.search.ranking import Unavailable
 

@@ -64,7 +64,7 @@ class Meaning:
         del term, order
         tools = _units(_product(*by_document, vectors))
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
-        length[length == 0] = np.median(length[length > 0]) if length.any() else 1
+        length[length == 0] = _median(length[length > 0]) if length.any() else 1
         there = _units(_product(counts, document, weight, tools)) * length
         vectors = np.where(known, (1 - _MOVE) * vectors, 0) + _MOVE * there
         tools = _units(_product(*by_document, vectors)) * corpus.trust[:, None]
@@ -74,14 +74,19 @@ class Meaning:
     def vectors(self, stems: Collection[str]) -> Matrix:
         """A row for each stem of a query: as long as it counts there, of zeros for what neither the catalog nor the
         table has."""
-        rows = np.zeros((len(stems), self.stems.shape[1]), np.float32)
-        table = shipped()
-        strange = np.float32(_STRANGE * self._engine.rarity())
+        terms = [f"{stem}~" for stem in stems]
+        places = [self._engine.numbers.get(term) for term in terms]
+        known = [number for number, place in enumerate(places) if place is not None]
+        lengths = np.array([self._engine.idf[terms[number]] for number in known], np.float32)
+        of_catalog: Matrix = self.stems.take([place - self._first for place in places if place is not None], axis=0)
+        of_catalog = of_catalog * lengths[:, None]
+        if len(known) == len(terms):
+            return of_catalog
+        rows = np.zeros((len(terms), self.stems.shape[1]), np.float32)
+        rows[known] = of_catalog
+        table, strange = shipped(), np.float32(_STRANGE * self._engine.rarity())
         for number, stem in enumerate(stems):
-            place = self._engine.numbers.get(f"{stem}~")
-            if place is not None:
-                rows[number] = self.stems[place - self._first] * np.float32(self._engine.idf[f"{stem}~"])
-            elif (row := table.row(stem)) is not None:
+            if places[number] is None and (row := table.row(stem)) is not None:
                 rows[number] = table.vectors[row] * strange
         return rows
 
@@ -119,7 +124,7 @@ def _cosines(units: Matrix, columns: Matrix) -> Matrix:
 
 def _near(cosines: Matrix) -> Scores:
     # Four digits, so that tools with the same text are equal in spite of rounding.
-    near: Scores = np.round((cosines.astype(np.float64) - _UNRELATED) / (1 - _UNRELATED), 4)
+    near: Scores = ((cosines.astype(np.float64) - _UNRELATED) / (1 - _UNRELATED)).round(4)
     return np.maximum(near, 0)
 
 
@@ -127,6 +132,13 @@ def _units(rows: Matrix) -> Matrix:
     """These rows, which it changes to the length 1; those of zeros stay."""
     rows /= np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), np.float32(1e-9))[:, None]
     return rows
+
+
+def _median(values: Matrix) -> np.floating:
+    """The same as `np.median`, which imports numpy.ma."""
+    last = values.size - 1
+    middle: np.floating = np.sort(values)[last // 2 : values.size // 2 + 1].mean()
+    return middle
 
 
 def _product(counts: NDArray[np.integer], column: NDArray[np.int32], values: Matrix, dense: Matrix) -> Matrix:

@@ -19,6 +19,8 @@ K1 = 1.2
 SURFACE = 0.75
 """The weight of the written word beside its stem, which is a term of its own: `users` is nearer to `list_users` than to
 `get_user`, and still finds both."""
+_MOST_KEPT = 4_096
+"""The most terms of queries of which the postings are kept."""
 _PORTION = 500_000
 """How many words are counted at once."""
 
@@ -112,6 +114,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         self.added *= corpus.trust[corpus.document]
         """The score that each term adds to each document that has it, in the corpus's order."""
         self.ends = np.cumsum(corpus.counts).tolist()
+        self._kept: dict[str, tuple[Numbers, Floats]] = {}
         self.corpus = corpus
 
     def _initialize(self, corpus: Corpus) -> Mapping[str, int]:
@@ -129,7 +132,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         """The idf of a term that `count` tools have."""
         return math.log(1 + (self.corpus_size - count + 0.5) / (count + 0.5))
 
-    @property
+    @cached_property
     def rarest(self) -> float:
         """The weight of a word that only one tool has, as it is written and by its stem."""
         return (1 + SURFACE) * self.rarity()
@@ -139,21 +142,29 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         """The number of each term."""
         return {term: number for number, term in enumerate(self.idf)}
 
-    def slice_of(self, term: str) -> slice:
-        """The range of a term in the corpus and in `added`; empty for an unknown term."""
-        number = self.numbers.get(term)
-        return slice(0) if number is None else slice(self.ends[number - 1] if number else 0, self.ends[number])
+    def _postings(self, term: str) -> tuple[Numbers, Floats]:
+        """The documents that have a term, and what it adds to each; kept, since queries say the same words."""
+        found = self._kept.get(term)
+        if found is None:
+            number = self.numbers.get(term)
+            place = slice(0) if number is None else slice(self.ends[number - 1] if number else 0, self.ends[number])
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[term] = self.corpus.document[place], self.added[place]
+        return found
 
     def get_scores(self, query: Iterable[str], weights: Mapping[str, float] | None = None) -> Scores:
         """A score for each document, in the corpus's order. Terms may have weights other than 1."""
-        places = [(self.slice_of(term), weights[term] if weights else 1.0) for term in query]
-        if not places:
+        holders, added = [], []
+        for term in query:
+            documents, values = self._postings(term)
+            weight = weights[term] if weights else 1.0
+            holders.append(documents)
+            added.append(values if weight == 1 else values * weight)
+        if not holders:
             return np.zeros(self.corpus_size)
-        holders = np.concatenate([self.corpus.document[place] for place, _ in places])
-        added = np.concatenate(
-            [self.added[place] if weight == 1 else self.added[place] * weight for place, weight in places]
-        )
-        return np.bincount(holders, added, minlength=self.corpus_size).astype(np.float64, copy=False)
+        scores = np.bincount(np.concatenate(holders), np.concatenate(added), minlength=self.corpus_size)
+        return scores.astype(np.float64, copy=False)
 
 
 class _Runs(dict[str, tuple[int, tuple[int, ...]]]):

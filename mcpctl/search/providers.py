@@ -1,12 +1,13 @@
 """The search providers by name, made from the configuration."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from mcpctl.config import Config
-from mcpctl.models import Progress, Tool, unseen
-from mcpctl.paths import Paths
+from msgspec import Struct
+
+from mcpctl.base.models import Progress, Tool, unseen
+from mcpctl.base.paths import Paths
+from mcpctl.config.config import Config
 from mcpctl.search.ranking import Build, Provider, Ranking
 
 
@@ -42,8 +43,7 @@ def builder(config: Config, paths: Paths, provider: str | None = None, on_progre
     return lambda tools, notes, index_path: build(tools, notes, index_path, on_progress or unseen)
 
 
-@dataclass(frozen=True)
-class Off:
+class Off(Struct, frozen=True):
     """The provider that finds nothing."""
 
     project: str | None

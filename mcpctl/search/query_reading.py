@@ -1,18 +1,31 @@
-"""Reading of queries: the words that tools have, corrections of mistyped ones, and the tools that a query names."""
+"""Reading of queries: the words that tools have, and corrections of mistyped ones."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from mcpctl.models import Tool
+from msgspec import Struct
+
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
-from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, TELLING_WORDS, without_small_talk
 from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
-from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
+from mcpctl.search.tokens import (
+    BINDING_CHARACTERS,
+    BINDING_WORDS,
+    MAX_RUN,
+    MAX_TEXT,
+    TELLING_WORDS,
+    is_cjk,
+    meanings,
+    pairs,
+    parts,
+    runs,
+    segments,
+    stem,
+    tokens,
+)
 
 MAX_WORDS = 256
 SHORT = 4
@@ -27,24 +40,23 @@ SHORTENED = 0.3
 """The weight of the abbreviation of a word if tools have the word too."""
 
 
-@dataclass
-class Query:
+class Query(Struct):
     """A query as the index sees it."""
 
-    terms: dict[str, str] = field(default_factory=dict)
+    terms: dict[str, str] = {}
     """The terms to look up, each with its word in the query."""
-    shares: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, float] = {}
     """The weights of the terms; that of a word as it is written is 1."""
-    meaning: dict[str, str] = field(default_factory=dict)
+    meaning: dict[str, str] = {}
     """The stems that make its meaning, whether tools or a table of vectors have them or not, each with its word in the
     query."""
     weight: float = 0.0
     """The sum of the terms' idf; unknown and corrected words count as the rarest."""
-    unknown: list[str] = field(default_factory=list)
+    unknown: list[str] = []
     """The words that no tool has, nor any word like them."""
-    unheard: list[str] = field(default_factory=list)
+    unheard: list[str] = []
     """The unknown words that the dictionary does not have either, nor any word like them."""
-    read_as: dict[str, Sequence[str]] = field(default_factory=dict)
+    read_as: dict[str, Sequence[str]] = {}
     """The words that were read as others, each with the words or phrases that it may have been meant to be."""
     in_english: bool = True
     """Whether it is, as far as its small words and its letters tell."""
@@ -68,8 +80,7 @@ class _Word(NamedTuple):
     """Whether it has a capital letter in a query of small ones."""
 
 
-@dataclass
-class _Manner:
+class _Manner(Struct):
     """How the words of one query are read that no tool has."""
 
     is_short: bool
@@ -83,7 +94,18 @@ class _Manner:
     tries: int = MAX_CORRECTED
 
 
-_LookedUp = tuple[Mapping[str, Sequence[str]], Sequence[str]]
+class _Known(NamedTuple):
+    """What the catalog has of a word."""
+
+    form: str
+    terms: Sequence[str]
+    weight: float
+    """The sum of the terms' idf."""
+    stem: str
+    stands_for: Sequence[str]
+
+
+_LookedUp = tuple[Sequence[_Known], Sequence[str]]
 _MOST_KEPT = 4_096
 """The most words of queries of which is kept what the catalog has of them."""
 
@@ -100,10 +122,10 @@ class Reader:
         self._looked_up_before: dict[tuple[str, ...], _LookedUp] = {}
 
     def read(self, query: str) -> Query:
-        """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither
+        """The query's words. Abbreviations are read as what they stand for, and words that neither
         tools nor the dictionary have as words like them. If most of the query are such words, and some are like none,
         it is in a language that neither knows, and nothing is read as something else."""
-        found = list(islice(_words(without_small_talk(query)), 4 * MAX_WORDS + 1))
+        found = list(islice(_words(query), 4 * MAX_WORDS + 1))
         distinct = list({word.forms: word for word in reversed(found)}.values())[::-1]
         selected = list(_first(distinct))
         read = Query(cut=len(found) > 4 * MAX_WORDS or len(selected) < len(distinct) or len(query) > MAX_TEXT)
@@ -111,7 +133,7 @@ class Reader:
         looked_up = {word.forms: self._looked_up(word.forms) for word in western}
         missing = {forms: lacking for forms, (_, lacking) in looked_up.items()}
         manner = self._manner(selected, missing)
-        strange_letters = sum(not word.forms[-1].isascii() for word in selected)
+        strange_letters = 0 if query.isascii() else sum(not word.forms[-1].isascii() for word in selected)
         read.in_english = not manner.is_bound and 3 * strange_letters <= len(selected)
         for word in selected:
             if word.is_cjk:
@@ -128,16 +150,18 @@ class Reader:
         if (found := self._looked_up_before.get(forms)) is None:
             if len(self._looked_up_before) >= _MOST_KEPT:
                 self._looked_up_before.clear()
-            known = self._known_forms(forms)
-            found = self._looked_up_before[forms] = known, _missing(forms, known)
+            known = list(self._known_forms(forms))
+            found = self._looked_up_before[forms] = known, _missing(forms, {each.form for each in known})
         return found
 
     def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
-        content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
-        strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
         lacking = {form for forms in missing.values() for form in forms}
         telling = sum(forms[-1] in TELLING_WORDS for forms in missing)
         is_short = len(selected) <= SHORT
+        if not lacking and not telling:
+            return _Manner(is_short, is_foreign=False, is_bound=False, named={})
+        content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
+        strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
         return _Manner(
             is_short,
             is_foreign=content > 2 and 2 * strange > content and not self._is_mistyped(missing, is_short),
@@ -152,12 +176,12 @@ class Reader:
         like_none = [form for form in strange if not self._speller.readings(form, is_short, False)]
         return 2 * len(like_none) < len(strange) and all(len(form) < SHORTEST for form in like_none)
 
-    def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
-        for form, terms in known.items():
+    def _add_known(self, read: Query, known: Iterable[_Known]) -> None:
+        for form, terms, weight, stem_, stands_for in known:
             read.add(terms, form)
-            read.weight += sum(self._idf[term] for term in terms)
-            read.meaning[stem(form)] = form
-            if stands_for := long_forms(form):
+            read.weight += weight
+            read.meaning[stem_] = form
+            if stands_for:
                 self._add_readings(read, form, stands_for, BESIDE)
 
     def _read_missing(self, read: Query, form: str, is_name: bool, manner: _Manner) -> None:
@@ -242,18 +266,20 @@ class Reader:
 
     def _add_short_forms(self, read: Query, written: Sequence[str]) -> None:
         """Look up abbreviations of what is written in full: some tools have nothing else."""
-        stems = [stem(word) for word in written]
-        for place, word in enumerate(written):
-            for size, short in short_forms(stems, place):
-                if terms := self._known_terms(short):
-                    if size == 1 and word in read.unknown:
-                        read.unknown.remove(word)
-                        read.unheard = [each for each in read.unheard if each != word]
-                        read.read_as[word] = [short]
-                    read.add(terms, word, 1.0 if word in read.read_as else SHORTENED)
+        for place, size, short in short_forms([stem(word) for word in written]):
+            if terms := self._known_terms(short):
+                word = written[place]
+                if size == 1 and word in read.unknown:
+                    read.unknown.remove(word)
+                    read.unheard = [each for each in read.unheard if each != word]
+                    read.read_as[word] = [short]
+                read.add(terms, word, 1.0 if word in read.read_as else SHORTENED)
 
-    def _known_forms(self, forms: Iterable[str]) -> dict[str, list[str]]:
-        return {form: terms for form in forms if (terms := self._known_terms(form))}
+    def _known_forms(self, forms: Iterable[str]) -> Iterator[_Known]:
+        for form in dict.fromkeys(forms):
+            if terms := self._known_terms(form):
+                weight = sum(self._idf[term] for term in terms)
+                yield _Known(form, terms, weight, stem(form), long_forms(form))
 
     def _known_terms(self, form: str) -> list[str]:
         return [term for term in (form, stemmed(form)) if term in self._idf]
@@ -280,7 +306,7 @@ def _missing(forms: Sequence[str], known: Container[str]) -> Sequence[str]:
 
 def _words(text: str) -> Iterator[_Word]:
     found = runs(text)
-    small = sum(run[0].islower() for run in found)
+    is_small = 2 * sum(map(str.islower, [run[0] for run in found])) > len(found)
     for number, run in enumerate(found):
         if is_cjk(run):
             for segment in segments(run):
@@ -288,7 +314,7 @@ def _words(text: str) -> Iterator[_Word]:
                     _Word((segment[start : start + MAX_RUN],), True) for start in range(0, len(segment), MAX_RUN)
                 )
         elif forms := parts(run):
-            yield _Word(forms, False, number > 0 and run[0].isupper() and 2 * small > len(found))
+            yield _Word(forms, False, is_small and number > 0 and run[0].isupper())
 
 
 def _first(words: Iterable[_Word]) -> Iterator[_Word]:
@@ -299,52 +325,3 @@ def _first(words: Iterable[_Word]) -> Iterator[_Word]:
         if size > MAX_WORDS:
             return
         yield word
-
-
-class Pins:
-    """Finds the tools that a query names: by key, else by name or `server.tool`, else by key or name without case and
-    separators, where one tool alone has it.
-
-    A query that names a server names no tool of another, whatever that is called.
-    """
-
-    LEVELS = ("key", "name", "name without case and separators")
-
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        self._levels: tuple[dict[str, list[int]], ...] = ({}, {}, {})
-        self._servers: list[str] = []
-        for number, tool in enumerate(tools):
-            self._servers.append(folded(tool.server))
-            names = ({tool.key}, {tool.name, f"{tool.server}.{tool.name}"}, {folded(tool.key), folded(tool.name)})
-            for level, forms in zip(self._levels, names, strict=True):
-                for form in forms:
-                    level.setdefault(form, []).append(number)
-
-    def find(self, queries: Sequence[str]) -> dict[int, str]:
-        """The tools that any of the queries names, each with the kind of name that matched."""
-        return {number: how for query in reversed(queries) for number, how in self._named(query.strip())}
-
-    def _named(self, query: str) -> Iterator[tuple[int, str]]:
-        server = self._server_of(query)
-        for level, form, how in zip(self._levels, (query, query, folded(query)), self.LEVELS, strict=True):
-            numbers = [number for number in level.get(form, ()) if server in (None, self._servers[number])]
-            if numbers and (how != self.LEVELS[-1] or len(numbers) == 1):
-                return ((number, how) for number in numbers)
-        return iter(())
-
-    def _server_of(self, query: str) -> str | None:
-        """The server that a query names in the way of a key, known or not; before a dot, one that is known."""
-        before, colon, _ = query.partition(":")
-        if colon:
-            return folded(before)
-        before, dot, _ = query.partition(".")
-        return folded(before) if dot and folded(before) in self._known else None
-
-    @property
-    def folded_names(self) -> Container[str]:
-        """The keys and names of the tools without case and separators."""
-        return self._levels[-1].keys()
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self._servers)

@@ -7,11 +7,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from mcpctl.models import Tool
+from msgspec import Struct, structs
+
+from mcpctl.base.models import Tool
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A tool that a search found."""
 
     key: str
@@ -34,8 +35,7 @@ LEAST_NEAR = 0.3
 """The cosine of a word that is told to be near: less have nearly any two."""
 
 
-@dataclass(frozen=True)
-class NearWord:
+class NearWord(Struct, frozen=True):
     """A word of a tool that is near to one of a query."""
 
     word: str
@@ -46,8 +46,7 @@ class NearWord:
         return f"{MEANING_PART} (≈ {self.word} {self.cosine:.2f})"
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """The share of one word in one field in a relevance."""
 
     word: str
@@ -60,8 +59,7 @@ class Part:
     """Of a part of the meaning the tool's nearest word, if one is near and is not the word itself."""
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """Why a tool has its relevance."""
 
     key: str
@@ -92,8 +90,10 @@ class Explanation:
         missing = round(ranked * _DIGITS) - sum(units)
         for number in sorted(range(len(units)), key=lambda n: units[n] - exact[n])[:missing]:
             units[number] += 1
-        parts = [replace(part, score=unit / _DIGITS) for part, unit in zip(self.parts, units, strict=True) if unit]
-        return (*parts, *(replace(part, score=round(part.score - sum(units) / _DIGITS, 4)) for part in exact_name))
+        shares = zip(self.parts, units, strict=True)
+        parts = [structs.replace(part, score=unit / _DIGITS) for part, unit in shares if unit]
+        rest = (structs.replace(part, score=round(part.score - sum(units) / _DIGITS, 4)) for part in exact_name)
+        return (*parts, *rest)
 
     def by_word(self) -> dict[str, dict[str, float]]:
         """The shares of each word by field, the largest first; shares that belong to no word come last, as ''."""

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mcpctl.base.errors import warn
+from mcpctl.base.models import Found, Row, Tool, Usage
+from mcpctl.base.near_names import nearest
+from mcpctl.base.plurals import counted
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import warn
-from mcpctl.models import Found, Row, Tool, Usage
-from mcpctl.near_names import nearest
-from mcpctl.plurals import counted
 from mcpctl.search.ranking import MAX_RESULTS, Build, Explanation, Ranking
 from mcpctl.toolsets.toolset import searched
 

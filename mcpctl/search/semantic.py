@@ -8,9 +8,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpctl.config import Config
-from mcpctl.models import Progress, Tool, unseen
-from mcpctl.paths import Paths
+from mcpctl.base.models import Progress, Tool, unseen
+from mcpctl.base.paths import Paths
+from mcpctl.config.config import Config
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.embeddings import Directions, Embeddings, Model
 from mcpctl.search.fields import FIELDS, texts

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from mcpctl.search.small_talk import BINDING_WORDS
-from mcpctl.search.tokens import stem
+from mcpctl.search.tokens import BINDING_WORDS, stem
 
 MOST_READINGS = 4
 """The most words that one is read as: several may be as likely, and then all are searched."""

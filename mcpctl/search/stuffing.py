@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 
 from mcpctl.search.fields import FIELDS
-from mcpctl.search.small_talk import BINDING_WORDS
-from mcpctl.search.tokens import MAX_TEXT, NOT_STOPPED, STOP_WORDS
+from mcpctl.search.tokens import BINDING_WORDS, MAX_TEXT, NOT_STOPPED, STOP_WORDS
 
 LEAST = 0.3
 """How much the words of a list count, beside those of sentences."""

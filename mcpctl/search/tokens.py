@@ -28,9 +28,42 @@ _SNOWBALL = """
 """
 STOP_WORDS = frozenset(_SNOWBALL.split()) - NOT_STOPPED
 
+_BINDING = """
+    der die das den dem des ein eine einen einem einer eines und oder aber mit ohne für von vom zu zum zur im am ans
+    aus bei beim nach vor auf über unter zwischen ist sind war wird werden wurde hat haben sein mein meine meinen
+    meinem meiner dein deine ihr ihre unser unsere mir mich dir dich uns ich du wir sie es nicht kein keine auch noch
+    nur wie wo wer welche welcher welches alle alles als wenn dass diese dieser dieses diesen
+    kannst könntest können möchte möchten brauche bitte danke gern gerne
+
+    le la les un une du au aux et ou avec sans sur dans par pour mon ma mes ce cette ces je il elle nous vous est sont
+
+    el los las una unos unas del al y con sin sobre en por para mi mis tu su este esta estos que como es son
+
+    lo gli uno di da nel nella con su per il mio mia che sono
+
+    os um uma do dos das no na nos nas com sem meu minha
+
+    de het een en van voor met zonder op naar mijn
+"""
+BINDING_WORDS = frozenset(_BINDING.split())
+"""The words that bind others in languages beside English. Among English words they count where a catalog has them."""
+_IN_ENGLISH_TOO = (
+    "alle am aus com como del den die dir do dos es est hat les lo ma me mes no op os par per pour sans son sur van war"
+)
+TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
+"""Those that say that a query is not in English."""
+
+_COURTEOUS = "give help kindly know let like looking love need show tell thank thanks trying want wish"
+COURTEOUS_WORDS = frozenset(_COURTEOUS.split())
+"""What is left of `could you please show me` without stop words: no notice lists these as words that tools have."""
+
+BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
+"""The same of Chinese, at the ends of what no tool has."""
+
 _CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"  # noqa: E501
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_IS_CJK = re.compile(rf"[{_CJK}]")
+_IS_CJK = rf"[{_CJK}]"
+"""Compiled by the first letter that may be one: it takes as long as all others here."""
 # The letters at the end of what's, I'm, isn't, I'd, and at the beginning of l'ordre, d'un, qu'il.
 _CUT_OFF = re.compile(
     r"(?<=[^\W\d_])['\u2019][smtd](?![^\W_])|(?<![^\W_])(?:[cdjlmnst]|qu)['\u2019](?=[^\W\d_])", re.IGNORECASE
@@ -98,7 +131,7 @@ def runs(text: str) -> list[str]:
 
 def is_cjk(run: str) -> bool:
     """Whether a run, or a word of one, is of Chinese, Japanese or Korean characters."""
-    return bool(_IS_CJK.match(run))
+    return not run.isascii() and bool(re.match(_IS_CJK, run))
 
 
 def segments(run: str) -> Iterator[str]:
@@ -140,16 +173,18 @@ def _binds(text: str) -> bool:
     return True
 
 
+_MAY_END = re.compile("[.?!;\u3002\uff01\uff1f\uff1b\n]")
 _SENTENCE = re.compile("(?<![.?!;])[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
 """The end of a sentence, in European and in East Asian scripts. A long row of dots is scanned only once."""
+_SEPARATORS = re.compile(r"[\W_]+")
 _MIN_WORDS = 2
 
 
 def sentences(text: str, most: int) -> list[str]:
     """The first sentences of a text with at least two words each, stop words not counted; none if it is one alone."""
-    parts = _SENTENCE.split(text[:MAX_TEXT])
-    if len(parts) == 1:
+    if not _MAY_END.search(text):
         return []
+    parts = _SENTENCE.split(text[:MAX_TEXT])
     found = [part for part in parts if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS]
     return found[:most] if len(found) > 1 else []
 
@@ -157,7 +192,7 @@ def sentences(text: str, most: int) -> list[str]:
 def folded(name: str) -> str:
     """A name without case and separators, so that `Create-Issue` and `create_issue` are equal; the name itself if it
     has only separators."""
-    return re.sub(r"[\W_]+", "", _normal(name).casefold()) or name
+    return _SEPARATORS.sub("", _normal(name).casefold()) or name
 
 
 def _normal(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpctl.errors import Unusable
+from mcpctl.base.errors import Unusable
 
 FOLDER = Path(__file__).with_name("table")
 WORDS, VECTORS, COUNTS = "words.npy", "vectors.npy", "counts.npy"

@@ -1,11 +1,13 @@
 """What is asked of the records in words: filters, times and groups as people give them, in options or parameters."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcpctl.errors import WrongUsage
-from mcpctl.models import CALL_STATUSES, SESSION_STATUSES
-from mcpctl.store.filters import FAILED, HINTS, CallFilter
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
+
+if TYPE_CHECKING:
+    from mcpctl.store.filters import CallFilter
 
 GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")
 """What totals of calls are grouped by."""
@@ -26,12 +28,14 @@ def option(name: str) -> str:
 
 def wanted(
     given: Mapping[str, Any], called: Called = option, *, of_sessions: bool = False, commas: bool = True
-) -> CallFilter:
+) -> "CallFilter":
     """Which calls are meant; its sessions are as they were typed, and `status` of sessions is not in it. Without
     `commas`, a comma is a part of the name of a server, tool or project.
 
     Raises `WrongUsage`, in the words of whoever asks, for values that cannot be meant.
     """
+    from mcpctl.store.filters import FAILED, HINTS, CallFilter
+
     since, until = (moment(called(name), given.get(name)) for name in ("since", "until"))
     if since and until and since >= until:
         raise WrongUsage(
@@ -67,6 +71,8 @@ def session_statuses(given: Mapping[str, Any], called: Called = option) -> tuple
 
 
 def _statuses(given: Mapping[str, Any], called: Called) -> tuple[str, ...]:
+    from mcpctl.store.filters import FAILED
+
     if given.get("failed") and given.get("status"):
         raise WrongUsage(f"{called('failed')} and {called('status')} are both given", "leave one of them out")
     return FAILED if given.get("failed") else listed(called("status"), given.get("status"), CALL_STATUSES)

@@ -5,14 +5,13 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, LOOSENED, READ_FIELDS, Found, Row
+from mcpctl.base.fields import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, LOOSENED, READ_FIELDS
+from mcpctl.base.models import Found, Row
 from mcpctl.store import filters, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 STATUS = schema.call_status("dead")
-_COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
+_COLUMNS = {**{name: name for name in CALL_FIELDS}, **schema.ELSEWHERE["calls"], "status": STATUS}
 _KEY = {"key": "server || ':' || tool"}
 _DECISION_COLUMNS = {name: name for name in DECISION_FIELDS}
 _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
@@ -25,9 +24,11 @@ def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, fields: Sequen
     return query.select(db, "calls", {name: (_COLUMNS | _KEY)[name] for name in fields}, filters.calls(wanted), _ORDER)
 
 
-def of_session(db: sqlite3.Connection, session: str) -> Found:
-    """The calls of one session in the order in which they began, without their responses, which may be large."""
-    columns = {name: sql for name, sql in _COLUMNS.items() if name not in ("response", "session_id")}
+def of_session(db: sqlite3.Connection, session: str, fields: Sequence[str] | None = None) -> Found:
+    """The calls of one session in the order in which they began, with these fields; with all but their responses, which
+    may be large, where none are named."""
+    of_each = fields or [name for name in _COLUMNS if name not in ("response", "session_id")]
+    columns = {name: _COLUMNS[name] for name in of_each}
     return query.select(db, "calls", columns, query.Conditions().equal("session_id", session), "position")
 
 
@@ -84,6 +85,8 @@ def followed_searches(db: sqlite3.Connection, project: str | None = None) -> lis
 
 
 def _result_keys(results: str | None) -> list[str]:
+    import msgspec
+
     try:
         hits = msgspec.json.decode(results or "[]", type=list[dict[str, Any]])
     except (msgspec.DecodeError, RecursionError):

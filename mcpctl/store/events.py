@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from mcpctl.models import CALL_FIELDS, Row
-from mcpctl.store import calls, clock, filters, index, journal, journal_lines, projection, query, sessions
+from mcpctl.base.fields import CALL_FIELDS
+from mcpctl.base.models import Row
+from mcpctl.store import calls, clock, filters, index, journal, journal_lines, projection, query, schema, sessions
 from mcpctl.store.cursor import Cursor, Lost, Place
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal_lines import (
@@ -254,11 +255,14 @@ class Events:
         if not _may_run(self._of_rows):
             return ()
         conditions = filters.calls(replace(self._of_rows, statuses=()))
-        if not self._is_any("calls", conditions.equal("id", said.id).when("position = ?", begin)):
+        conditions = conditions.equal("id", said.id).when("position = ?", begin)
+        found = query.select(self._db, "calls", schema.ELSEWHERE["calls"], conditions, "id").rows(1, 0)
+        elsewhere = next(found, None)
+        if elsewhere is None:
             return ()
         values = projection.call_row(projection.StartedCall(begin, said))
-        row = dict(zip((*projection.CALL, *projection.CALL_END), values, strict=True))
-        return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS}]
+        row = dict(zip(projection.CALL, values, strict=True))
+        return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS} | dict(elsewhere)]
 
     def _has_ended(self, said: CallFinished) -> Sequence[Row]:
         if not self._is_any("calls", filters.calls(self._of_rows).equal("id", said.id)):

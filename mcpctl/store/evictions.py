@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from mcpctl import files
-from mcpctl.errors import McpctlError
-from mcpctl.models import Row
-from mcpctl.paths import Paths
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
 
 _KEPT = 100
 """Lines; the oldest are left out."""

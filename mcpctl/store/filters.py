@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcpctl import tool_keys
-from mcpctl.models import CALL_STATUSES, NOT_FAILED
+from mcpctl.base import tool_keys
+from mcpctl.base.fields import CALL_STATUSES
+from mcpctl.base.models import NOT_FAILED
 
 if TYPE_CHECKING:
     from mcpctl.store.query import Conditions

@@ -11,10 +11,10 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mcpctl.errors import Unusable, warn
-from mcpctl.models import Progress, unseen
-from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import journal, journal_lines, projection, schema, sqlite, tables
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.models import Progress, unseen
+from mcpctl.base.paths import Paths, cannot_write, private_dir
+from mcpctl.store import journal, schema, sqlite
 
 DEAD = (
     "SELECT id, journal, last_activity FROM sessions"
@@ -204,9 +204,11 @@ def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
 def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
     """An empty database as the index of all journals; it is closed where that fails."""
     try:
-        _execute(db, schema.TABLES)
-        catch_up(db, paths.sessions, on_progress)
-        _execute(db, schema.INDEXES)
+        # In one transaction: the end of each writes every page that it has touched, and ids touch pages anywhere.
+        with sqlite.transaction(db):
+            _execute(db, schema.TABLES)
+            catch_up(db, paths.sessions, on_progress)
+            _execute(db, schema.INDEXES)
     except BaseException:
         db.close()
         raise
@@ -285,6 +287,8 @@ def _tell(path: Path, error: OSError) -> None:
 
 
 def _forget(db: sqlite3.Connection, sessions: Path, names: list[str]) -> None:
+    from mcpctl.store import tables
+
     with sqlite.transaction(db):
         # Asked again under the lock: another reader may have taken what was made anew since.
         tables.forget(db, [name for name in names if _is_gone(sessions / name)])
@@ -315,6 +319,8 @@ def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[tuple[in
 
 def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO, unreadable: list[int]) -> int | None:
     """Take the next whole lines; where they end, or None when there is none. `unreadable` gains where bad ones are."""
+    from mcpctl.store import journal_lines, projection, tables
+
     row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()
     offset = row[0] if row else 0
     if offset and os.pread(file.fileno(), 1, offset - 1) != b"\n":

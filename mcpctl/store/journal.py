@@ -7,10 +7,14 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mcpctl import posix
-from mcpctl.paths import private_dir
-from mcpctl.store import clock, journal_lines
+from mcpctl.base import posix
+from mcpctl.base.paths import private_dir
+from mcpctl.store import clock
+
+if TYPE_CHECKING:
+    from mcpctl.store.journal_lines import SessionCreated
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _TRIES = 100
@@ -30,7 +34,7 @@ class Journal:
         """Whether the disk has its name, too."""
 
     @classmethod
-    def create(cls, folder: Path, created: journal_lines.SessionCreated) -> "Journal":
+    def create(cls, folder: Path, created: "SessionCreated") -> "Journal":
         """A new session's journal with its first line; other processes never see it unlocked or empty."""
         path = folder / f"{time.time_ns()}_{created.id}.jsonl"
         with _written_beside(path, created, shared=False) as (fd, beside):
@@ -38,7 +42,7 @@ class Journal:
         return cls(path, fd, created.id)
 
     @classmethod
-    def of_the_day(cls, folder: Path, created: journal_lines.SessionCreated, key: bytes) -> "Journal":
+    def of_the_day(cls, folder: Path, created: "SessionCreated", key: bytes) -> "Journal":
         """The journal that today's command-line calls share, created by the first of them; the day is that of here.
 
         The `key` of the data directory makes its id one that no other directory has; it does not tell the key.
@@ -58,7 +62,7 @@ class Journal:
                     return cls(path, fd, created.id, shared=True)
                 os.close(fd)  # evicted between open and lock
             with contextlib.suppress(FileExistsError), _written_beside(path, created, shared=True) as (fd, beside):
-                put(beside, path)
+                posix.put(beside, path)
                 return cls(path, fd, created.id, shared=True)
         raise OSError(errno.EEXIST, "it can neither be opened nor made", str(path))
 
@@ -78,7 +82,7 @@ class Journal:
         if fsync:
             os.fsync(self._fd)
             if not self._listed:
-                _sync_folder(self.path.parent)
+                posix.sync_folder(self.path.parent)
                 self._listed = True
 
     def close(self, last: bytes | None = None) -> None:
@@ -100,11 +104,13 @@ def open_file(path: Path, flags: int) -> int:
 
 
 @contextlib.contextmanager
-def _written_beside(path: Path, created: journal_lines.SessionCreated, *, shared: bool) -> Iterator[tuple[int, Path]]:
+def _written_beside(path: Path, created: "SessionCreated", *, shared: bool) -> Iterator[tuple[int, Path]]:
     """A locked descriptor of a new file beside `path` that holds the first line, and that file, to be given its name.
 
     Whatever the block does, nothing is left beside; where it fails, the descriptor is closed.
     """
+    from mcpctl.store import journal_lines
+
     private_dir(path.parent.parent)
     private_dir(path.parent)
     fd, beside = created_beside(path, shared=shared)
@@ -129,32 +135,6 @@ def created_beside(path: Path, *, shared: bool = False) -> tuple[int, Path]:
         if os.fstat(fd).st_nlink:
             return fd, beside
         os.close(fd)  # taken for a leftover before it was locked
-
-
-def put(beside: Path, path: Path) -> None:
-    """Give a file the name `path`; raises FileExistsError rather than put it in the place of another."""
-    try:
-        os.link(beside, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A file system without links: whoever finds that looks and renames under the folder's lock.
-        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            posix.lock(folder, wait=True)
-            if os.path.lexists(path):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
-            beside.rename(path)
-        finally:
-            os.close(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _ends_torn(fd: int) -> bool:
@@ -194,6 +174,8 @@ def claimed(path: Path) -> Iterator[int | None]:
 
 def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
     """Close on record a session whose process is gone; False while it lives."""
+    from mcpctl.store import journal_lines
+
     with claimed(path) as fd:
         if fd is None:
             return False

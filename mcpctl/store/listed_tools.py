@@ -3,7 +3,7 @@
 from contextlib import ExitStack, closing
 from typing import NamedTuple, Self
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import query, sqlite
 
 _PATIENCE_S = 0.5

@@ -1,13 +1,15 @@
 """What the lines of a journal change in the tables of the index, many lines at once. Nothing here knows a database."""
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
-from mcpctl import hints
+from mcpctl.base import fields, hints
+from mcpctl.base.tool_keys import OWN
 from mcpctl.store.journal_lines import (
     REPLAY,
     AnyLine,
@@ -19,39 +21,13 @@ from mcpctl.store.journal_lines import (
     SessionClosed,
     SessionCreated,
 )
-from mcpctl.tool_keys import OWN
 
 COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}' OR server = '{OWN}')"
 """Whether a row of `calls` counts as a call: the rounds of one have a row each."""
 _LONGEST_REASON = 500
 """Characters of a tool's own words that stand as the error of its call."""
 
-SESSION = (
-    "id", "journal", "via", "client_name", "client_version", "protocol_version", "status", "start_time",
-    "last_activity", "capabilities", "project", "toolset",
-)  # fmt: skip
-CALL = (
-    "id", "position", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "annotations",
-    "hints", "started_at", "input_tokens", "encoding", "client_name", "client_version", "project", "toolset",
-)  # fmt: skip
-CALL_END = (
-    "status", "response", "error", "duration_ms", "output_tokens", "total_tokens", "response_bytes",
-    "response_truncated", "delivered_bytes", "shortened", "response_file",
-)  # fmt: skip
-DISCOVERY = (
-    "id", "position", "session_id", "query", "context", "provider", "fallback", "results", "started_at",
-    "duration_ms", "tokens", "project",
-)  # fmt: skip
-READ = (
-    "id", "position", "session_id", "via", "kind", "server", "name", "status", "error", "started_at", "duration_ms",
-    "response_bytes", "client_name", "client_version", "project", "toolset",
-)  # fmt: skip
-DECISION = (
-    "id", "position", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope",
-    "arguments_hash", "pin", "token_id", "project", "waited_ms", "enforced", "made_at",
-)  # fmt: skip
-"""The columns that the rows below fill, in their order."""
-_RUNNING = ("running", None, None, None, None)
+_OF_SESSIONS = SessionCreated, SessionClosed
 
 
 class StartedCall(msgspec.Struct, gc=False):
@@ -80,10 +56,13 @@ class Changes:
         """Take one more line, which begins at byte `position`."""
         match line:
             case CallStarted():
-                if line.id not in self.calls:
-                    self.calls[line.id] = StartedCall(position, line)
+                self.calls.setdefault(line.id, StartedCall(position, line))
             case CallFinished():
-                self._end(line)
+                call = self.calls.get(line.id)
+                if call is None:
+                    self.ended.append(line)
+                elif call.end is None:
+                    call.end = line
             case DiscoveryFinished():
                 self.discoveries.setdefault(line.id, (position, line))
             case ReadFinished():
@@ -95,15 +74,8 @@ class Changes:
             case SessionClosed():
                 self.closed.append(line)
 
-    def _end(self, line: CallFinished) -> None:
-        call = self.calls.get(line.id)
-        if call is None:
-            self.ended.append(line)
-        elif call.end is None:
-            call.end = line
-
-    def come_before(self, line: SessionCreated | SessionClosed) -> bool:
-        """Whether they have to be applied before the line can be added."""
+    def come_before(self, line: AnyLine) -> bool:
+        """Whether they have to be applied before the line of a session can be added."""
         if isinstance(line, SessionClosed):
             return bool(self.calls)
         return bool(self.calls or self.discoveries or self.reads or self.decisions or self.ended or self.closed)
@@ -113,7 +85,7 @@ def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
     """What the lines change, in as few batches as keep their order."""
     changes = Changes()
     for position, line in lines:
-        if isinstance(line, SessionCreated | SessionClosed) and changes.come_before(line):
+        if type(line) in _OF_SESSIONS and changes.come_before(line):
             yield changes
             changes = Changes()
         changes.add(position, line)
@@ -150,7 +122,7 @@ def activity(
 
     for call in calls:
         start, end = call.start, call.end
-        gained = of(start.session_id, max(start.timestamp, end.timestamp) if end else start.timestamp)
+        gained = of(start.session_id, end.timestamp if end and end.timestamp > start.timestamp else start.timestamp)
         gained.calls += _counts(start)
         gained.tokens += start.input_tokens + (end.output_tokens if end else 0)
     for end in ended:
@@ -176,67 +148,89 @@ def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
         start = call.start
         key = start.server, start.tool
         count, last = tools.get(key, (0, ""))
-        tools[key] = count + _counts(start), max(last, start.timestamp)
+        tools[key] = count + _counts(start), start.timestamp if start.timestamp > last else last
     return [(*key, *used) for key, used in tools.items()]
-
-
-def session_row(journal: str, line: SessionCreated) -> tuple[Any, ...]:
-    """The columns `SESSION`."""
-    return (
-        line.id, journal, line.via, line.client_name, line.client_version, line.protocol_version, "active",
-        line.timestamp, line.timestamp, _text(line.capabilities), line.project, line.toolset,
-    )  # fmt: skip
-
-
-def read_row(position: int, line: ReadFinished) -> tuple[Any, ...]:
-    """The columns `READ`."""
-    return (
-        line.id, position, line.session_id, line.via, line.kind, line.server, line.name, line.status,
-        _text(line.error), line.started_at, line.duration_ms, line.response_bytes, line.client_name,
-        line.client_version, line.project, line.toolset,
-    )  # fmt: skip
-
-
-def decision_row(position: int, line: DecisionMade) -> tuple[Any, ...]:
-    """The columns `DECISION`."""
-    return (
-        line.id, position, line.session_id, line.call_id, line.key, line.decision, line.rule, line.rule_place,
-        line.channel, line.scope, line.arguments_hash, line.pin, line.token_id, line.project, line.waited_ms,
-        line.enforced, line.timestamp,
-    )  # fmt: skip
-
-
-def call_row(call: StartedCall) -> tuple[Any, ...]:
-    """The columns `CALL` and `CALL_END`."""
-    line, end = call.start, call.end
-    return (
-        line.id, call.position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server,
-        line.tool, _text(line.arguments), *_annotations(bytes(line.annotations)), line.timestamp, line.input_tokens,
-        line.encoding, line.client_name, line.client_version, line.project, line.toolset,
-        *(end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens, *(None,) * 5)),
-    )  # fmt: skip
-
-
-def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
-    """The columns `CALL_END`."""
-    return (
-        line.status, _text(line.response), _text(line.error) or _reason(line), line.duration_ms, line.output_tokens,
-        input_tokens + line.output_tokens, line.response_bytes, line.response_truncated,
-        line.delivered_bytes or line.response_bytes, bool(line.shortened), bool(line.response_file),
-    )  # fmt: skip
-
-
-def discovery_row(position: int, line: DiscoveryFinished) -> tuple[Any, ...]:
-    """The columns `DISCOVERY`."""
-    return (
-        line.id, position, line.session_id, _text(line.query), line.context, line.provider, line.fallback,
-        _text(line.results), line.started_at, line.duration_ms, line.tokens, line.project,
-    )  # fmt: skip
 
 
 def _text(raw: msgspec.Raw) -> str | None:
     text = str(raw, "utf-8")
     return None if text == "null" else text
+
+
+def _value(member: str, kind: str) -> str:
+    """The value of a column as Python, of a member of the line that has such a type."""
+    if kind == "Json":
+        return f"text(line.{member})"
+    if kind.startswith("bool"):
+        # Numbers instead of True and False, which take five times as long to hand over to SQLite.
+        return f"1 if line.{member} is True else 0"
+    return f"None if line.{member} is UNSET else line.{member}" if kind.endswith("UnsetType") else f"line.{member}"
+
+
+class Columns:
+    """The columns of a table that a line fills: those of its members, and `others`, each with its value as Python.
+
+    A value may name what is `given` beside the line.
+    """
+
+    def __init__(self, line: type, row: type, *given: str, without: Sequence[str] = (), **others: str) -> None:
+        kept = fields.types(row).keys() - set(without)
+        values = {name: _value(name, kind) for name, kind in fields.types(line).items() if name in kept} | others
+        self.names = tuple(values)
+        # Written out, as one would by hand, it takes half the time of a loop over the columns.
+        self.row: Callable[..., tuple[Any, ...]] = eval(
+            f"lambda {', '.join(('line', *given))}: ({', '.join(values.values())},)", {"text": _text, "UNSET": UNSET}
+        )
+        """The values of the columns."""
+
+    def placed(self, lying: tuple[int, AnyLine]) -> tuple[Any, ...]:
+        """The values of the columns, of a line and where it begins."""
+        position, line = lying
+        return self.row(line, position)
+
+
+SESSION = Columns(
+    fields.SessionCreated, fields.Session, "journal", journal="journal", via="line.via", status="'active'",
+    start_time="line.timestamp", last_activity="line.timestamp",
+)  # fmt: skip
+_START = Columns(
+    fields.CallStarted, fields.Call, "position", "annotations", "hints", position="position", hints="hints",
+    annotations="annotations", started_at="line.timestamp",
+)  # fmt: skip
+END = Columns(
+    fields.CallFinished, fields.Call, "input_tokens", without=("id", "session_id"), error_message="None",
+    delivered_bytes="line.delivered_bytes or line.response_bytes", total_tokens="input_tokens + line.output_tokens",
+)  # fmt: skip
+"""The columns of a call that its end fills."""
+DISCOVERY = Columns(fields.DiscoveryFinished, fields.Discovery, "position", position="position")
+READ = Columns(fields.ReadFinished, fields.Read, "position", position="position")
+DECISION = Columns(
+    fields.DecisionMade, fields.Decision, "position", position="position", made_at="line.timestamp"
+)  # fmt: skip
+CALL = (*_START.names, *END.names)
+"""The columns of a new call."""
+_RUNNING = tuple("running" if name == "status" else None for name in END.names[:-1])
+
+
+def call_row(call: StartedCall) -> tuple[Any, ...]:
+    """The columns `CALL`, with the end of the call where that is known."""
+    line, end = call.start, call.end
+    started = _START.row(line, call.position, *_annotations(bytes(line.annotations)))
+    return started + (end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens))
+
+
+def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
+    """The columns `END`."""
+    values = END.row(line, input_tokens)
+    if line.status == "ok":
+        return values
+    row = dict(zip(END.names, values, strict=True))
+    if row["error"] is not None:
+        row["error_message"] = _message(line.error)
+    elif line.status == "tool_error" and (reason := _reason(line)):
+        row["error"] = msgspec.json.encode({"code": "tool_error", "message": reason}).decode()
+        row["error_message"] = reason
+    return tuple(row.values())
 
 
 @functools.lru_cache(maxsize=4096)
@@ -249,19 +243,25 @@ def _annotations(raw: bytes) -> tuple[str | None, str]:
     return _text(msgspec.Raw(raw)), hints.compact(recorded).replace(hints.MARK, "")
 
 
+def _message(error: msgspec.Raw) -> str | None:
+    """The text of an error. One that was cut is the text of its beginning."""
+    told = _decoded(error)
+    message = told.get("message") if isinstance(told, dict) else told
+    return message if isinstance(message, str) else None
+
+
 def _reason(line: CallFinished) -> str | None:
-    """What a tool itself said went wrong, the beginning of its first text, in the form of other errors."""
-    if line.status != "tool_error":
-        return None
+    """What a tool itself said went wrong, the beginning of its first text."""
+    result = _decoded(line.response)
+    reason = result if isinstance(result, str) else _first_text(result)  # one that was cut is the text of its beginning
+    return reason if not reason or len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…"
+
+
+def _decoded(recorded: msgspec.Raw) -> Any:
     try:
-        result = msgspec.json.decode(line.response)
+        return msgspec.json.decode(recorded)
     except (msgspec.DecodeError, RecursionError):
         return None
-    reason = result if isinstance(result, str) else _first_text(result)  # one that was cut is the text of its beginning
-    if not reason:
-        return None
-    message = reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…"
-    return msgspec.json.encode({"code": "tool_error", "message": message}).decode()
 
 
 def _first_text(result: Any) -> str:

@@ -4,17 +4,17 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from mcpctl.errors import NotFound, WrongUsage
-from mcpctl.models import Found, RawJson, Row
+from mcpctl.base.errors import NotFound, WrongUsage
+from mcpctl.base.fields import TABLES, types
+from mcpctl.base.models import Found, RawJson, Row
 
-_JSON_FIELDS = frozenset(
-    ("request_id", "arguments", "response", "error", "annotations", "capabilities", "query", "results")
-)
+_TYPES = {name: type_ for row in TABLES.values() for name, type_ in types(row).items()}
+_JSON_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("Json"))
+_BOOL_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("bool"))
 _FEW = 1000
 """Rows that are found first and read then; many are read as they are found, so that they need no memory."""
 LAST = "\U0010ffff"
 """Behind every text that begins with what stands before it."""
-_BOOL_FIELDS = frozenset(("response_truncated", "shortened", "response_file", "enforced"))
 
 
 class Conditions:

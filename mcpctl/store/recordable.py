@@ -1,14 +1,18 @@
 """What others wrote as it is put on record: without secrets, cut to size, and readable for every reader of JSON."""
 
-from typing import NamedTuple, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
 
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
+from mcpctl.secrets.redact import MARK, cut
 from mcpctl.store import redaction_key
-from mcpctl.store.redact import MARK, Redactor, cut
+
+if TYPE_CHECKING:
+    from mcpctl.secrets.redactor import Redactor
 
 _NAMES_KEPT = 1000
 _READ_OF_NAME = 8192
@@ -21,6 +25,7 @@ LONGEST_NAME = 512
 """Bytes of a name, or of another short text, that are recorded; one that is longer is recorded cut, and says so."""
 _json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 _Name = TypeVar("_Name", str, str | None)
+_Names = TypeVar("_Names", bound=tuple[str | None, ...])
 Json = bytes | memoryview
 """JSON text."""
 
@@ -44,18 +49,17 @@ class Recordable:
         self._settings = settings
         self.limit = settings.max_response_kb * 1024
         """The most bytes of a text that are recorded."""
-        self._redactor: Redactor | None = None
-        self._names: dict[str, str] = {}
+        self._names: dict[tuple[str | None, ...], Any] = {}
 
     def json(self, json: Json) -> bytes:
         """JSON as the record has it, in any thread: a text too long becomes a JSON string of its beginning."""
         if len(json) > self.limit:
             beginning = cut(bytes(json[: self.limit + 1]), self.limit)
-            return msgspec.json.encode(self._redact(beginning).decode("utf-8", "replace"))
+            return msgspec.json.encode(self._redactor.json(beginning).decode("utf-8", "replace"))
         text = bytes(json)
         if text in (b"null", b"{}"):
             return text
-        return _readable(self._redact(text))
+        return _readable(self._redactor.json(text))
 
     def short(self, json: bytes) -> bytes:
         """JSON as the record has it where it is a name, such as a request's id: one too long becomes a string."""
@@ -63,30 +67,39 @@ class Recordable:
             return json  # as nearly every request's id
         if len(json) > LONGEST_NAME:
             return msgspec.json.encode(self.name(json.decode("utf-8", "replace")))
-        return _readable(self._redact(json))
+        return _readable(self._redactor.json(json))
 
     def name(self, name: _Name) -> _Name:
         """A name, or another short text that a client, server or model chose, as the record has it."""
-        if name is None:
-            return name
-        recorded = self._names.get(name)
+        return self.names((name,))[0]
+
+    def names(self, names: _Names) -> _Names:
+        """Several of them: those of a call are nearly always those of calls before it."""
+        recorded: _Names | None = self._names.get(names)
         if recorded is None:
-            # Redacted first, so that the cut leaves no half of a secret.
-            redacted = self._redact(name[:_READ_OF_NAME].encode("utf-8", "replace"))
-            recorded = redacted[:LONGEST_NAME].decode("utf-8", "ignore")
-            if len(redacted) > LONGEST_NAME or len(name) > _READ_OF_NAME:
-                recorded += f"… [cut: {len(name):,} characters]"
-            if len(name) <= LONGEST_NAME and len(self._names) < _NAMES_KEPT:
-                self._names[name] = recorded  # a call's are nearly always those of calls before it
+            every: Any = tuple(map(self._name, names))
+            recorded = every
+            if len(self._names) < _NAMES_KEPT and all(len(name or "") <= LONGEST_NAME for name in names):
+                self._names[names] = recorded
+        return recorded
+
+    def _name(self, name: str | None) -> str | None:
+        if name is None:
+            return None
+        # Redacted first, so that the cut leaves no half of a secret.
+        redacted = self._redactor.json(name[:_READ_OF_NAME].encode("utf-8", "replace"))
+        recorded = redacted[:LONGEST_NAME].decode("utf-8", "ignore")
+        if len(redacted) > LONGEST_NAME or len(name) > _READ_OF_NAME:
+            recorded += f"… [cut: {len(name):,} characters]"
         return recorded
 
     def text(self, text: str) -> str:
-        return self._redact(cut(text.encode("utf-8", "replace"), self.limit)).decode("utf-8", "replace")
+        return self._redactor.json(cut(text.encode("utf-8", "replace"), self.limit)).decode("utf-8", "replace")
 
     def shown(self, json: bytes) -> "Shown":
         """JSON as a person is shown it who is asked about it: without secrets, and saying how much is left out."""
         kept = cut(json[: _WHOLE + 1], _WHOLE)
-        redacted = self._redact(kept)
+        redacted = self._redactor.json(kept)
         hidden = len(MARK.findall(redacted.decode("utf-8", "replace"))) - len(
             MARK.findall(kept.decode("utf-8", "replace"))
         )
@@ -100,12 +113,14 @@ class Recordable:
 
     def masked(self, json: bytes) -> bytes:
         """JSON without what looks like a secret, as the record has it, but whole; the rest of it is as it was."""
-        return self._redact(json)
+        return self._redactor.json(json)
 
-    def _redact(self, text: bytes) -> bytes:
-        if self._redactor is None:
-            self._redactor = Redactor(redaction_key.load(self._paths), self._settings.redact_keys)
-        return self._redactor.json(text)
+    @cached_property
+    def _redactor(self) -> "Redactor":
+        # Made where something is recorded first: the key may have to be made, too.
+        from mcpctl.secrets.redactor import Redactor
+
+        return Redactor(redaction_key.load(self._paths), self._settings.redact_keys)
 
 
 def _readable(text: bytes) -> bytes:
@@ -113,7 +128,7 @@ def _readable(text: bytes) -> bytes:
     if not text.isascii():
         text = text.decode("utf-8", "replace").encode()
     # Readers differ in how deep they go: what is nested nearly too deep for this one is too deep for some.
-    room = _ROOM if text.count(b"[") + text.count(b"{") > _ROOM else 0
+    room = _ROOM if len(text) > _ROOM and text.count(b"[") + text.count(b"{") > _ROOM else 0
     try:
         _json.decode(b"[" * room + text + b"]" * room if room else text)
     except (msgspec.DecodeError, RecursionError):

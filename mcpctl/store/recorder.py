@@ -4,15 +4,14 @@ import os
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
-from mcpctl.callers import Client
-from mcpctl.errors import warn
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.callers import Client
+from mcpctl.base.errors import warn
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import clock, journal_lines, redaction_key
 from mcpctl.store.journal import Journal
 from mcpctl.store.recordable import Json, Recordable
@@ -22,8 +21,7 @@ ENCODING = "estimate:bytes/4"
 """How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where something on record comes from."""
 
     client: Client
@@ -32,8 +30,7 @@ class Origin:
     """The name of the toolset in force."""
 
 
-@dataclass(slots=True)
-class OpenCall:
+class OpenCall(Struct):
     """A call on record that has not ended."""
 
     id: str
@@ -63,7 +60,7 @@ class Recorder:
         self,
         server: str,
         tool: str,
-        arguments: bytes,
+        arguments: Json,
         *,
         request_id: bytes,
         annotations: bytes,
@@ -74,26 +71,30 @@ class Recorder:
 
         `parent_id` is the call that this one goes on with, after the tool had asked for input, or repeats.
         """
-        call = OpenCall(id=new_id(), started=time.monotonic())
+        if self._journal is None:
+            self._open(origin)
+        call, client, input_tokens = OpenCall(new_id(), time.monotonic()), origin.client, tokens(len(arguments))
+        names = server, tool, client.name, client.version, origin.project, origin.toolset
+        server, tool, client_name, client_version, project, toolset = self.values.names(names)
         line = journal_lines.CallStarted(
-            timestamp=clock.now(),
             id=call.id,
-            session_id=self._session(origin),
+            session_id=self.session_id,
             request_id=Raw(self.values.short(request_id)),
             via=self._via,
-            server=self.values.name(server),
-            tool=self.values.name(tool),
+            server=server,
+            tool=tool,
             arguments=Raw(self.values.json(arguments)),
             annotations=Raw(annotations),
-            input_tokens=tokens(len(arguments)),
+            input_tokens=input_tokens,
             encoding=ENCODING,
             parent_id=parent_id,
-            client_name=self.values.name(origin.client.name),
-            client_version=self.values.name(origin.client.version),
-            project=self.values.name(origin.project),
-            toolset=self.values.name(origin.toolset),
+            client_name=client_name,
+            client_version=client_version,
+            project=project,
+            toolset=toolset,
+            timestamp=clock.iso(time.time()),
         )
-        self._lines.append(journal_lines.encode(line))
+        self._lines.append(journal_lines.encode_all((line,)))
         return call
 
     def call_finished(
@@ -107,20 +108,20 @@ class Recorder:
         """
         size = 0 if len(response) == len(b"null") and response == b"null" else len(response)
         line = journal_lines.CallFinished(
-            timestamp=clock.now(),
             id=call.id,
             session_id=self.session_id,
             status=status,
             response=Raw(self.values.json(response) if recorded is None else recorded),
-            error=Raw(self.values.json(error)),
+            error=journal_lines.NULL if error == b"null" else Raw(self.values.json(error)),
             duration_ms=round((time.monotonic() - call.started) * 1000),
             output_tokens=tokens((size if delivered is None else delivered) or (0 if error == b"null" else len(error))),
             response_bytes=size,
             response_truncated=size > self.values.limit,
+            timestamp=clock.iso(time.time()),
         )
         if delivered is not None:
             line.delivered_bytes, line.shortened, line.response_file = delivered, True, True
-        self._lines.append(journal_lines.encode(line))
+        self._lines.append(journal_lines.encode_all((line,)))
 
     def read_finished(
         self, id_: str, kind: str, server: str | None, name: str, status: str, *, started: float, response_bytes: int,
@@ -148,7 +149,7 @@ class Recorder:
             project=self.values.name(origin.project),
             toolset=self.values.name(origin.toolset),
         )
-        self._lines.append(journal_lines.encode(line))
+        self._lines.append(journal_lines.encode_all((line,)))
 
     def question_asked(
         self, server: str, method: str, message: str | None, outcome: str, *, call_id: str | None, waited_ms: int
@@ -165,7 +166,7 @@ class Recorder:
             outcome=outcome,
             waited_ms=waited_ms,
         )
-        self._lines.append(journal_lines.encode(line))
+        self._lines.append(journal_lines.encode_all((line,)))
 
     def discovery_finished(
         self,
@@ -194,7 +195,7 @@ class Recorder:
             tokens=tokens(answer_bytes),
             project=self.values.name(origin.project),
         )
-        self._lines.append(journal_lines.encode(line))
+        self._lines.append(journal_lines.encode_all((line,)))
 
     def decision_made(
         self,
@@ -214,15 +215,16 @@ class Recorder:
         enforced: bool = True,
     ) -> str:
         """Put on record what was decided of a call, or of an attempt that became none; its id."""
+        key, rule, place = self.values.names((key, rule, place))
         line = journal_lines.DecisionMade(
             timestamp=clock.now(),
             id=new_id(),
             session_id=self._session(origin),
             call_id=call_id or None,
-            key=self.values.name(key),
+            key=key,
             decision=decision,
-            rule=self.values.name(rule),
-            rule_place=self.values.name(place) or None,
+            rule=rule,
+            rule_place=place or None,
             channel=channel,
             scope=scope or None,
             arguments_hash=arguments_hash or None,
@@ -232,7 +234,7 @@ class Recorder:
             waited_ms=waited_ms,
             enforced=enforced,
         )
-        self._lines.append(journal_lines.encode(line))
+        self._lines.append(journal_lines.encode_all((line,)))
         return line.id
 
     @property
@@ -275,11 +277,13 @@ class Recorder:
 
     def _session(self, origin: Origin) -> str:
         """The session's id; it is written when it first does something."""
-        if self._journal is None and not self._closed:
+        if self._journal is None:
             self._open(origin)
         return self.session_id
 
     def _open(self, origin: Origin) -> None:
+        if self._closed:
+            return
         client = origin.client
         created = journal_lines.SessionCreated(
             timestamp=clock.now(),
@@ -291,6 +295,7 @@ class Recorder:
             capabilities=Raw(self.values.json(client.capabilities)),
             project=self.values.name(origin.project),
             toolset=self.values.name(origin.toolset),
+            config_path=self.values.name(str(self._paths.config.absolute())) if self.is_of_client else None,
         )
         folder = self._paths.sessions
         try:

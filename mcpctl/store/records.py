@@ -8,9 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mcpctl.models import CALL_FIELDS, Found, Progress, Row, Usage, unseen
-from mcpctl.paths import Paths
-from mcpctl.store import calls, query, sessions, sqlite, statistics, text_search
+from mcpctl.base.fields import CALL_FIELDS
+from mcpctl.base.models import Found, Progress, Row, Usage, unseen
+from mcpctl.base.paths import Paths
+from mcpctl.store import calls, query, sessions, sqlite, text_search
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Records:
 
     On entering, the index is caught up with the journals; it is in memory where the disk cannot be written. Rows are
     read as they are asked for, so that a million of them take no more memory than one; outside the block there are
-    none. What a row has is in `mcpctl.models`.
+    none. What a row has is in `mcpctl.base.models`.
     """
 
     def __init__(self, paths: Paths, on_progress: Progress = unseen) -> None:
@@ -128,10 +129,10 @@ class Records:
         """The id of the newest call of whose answer the client got a part."""
         return calls.last_shortened(self._db)
 
-    def session(self, ref: str) -> Row:
-        """One session, with `tools` (what was called, how often, how it went) and `calls`
-        and `reads`, each a `Found`, oldest first."""
-        return sessions.show(self._db, ref)
+    def session(self, ref: str, call_fields: Sequence[str] | None = None) -> Row:
+        """One session, with `tools` (what was called, how often, how it went) and `calls`, with these fields or all but
+        the responses, and `reads`, each a `Found`, oldest first."""
+        return sessions.show(self._db, ref, call_fields)
 
     def client_of(self, session_id: str) -> str | None:
         """The name of the client of a session; None where it has none, or is gone."""
@@ -146,6 +147,8 @@ class Records:
 
     def usage(self) -> Usage:
         """How much tools were used, by server and tool; only those with calls on record."""
+        from mcpctl.store import statistics
+
         return statistics.usage(self._db)
 
     def totals(self, *by: str, wanted: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
@@ -154,6 +157,8 @@ class Records:
 
         `by` are of `statistics.GROUPS`, such as `server`, `tool` and `status`; without any it is one row, of all calls.
         """
+        from mcpctl.store import statistics
+
         rows = statistics.totals(self._db, by, wanted)
         if not sort:
             return rows
@@ -183,6 +188,8 @@ class Records:
         `{timestamp, limit, value, sessions, calls, oldest, newest}`: the limit and what it was set to, how much was
         removed, and from when to when that was. A hundred are kept.
         """
+        if not self._paths.evictions.exists():
+            return []
         from mcpctl.store import evictions
 
         return evictions.rows(self._paths)

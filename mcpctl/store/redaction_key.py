@@ -6,8 +6,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from mcpctl.errors import Unusable, warn
-from mcpctl.paths import Paths, private_dir
+from mcpctl.base import posix
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.paths import Paths, private_dir
 from mcpctl.store import journal, sqlite
 
 _LENGTH = 32
@@ -43,12 +44,11 @@ def _made(paths: Paths) -> bytes:
     path = paths.redaction_key
     key = _of_older_versions(paths.state) or os.urandom(_LENGTH)
     private_dir(path.parent)
-    beside = path.with_suffix(f".{os.urandom(8).hex()}.new")
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    fd, beside = journal.created_beside(path)
     try:
         os.write(fd, key)
         os.fsync(fd)
-        journal.put(beside, path)
+        posix.put(beside, path)
     except FileExistsError:
         return _kept(path) or key  # another process was first
     finally:

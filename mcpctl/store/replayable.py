@@ -4,10 +4,10 @@ import json
 import re
 from typing import Any
 
-from mcpctl.models import Row
+from mcpctl.base.models import Row
+from mcpctl.base.tool_keys import OWN
+from mcpctl.secrets.redact import MARK
 from mcpctl.store.journal_lines import REPLAY
-from mcpctl.store.redact import MARK
-from mcpctl.tool_keys import OWN
 
 _CUT = re.compile(r"… \[cut: [0-9,]+ characters\]$")
 OWN_READ = "it read a resource for the model of that session"

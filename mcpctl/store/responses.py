@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from mcpctl import bounds, files
-from mcpctl.errors import McpctlError
-from mcpctl.paths import Paths, private_dir
+from mcpctl.base import bounds, files, posix
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.paths import Paths, private_dir
 
 _MIB = 1 << 20
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -71,10 +71,7 @@ def keep(
     fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
-            for part in (line, result):
-                rest = memoryview(part)
-                while rest:
-                    rest = rest[os.write(fd, rest) :]
+            posix.write(fd, line, result)
             if fsync:
                 os.fsync(fd)
         finally:

@@ -5,10 +5,10 @@ import sqlite3
 import time
 from pathlib import Path
 
-from mcpctl.errors import warn
-from mcpctl.models import Progress, Row, unseen
-from mcpctl.paths import Paths, cannot_write
-from mcpctl.settings import RecordSettings
+from mcpctl.base.errors import warn
+from mcpctl.base.models import Progress, Row, unseen
+from mcpctl.base.paths import Paths, cannot_write
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import clock, evictions, index, journal
 
 _MIB = 1 << 20

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import msgspec
 
-from mcpctl import posix
-from mcpctl.paths import Paths
+from mcpctl.base import posix
+from mcpctl.base.paths import Paths
 
 _MOST_BYTES = 4096
 

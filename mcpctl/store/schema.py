@@ -3,40 +3,43 @@
 import sqlite3
 from contextlib import closing
 
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, NOT_FAILED, READ_FIELDS, SESSION_FIELDS
+from mcpctl.base import fields
+from mcpctl.base.models import NOT_FAILED
+
+_ASIDE = {
+    "sessions": {"journal": "TEXT NOT NULL", "via": "TEXT NOT NULL"},
+    "calls": {"position": "INTEGER NOT NULL", "hints": "TEXT NOT NULL"},
+    **{table: {"position": "INTEGER NOT NULL"} for table in ("discoveries", "reads", "decisions")},
+}
+"""The columns of each table that are fields of no row."""
+ELSEWHERE = {"calls": {"config_path": "(SELECT config_path FROM sessions WHERE id = calls.session_id)"}}
+"""The fields of rows that another table has."""
+_LARGE = "annotations", "arguments", "error_message", "error", "response"
+"""They stand last: SQLite goes through a row from its beginning to reach a column."""
+
+
+def _type(name: str, written: str) -> str:
+    """The type of a column, of the one that the field has."""
+    if name == "id":
+        return "TEXT PRIMARY KEY"
+    kind = "INTEGER" if written.startswith(("int", "bool")) else "TEXT"
+    if written.startswith("Json") or written.endswith("None"):
+        return kind
+    return f"{kind} NOT NULL DEFAULT 0" if written == "int" else f"{kind} NOT NULL"
+
+
+def _table(name: str) -> str:
+    columns = _ASIDE[name] | {
+        field: _type(field, written) for field, written in fields.types(fields.TABLES[name]).items()
+    }
+    order = sorted(columns, key=lambda each: (each != "id", _LARGE.index(each) + 1 if each in _LARGE else 0))
+    return f"CREATE TABLE {name} ({', '.join(f'{column} {columns[column]}' for column in order)})"
+
 
 TABLES = (
     """CREATE TABLE journals (
         name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID""",
-    """CREATE TABLE sessions (
-        id TEXT PRIMARY KEY, journal TEXT NOT NULL, via TEXT NOT NULL, client_name TEXT, client_version TEXT,
-        protocol_version TEXT, status TEXT NOT NULL, start_time TEXT NOT NULL, last_activity TEXT NOT NULL,
-        end_time TEXT, tool_call_count INTEGER NOT NULL DEFAULT 0, total_tokens INTEGER NOT NULL DEFAULT 0,
-        discovery_count INTEGER NOT NULL DEFAULT 0, discovery_tokens INTEGER NOT NULL DEFAULT 0,
-        capabilities TEXT, project TEXT, toolset TEXT)""",
-    # What may be large stands last: SQLite goes through a row from its beginning to reach a column.
-    """CREATE TABLE calls (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT,
-        via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL,
-        duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT,
-        client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, decision_id TEXT,
-        response_bytes INTEGER, response_truncated INTEGER, delivered_bytes INTEGER, shortened INTEGER,
-        response_file INTEGER, hints TEXT NOT NULL, annotations TEXT, arguments TEXT,
-        error TEXT, response TEXT)""",
-    """CREATE TABLE discoveries (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
-        provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER,
-        project TEXT)""",
-    """CREATE TABLE reads (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, via TEXT NOT NULL, kind TEXT NOT NULL,
-        server TEXT, name TEXT NOT NULL, status TEXT NOT NULL, error TEXT, started_at TEXT NOT NULL,
-        duration_ms INTEGER, response_bytes INTEGER, client_name TEXT, client_version TEXT, project TEXT,
-        toolset TEXT)""",
-    """CREATE TABLE decisions (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, call_id TEXT, key TEXT NOT NULL,
-        decision TEXT NOT NULL, rule TEXT NOT NULL, rule_place TEXT, channel TEXT NOT NULL, scope TEXT,
-        arguments_hash TEXT, pin TEXT, token_id TEXT, project TEXT, waited_ms INTEGER, enforced INTEGER NOT NULL,
-        made_at TEXT NOT NULL)""",
+    *map(_table, fields.TABLES),
     """CREATE TABLE usage (
         server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
         PRIMARY KEY (server, tool)) WITHOUT ROWID""",
@@ -74,16 +77,14 @@ def _view(table: str, fields: tuple[str, ...], **changed: str) -> str:
     return f"CREATE VIEW v_{table} AS SELECT {selection} FROM {table}"
 
 
-VIEWS = (
-    _view("sessions", SESSION_FIELDS, status=session_status("gone"), end_time=session_end("gone")),
-    _view(
-        "calls", CALL_FIELDS, status=call_status("gone"), key="server || ':' || tool", hints="hints",
-        failed=call_failed("gone"),
-    ),
-    _view("discoveries", DISCOVERY_FIELDS),
-    _view("reads", READ_FIELDS),
-    _view("decisions", DECISION_FIELDS),
-)  # fmt: skip
+_MADE = {
+    "sessions": {"status": session_status("gone"), "end_time": session_end("gone")},
+    "calls": {
+        "status": call_status("gone"), "key": "server || ':' || tool", "hints": "hints", "failed": call_failed("gone"),
+        **ELSEWHERE["calls"],
+    },
+}  # fmt: skip
+VIEWS = tuple(_view(table, fields.names(row), **_MADE.get(table, {})) for table, row in fields.TABLES.items())
 """What others write SQL for: the fields and the words of --json, whatever the tables are like."""
 INDEXES = (
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.

@@ -10,18 +10,18 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, field
 
-from mcpctl import files, posix
-from mcpctl.errors import McpctlError, NotFound
-from mcpctl.models import Row
-from mcpctl.paths import Paths, private_dir
-from mcpctl.settings import RecordSettings
+from mcpctl.base import files, posix
+from mcpctl.base.errors import McpctlError, NotFound
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths, private_dir
+from mcpctl.config.settings import RecordSettings
+from mcpctl.secrets.redact import cut
 from mcpctl.store import clock, redaction_key
-from mcpctl.store.redact import Redactor, cut
 
 FIELDS = ("time", "pid", "text")
 KEPT = 200
@@ -42,8 +42,7 @@ _LAST_S = 0.2
 _HINT = "the stderr of servers is not kept there"
 
 
-@dataclass
-class _Said:
+class _Said(Struct):
     """What a process has said and nobody has written yet."""
 
     data: deque[bytes] = field(default_factory=deque)
@@ -132,7 +131,7 @@ class ServerLogs:
 
     def _whole(self, process: tuple[str, int], said: _Said) -> list[bytes]:
         """The lines that are whole now, and the beginning of one that is too long; a private key is one thing."""
-        from mcpctl.store import shapes  # not for `serve` before a server says something
+        from mcpctl.secrets import shapes  # not for `serve` before a server says something
 
         begun, data = self._begun.pop(process, b""), b"".join(said.data)
         if begun is None or said.left_out:
@@ -152,6 +151,8 @@ class ServerLogs:
 
     def _without_secrets(self, lines: list[bytes]) -> list[str]:
         self._key = self._key or redaction_key.load(self._paths)
+        from mcpctl.secrets.redactor import Redactor
+
         redactor = Redactor(self._key, self._settings().redact_keys)
         texts: list[str] = []
         for piece in _pieces(lines):
@@ -177,7 +178,7 @@ class ServerLogs:
 
 def _pieces(lines: list[bytes]) -> Iterator[bytes]:
     """The lines in short pieces, none of which ends within a private key, or between a name and its value."""
-    from mcpctl.store import shapes
+    from mcpctl.secrets import shapes
 
     piece = b""
     for line in lines:
@@ -206,8 +207,7 @@ def _append(path: Path, lines: bytes) -> bool:
     fd = os.open(path, flags, 0o600)
     try:
         posix.lock(fd, shared=True, wait=True)
-        is_there = path.exists() and os.path.samestat(path.lstat(), os.fstat(fd))
-        return is_there and os.write(fd, lines) > 0
+        return files.is_at(path, fd) and os.write(fd, lines) > 0
     finally:
         os.close(fd)
 

@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
-from mcpctl.models import SESSION_FIELDS, Found, Row
-from mcpctl.store import calls, filters, query, schema, statistics
+from mcpctl.base.fields import SESSION_FIELDS
+from mcpctl.base.models import Found, Row
+from mcpctl.store import calls, filters, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _STATUS = schema.session_status("dead")
@@ -47,15 +48,17 @@ def resolve(db: sqlite3.Connection, ref: str) -> str:
     return query.resolve(db, "sessions", ref, _MEANT, "mcpctl sessions ls")
 
 
-def show(db: sqlite3.Connection, ref: str) -> Row:
-    """One session: its fields, `tools` (what was called, how it went), and `calls` and `reads`, each a `Found`, oldest
-    first."""
+def show(db: sqlite3.Connection, ref: str, call_fields: Sequence[str] | None = None) -> Row:
+    """One session: its fields, `tools` (what was called, how it went), and `calls`, with these fields, and `reads`,
+    each a `Found`, oldest first."""
+    from mcpctl.store import statistics
+
     session = resolve(db, ref)
     (row,) = with_id(db, session)
     return {
         **row,
         "tools": statistics.of_session(db, session),
-        "calls": calls.of_session(db, session),
+        "calls": calls.of_session(db, session, call_fields),
         "reads": calls.reads_of_session(db, session),
         "decisions": calls.find_decisions(db, session=session),
     }

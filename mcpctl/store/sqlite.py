@@ -5,27 +5,47 @@ import errno
 import os
 import sqlite3
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from mcpctl import posix
-from mcpctl.errors import Unusable
-from mcpctl.paths import cannot_write, private_dir
+from mcpctl.base import posix
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import cannot_write, private_dir
 
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 HELD = "database_held"
 _BETWEEN_S = 0.01
 PATIENCE_S = 10
+_of_thread = threading.local()
+
+
+@contextlib.contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """What this thread opens in the block waits so long at most for another connection that has it."""
+    _of_thread.seconds = seconds
+    try:
+        yield
+    finally:
+        del _of_thread.seconds
+
+
+def _patience_s() -> float:
+    return min(PATIENCE_S, getattr(_of_thread, "seconds", PATIENCE_S))
 
 
 @contextlib.contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Write all that the block does, or nothing of it. The connection is in autocommit mode (`isolation_level=None`).
+    One within another is part of that.
 
     What is raised is always the first error: where the disk is full SQLite has rolled back itself, and a second
     ROLLBACK would fail and hide why.
     """
+    if db.in_transaction:
+        yield
+        return
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -66,8 +86,13 @@ def is_held(error: sqlite3.Error) -> bool:
 
 
 def create(path: Path) -> None:
-    """An empty file, its owner's alone, for a database to be made in; one that is there stays as it is."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    """An empty file, its owner's alone, where there is none, for a database to be made in by who is `alone` there.
+
+    A log of a deleted one is never left beside it: SQLite would cut what connections of this process have mapped.
+    """
+    if not path.exists():
+        _unlink(path)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
@@ -75,7 +100,7 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
-        timeout=PATIENCE_S,
+        timeout=_patience_s(),
         isolation_level=None,
         check_same_thread=not any_thread,
     )
@@ -101,7 +126,7 @@ def switch_on_wal(db: sqlite3.Connection) -> None:
 
     Whoever has it to itself is waited for as for any lock, and not once for each try.
     """
-    last = time.monotonic() + PATIENCE_S
+    last = time.monotonic() + _patience_s()
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")

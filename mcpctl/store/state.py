@@ -4,10 +4,11 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import NamedTuple, Self
 
-from mcpctl.errors import Unusable
-from mcpctl.paths import Paths
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
 from mcpctl.store import sqlite, state_file, steps
 
 
@@ -57,6 +58,8 @@ class LastFailure(NamedTuple):
 
 _CLAIMED_S = 60.0
 _NAMED = "toolset named: "
+_KEPT_S = 300.0
+patience = sqlite.patience
 _OF_LIST = "server = ? AND fingerprint = ? AND capabilities = ?"
 
 
@@ -131,8 +134,11 @@ class State:
     ) -> bool:
         """Put what a server lists in place of what it listed before, at once; True when that changed anything.
 
-        An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
+        An empty list from a server that had tools is taken for a blip unless a person `asked` for it. One that was kept
+        a moment ago is not written again: of many processes that start at once, each would wait for the others.
         """
+        if not asked and self._is_kept(of, tools, instructions):
+            return False
         with told(), sqlite.transaction(self._db):
             before = self._tools(of)
             keep = before == tools or (before and not tools and not asked)
@@ -148,6 +154,18 @@ class State:
                 (*of, time.time(), instructions, 0 if keep else 1),
             )
         return not keep
+
+    def _is_kept(self, of: ListKey, tools: list[tuple[str, str]], instructions: str) -> bool:
+        """Whether the same is kept, and was a moment ago, as the latest that the server lists."""
+        with told(), sqlite.snapshot(self._db):
+            latest = self._db.execute(
+                "SELECT capabilities, instructions FROM lists WHERE server = :server AND fingerprint = :fingerprint"
+                " AND fetched_at > :since AND (capabilities = :capabilities"
+                " OR (:capabilities NOT LIKE '@%' AND capabilities NOT LIKE '@%'))"
+                " ORDER BY fetched_at DESC LIMIT 1",
+                {**of._asdict(), "since": time.time() - _KEPT_S},
+            ).fetchone()
+            return latest == (of.capabilities, instructions) and self._tools(of) == tools
 
     def listed(self, of: ListKey) -> KeptList | None:
         """What a server last listed; None when it has never been asked."""
@@ -198,8 +216,9 @@ class State:
 
     def remember_era(self, server: str, fingerprint: str, modern: bool) -> None:
         """Keep what `server/discover` showed, so that it is asked once."""
-        with told():
-            self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
+        if self.known_era(server, fingerprint) is not modern:  # to read takes no lock
+            with told():
+                self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
     def last_failure(self, server: str, fingerprint: str) -> LastFailure | None:
         """When a server last failed, and why; None when it has worked since."""
@@ -225,9 +244,16 @@ class State:
 
     # ---- the equipped toolset
 
+    @property
+    def log(self) -> Path | None:
+        """The file that whoever changes it writes to; None where it is in memory."""
+        with told():
+            _, _, path = self._db.execute("PRAGMA database_list").fetchone()
+        return sqlite.files(Path(path))[1] if path else None
+
     def equipped(self) -> str | None:
         """The toolset that is in force where nothing else is named: its name, or the path of its file."""
-        try:  # in line: it is asked at every call
+        try:  # in line: just after it was written it is asked at every call
             row = self._db.execute("SELECT value FROM settings WHERE name = 'toolset'").fetchone()
         except sqlite3.Error as error:
             raise StateError(error) from error
@@ -260,8 +286,9 @@ class State:
 
     def remember_named(self, path: str) -> None:
         """Keep that a `serve` was started with this toolset, by the real path of its file."""
-        with told():
-            self._db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (f"{_NAMED}{path}", b""))
+        if not self.is_named(path):
+            with told():
+                self._db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (f"{_NAMED}{path}", b""))
 
     def is_named(self, path: str) -> bool:
         """Whether a `serve` was ever started with the toolset in this file."""
@@ -278,8 +305,9 @@ class State:
 
     def note_policy(self) -> None:
         """Keep that a `policy.db` was made."""
-        with told():
-            self._db.execute("INSERT OR IGNORE INTO settings VALUES ('policy', x'')")
+        if not self.has_policy():
+            with told():
+                self._db.execute("INSERT OR IGNORE INTO settings VALUES ('policy', x'')")
 
     # ---- checks
 
@@ -291,8 +319,9 @@ class State:
 
     def keep_harmless(self, hashed: str) -> None:
         """Keep the hash of texts in which a check has found nothing."""
-        with told():
-            self._db.execute("INSERT OR REPLACE INTO settings VALUES ('harmless', ?)", (hashed.encode(),))
+        if self.found_harmless() != hashed:
+            with told():
+                self._db.execute("INSERT OR REPLACE INTO settings VALUES ('harmless', ?)", (hashed.encode(),))
 
     # ---- vectors
 

@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from mcpctl.errors import Unusable, warn
-from mcpctl.paths import Paths
-from mcpctl.store import steps
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.paths import Paths, cannot_write
+from mcpctl.store import sqlite, steps
 from mcpctl.store.sqlite import HELD
 from mcpctl.store.steps import Kind
 
@@ -58,7 +58,13 @@ KIND = Kind("state", STEPS, "remove it; it is a cache and fills again")
 
 def connect(paths: Paths) -> sqlite3.Connection:
     """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened."""
-    return steps.connect(paths.state, KIND)
+    if paths.state.exists():
+        return steps.connect(paths.state, KIND)
+    try:
+        with sqlite.alone(paths.data):
+            return steps.connect(paths.state, KIND)
+    except OSError as error:
+        raise cannot_write(paths.state, error) from error
 
 
 def opened(paths: Paths, *, create: bool = False, waits: bool = False) -> sqlite3.Connection:

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 
-from mcpctl.errors import WrongUsage
-from mcpctl.models import Row, Usage
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import Row, Usage
+from mcpctl.base.tool_keys import OWN
 from mcpctl.store import calls, filters, journal_lines, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.tool_keys import OWN
 
 _EXPRESSIONS = {
     **{name: name for name in ("server", "tool", "project", "client_name")},

@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from mcpctl.errors import Unusable
-from mcpctl.paths import cannot_write, private_dir
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import cannot_write
 from mcpctl.store import sqlite
 
 _TABLE = re.compile(r"(CREATE|DROP) TABLE (\w+)")
@@ -28,7 +28,10 @@ class Kind(NamedTuple):
 
 
 def connect(path: Path, kind: Kind) -> sqlite3.Connection:
-    """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened."""
+    """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened.
+
+    Where there is none yet, whoever asks is `sqlite.alone` there.
+    """
     try:
         return _opened(path, kind)
     except OSError as error:
@@ -83,11 +86,16 @@ def migrate(db: sqlite3.Connection, kind: Kind) -> None:
     done = {name for (name,) in db.execute("SELECT name FROM steps")}
     refuse_newer(done, kind)
     for name, statement in kind.steps:
-        if name not in done:
+        # Looked at before it is locked, too: of many who start at once, one has done it meanwhile.
+        if name not in done and not _is_done(db, name):
             with sqlite.transaction(db):
-                if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
+                if not _is_done(db, name):
                     db.execute(statement)
                     db.execute("INSERT INTO steps VALUES (?)", (name,))
+
+
+def _is_done(db: sqlite3.Connection, name: str) -> bool:
+    return db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone() is not None
 
 
 def refuse_newer(done: set[str], kind: Kind) -> None:
@@ -102,9 +110,7 @@ def refuse_newer(done: set[str], kind: Kind) -> None:
 
 
 def _opened(path: Path, kind: Kind) -> sqlite3.Connection:
-    if not path.exists():
-        private_dir(path.parent)
-        sqlite.create(path)
+    sqlite.create(path)
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
         uri = f"{path.absolute().as_uri()}?immutable=1"

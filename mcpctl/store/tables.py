@@ -1,7 +1,7 @@
 """Puts what journals say into the tables of the index: the only code that inserts, changes or deletes rows."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mcpctl.store import projection
@@ -15,14 +15,16 @@ def _insert_into(table: str, columns: tuple[str, ...]) -> str:
     return f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
-_SESSION = _insert_into("sessions", projection.SESSION)
-_CALL = _insert_into("calls", (*projection.CALL, *projection.CALL_END))
-_DISCOVERY = _insert_into("discoveries", projection.DISCOVERY)
-_READ = _insert_into("reads", projection.READ)
-_DECISION = _insert_into("decisions", projection.DECISION)
+_INSERT = {
+    table: _insert_into(table, columns)
+    for table, columns in (
+        ("sessions", projection.SESSION.names), ("calls", projection.CALL), ("discoveries", projection.DISCOVERY.names),
+        ("reads", projection.READ.names), ("decisions", projection.DECISION.names),
+    )
+}  # fmt: skip
+*_GIVEN, _LAST = projection.END.names
 _END = (
-    "UPDATE calls SET (status, response, error, duration_ms, output_tokens, total_tokens, response_bytes,"
-    " response_truncated, delivered_bytes, shortened, response_file) = (?, ?, ?, ?, ?, input_tokens + ?, ?, ?, ?, ?, ?)"
+    f"UPDATE calls SET ({', '.join(_GIVEN)}, {_LAST}) = ({'?, ' * len(_GIVEN)}input_tokens + ?)"
     " WHERE id = ? AND duration_ms IS NULL"
 )
 _ACTIVITY = (
@@ -39,20 +41,20 @@ _USAGE = (
 def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
     """Change the rows as the lines of that journal say. What the tables have already is not counted again."""
     if changes.sessions:
-        db.executemany(_SESSION, [projection.session_row(journal, line) for line in changes.sessions.values()])
+        db.executemany(
+            _INSERT["sessions"], [projection.SESSION.row(line, journal) for line in changes.sessions.values()]
+        )
     ended = _end_calls(db, changes.ended)
     for line in changes.closed:
         db.execute("UPDATE sessions SET status = 'closed', end_time = ? WHERE id = ?", (line.end_time, line.id))
         db.execute("UPDATE calls SET status = 'interrupted' WHERE session_id = ? AND status = 'running'", (line.id,))
-    calls = _insert(db, "calls", _CALL, changes.calls, projection.call_row)
+    calls = _insert(db, "calls", changes.calls, projection.call_row)
     if len(calls) < len(changes.calls):
         old = (call.end for id_, call in changes.calls.items() if id_ not in calls)
         ended += _end_calls(db, (end for end in old if end is not None))
-    discoveries = _insert(
-        db, "discoveries", _DISCOVERY, changes.discoveries, lambda each: projection.discovery_row(*each)
-    )
-    reads = _insert(db, "reads", _READ, changes.reads, lambda each: projection.read_row(*each))
-    _insert(db, "decisions", _DECISION, changes.decisions, lambda each: projection.decision_row(*each))
+    discoveries = _insert(db, "discoveries", changes.discoveries, projection.DISCOVERY.placed)
+    reads = _insert(db, "reads", changes.reads, projection.READ.placed)
+    _insert(db, "decisions", changes.decisions, projection.DECISION.placed)
     about = [(line.id, line.call_id) for _, line in changes.decisions.values() if line.call_id]
     db.executemany("UPDATE calls SET decision_id = ? WHERE id = ?", about)
     of_lines = (line for _, line in discoveries.values()), (line for _, line in reads.values())
@@ -75,13 +77,13 @@ def _count(
 
 
 def _insert(
-    db: sqlite3.Connection, table: str, statement: str, things: Mapping[str, T], row: Callable[[T], tuple[Any, ...]]
+    db: sqlite3.Connection, table: str, things: Mapping[str, T], row: Callable[[T], Sequence[Any]]
 ) -> Mapping[str, T]:
     """Insert a row for each, unless its id is there; those that were not there."""
     if not things:
         return things
     (last,) = db.execute(f"SELECT max(rowid) FROM {table}").fetchone()
-    inserted = db.executemany(statement, map(row, things.values())).rowcount
+    inserted = db.executemany(_INSERT[table], map(row, things.values())).rowcount
     if inserted == len(things):
         return things
     new = db.execute(f"SELECT id FROM {table} WHERE rowid > ?", (last or 0,))

@@ -5,8 +5,8 @@ import sqlite3
 
 _DEPTH = 3
 """So deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
-_NEVER_ESCAPED = re.compile(r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+')
-"""What stands in JSON as it is, unless as `\\u0041`."""
+_NEVER_ESCAPED = r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+'
+"""Stands in JSON as it is, unless as `\\u0041`. To compile it takes a sixth of the start of Python."""
 _ESCAPE = re.compile(r'\\(?:((?:u[0-9a-fA-F]{4}\\?)+(?<!\\))|(["\\/bfnrt]))')
 _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -20,7 +20,7 @@ def condition(column: str, text: str) -> tuple[str, tuple[str, ...]]:
     """SQL that holds where the column has the text, and the values of its parameters."""
     # SQLite looks through a text many times faster than a function in Python: that is asked of few rows.
     whole = text.lower()
-    part = max(_NEVER_ESCAPED.findall(text), key=len, default="")
+    part = max(re.findall(_NEVER_ESCAPED, text), key=len, default="")
     like = "%" + re.sub(r"([%_!])", r"!\1", part) + "%"
     if part == text:
         return f"({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u') AND says({column}, ?))", (like, whole)

@@ -4,9 +4,9 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from mcpctl.errors import Unusable, warn
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import index, retention
 from mcpctl.store.sqlite import is_held
 

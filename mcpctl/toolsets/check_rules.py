@@ -1,6 +1,6 @@
 """The rules of `annotate check`, each with its reason and its fix."""
 
-from mcpctl.rules import Rule
+from mcpctl.base.rules import Rule
 
 _ALL = (
     Rule("E101", "The file is not strict JSON, or cannot be read.", "None of its tools counts.",

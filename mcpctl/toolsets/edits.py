@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import Any
 
-from mcpctl import files
-from mcpctl.errors import McpctlError, Unusable, WrongUsage
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError, Unusable, WrongUsage
+from mcpctl.base.models import Tool
 from mcpctl.jsonc import edit as json_edit
 from mcpctl.jsonc.positions import Place
-from mcpctl.models import Tool
 from mcpctl.store import clock
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import (

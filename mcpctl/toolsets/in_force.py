@@ -2,13 +2,15 @@
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from mcpctl import files
-from mcpctl.config import Config
-from mcpctl.errors import McpctlError, NotFound, Unusable, warn
-from mcpctl.paths import Paths
+from msgspec import Struct
+
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
+from mcpctl.base.paths import Paths
+from mcpctl.config.config import Config
 from mcpctl.store.state import State, StateError
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import NONE, VARIABLE, ToolsetPlace, is_path, place_of, read
@@ -66,54 +68,108 @@ def _read(paths: Paths, config: Config, option: str | None, reference: str) -> t
         raise kind(message, error.hint, error.code) from error
 
 
-@dataclass
-class _Followed:
-    """A toolset that is or was in force, and what its file was when it was last read."""
+class Followed(Struct):
+    """A toolset that is or was in force, as its file last had it."""
 
     place: ToolsetPlace | None = None
     stamp: object = None
-    last: Toolset | None = None
+    toolset: Toolset | None = None
+
+    def read(self) -> None:
+        """Have it as its file has it now. Where that cannot be read it stays as it was, or has no tools where it never
+        could be, so that what a team left out stays out; its `problem` says why."""
+        if self.place is None:
+            return
+        try:
+            self.toolset = read(self.place)
+        except McpctlError as error:
+            last = self.toolset or Toolset(self.place.reference, self.place.path, self.place.own)
+            counts = "it counts as it was last read" if self.toolset else "no tool can be found or called"
+            warn(f"toolset '{last.name}': {error.message}; {counts} until that is fixed")
+            self.toolset = replace(last, problem=f"{error.message}; {counts}")
 
 
 class InForce:
-    """The toolset in force for each request, followed while its file changes. Belongs to one thread.
+    """The toolsets in force, for a process that runs while people equip and edit them. Belongs to one thread.
 
-    Each look costs a `stat` of the file and, if no toolset was named, a query for the equipped one. A file that cannot
-    be read any more counts as it last was; one that could never be read has no tools, so that what a team left out
-    stays out.
+    It is to be looked at where a file is not as in `stamps`: that costs a `stat` of each, and no query for the equipped
+    toolset as long as nobody writes to the log of the database.
     """
 
     def __init__(self, paths: Paths, option: str | None, state: State) -> None:
         self._paths = paths
         self._state = state
         self._option = option
-        self._kept: str | None = None
-        """The equipped toolset, as it was last looked up."""
-        self._named: dict[Config, str | None] = {}
-        self._followed: dict[str | None, _Followed] = {}
-        self._latest = _Followed()
+        self._is_equipped_asked = False
+        self._equipped: str | None = None
+        self._log = state.log
+        self._log_stamp = object()
+        """That of the log at the last answer."""
+        self._followed: dict[str | None, Followed] = {}
+        self.left = 0
+        """How many toolsets are followed no more, since others are: what was made of them is not to be kept."""
+        self.outdated: list[Followed] = []
+        """Those whose files have changed since they were read."""
+        self.stamps: list[tuple[Path, object]] = []
+        """The files that all this is read from, as they were at the last look."""
         self._remember(_chosen(option))
 
-    def now(self, config: Config) -> Toolset | None:
-        """The toolset in force at this moment with this configuration and its project.
-
-        Its `problem` says why it is not what its file says now.
-        """
-        if config not in self._named:
-            if len(self._named) >= _MOST_FOLLOWED:
-                self._named.clear()
-            self._named[config] = named(config, self._option)
-        reference = self._named[config] or self._equipped()
-        followed = self._followed.get(reference)
-        if followed is None:
+    def of(self, config: Config) -> Followed:
+        """The toolset in force with this configuration and its project; its file is read the first time."""
+        reference = named(config, self._option)
+        if reference is None:
+            if not self._is_equipped_asked:
+                self._is_equipped_asked = True
+                self._look_up_equipped()
+                self._note_stamps()
+            reference = self._equipped
+        if reference not in self._followed:
             if len(self._followed) >= _MOST_FOLLOWED:
                 del self._followed[next(iter(self._followed))]
-            followed = self._followed[reference] = self._begun(reference)
-        self._latest = followed
-        if followed.place and (stamp := files.stamp(followed.place.path)) != followed.stamp:
-            followed.stamp = stamp
-            followed.last = self._read(followed.place, followed.last)
-        return followed.last
+                self.left += 1
+            self._followed[reference] = self._begun(reference)
+            self._note_stamps()
+        return self._followed[reference]
+
+    def look(self) -> bool:
+        """Note which files have changed; whether another toolset is equipped than at the last look, and counts."""
+        for followed in self._followed.values():
+            if followed.place and (stamp := files.stamp(followed.place.path)) != followed.stamp:
+                followed.stamp = stamp
+                self.outdated.append(followed)
+        is_equipped_anew = self._is_equipped_asked and self._look_up_equipped()
+        self._note_stamps()
+        return is_equipped_anew
+
+    def _note_stamps(self) -> None:
+        self.stamps = [(each.place.path, each.stamp) for each in self._followed.values() if each.place]
+        if self._is_equipped_asked:
+            self.stamps.append((self._log or self._paths.state, self._log_stamp))
+
+    def _look_up_equipped(self) -> bool:
+        stamp = files.stamp_at_rest(self._log) if self._log else object()
+        if stamp == self._log_stamp:
+            return False
+        try:
+            equipped = self._state.equipped()
+        except StateError:
+            return False  # the one that was equipped still counts
+        self._log_stamp = stamp
+        if equipped == self._equipped:
+            return False
+        self._followed.pop(equipped, None)
+        self._equipped = equipped
+        return True
+
+    def read(self) -> None:
+        """Have those that are outdated as their files have them now; in any thread."""
+        while self.outdated:
+            self.outdated.pop().read()
+
+    def look_for_missing(self) -> None:
+        """Have what could not be found be looked for once more."""
+        self._followed = {reference: each for reference, each in self._followed.items() if each.place}
+        self._note_stamps()
 
     def _remember(self, reference: str | None) -> None:
         """Keep that a client has this toolset in force, though nothing in the configuration says so."""
@@ -121,41 +177,14 @@ class InForce:
             with suppress(McpctlError):
                 self._state.remember_named(os.path.realpath(place_of(self._paths, reference).path))
 
-    def look_again(self) -> None:
-        """Have a configuration that has changed count, and what could not be found be looked for once more."""
-        self._named.clear()
-        self._followed = {reference: each for reference, each in self._followed.items() if each.place}
-
-    @property
-    def place(self) -> ToolsetPlace | None:
-        """The place of the toolset that `now` last returned."""
-        return self._latest.place
-
-    def _equipped(self) -> str | None:
-        # Where it cannot be looked up, the toolset that was equipped still counts.
-        try:  # in line: it is asked at every call
-            equipped = self._state.equipped()
-        except StateError:
-            return self._kept
-        if equipped != self._kept:
-            self._followed.pop(equipped, None)
-            self._kept = equipped
-        return equipped
-
-    def _begun(self, reference: str | None) -> _Followed:
+    def _begun(self, reference: str | None) -> Followed:
         if not reference or reference == NONE:
-            return _Followed()
+            return Followed()
         try:
-            return _Followed(place_of(self._paths, reference), stamp=self)
+            place = place_of(self._paths, reference)
         except McpctlError as error:
             warn(error.message)
-            return _Followed(last=Toolset(reference, Path(), own=False, problem=error.message))
-
-    def _read(self, place: ToolsetPlace, before: Toolset | None) -> Toolset:
-        try:
-            return read(place)
-        except McpctlError as error:
-            last = before or Toolset(place.reference, place.path, place.own)
-            counts = "it counts as it was last read" if before else "no tool can be found or called"
-            warn(f"toolset '{last.name}': {error.message}; {counts} until that is fixed")
-            return replace(last, problem=f"{error.message}; {counts}")
+            return Followed(toolset=Toolset(reference, Path(), own=False, problem=error.message))
+        followed = Followed(place, files.stamp(place.path))
+        followed.read()
+        return followed

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from mcpctl import near_names
+from mcpctl.base import near_names
+from mcpctl.base.models import HINTS
 from mcpctl.jsonc.positions import Place
-from mcpctl.models import HINTS
 from mcpctl.toolsets.schema import MEMBERS, SCHEMA
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Reference, first
 from mcpctl.toolsets.toolset_files import NONE, items, notes_of, policy_problems, reference_of

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcpctl.models import HINTS
+from mcpctl.base.models import HINTS
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_TITLE
 
 _NAME = "^[a-z0-9-]{2,50}$"

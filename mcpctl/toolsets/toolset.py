@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from mcpctl.models import HINTS, Overrides, Tool
-from mcpctl.policy_settings import PolicyRule
+from mcpctl.base.models import HINTS, Overrides, Tool
+from mcpctl.config.policy_settings import PolicyRule
 
 NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
 """The names that toolsets and notes may have."""

@@ -11,14 +11,15 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import files, policy_settings
-from mcpctl.errors import NotFound, Unusable, WrongUsage
+from mcpctl.base import files
+from mcpctl.base.errors import NotFound, Unusable, WrongUsage
+from mcpctl.base.models import HINTS
+from mcpctl.base.near_names import did_you_mean
+from mcpctl.base.paths import Paths
+from mcpctl.config import policy_settings
+from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
 from mcpctl.jsonc.faults import told
 from mcpctl.jsonc.positions import Place
-from mcpctl.models import HINTS
-from mcpctl.near_names import did_you_mean
-from mcpctl.paths import Paths
-from mcpctl.policy_settings import ASK, DENY, PolicyRule
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, Reference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"

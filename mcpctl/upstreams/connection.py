@@ -3,17 +3,20 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from operator import is_
 
+import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
-from mcpctl.callers import MODERN_REVISION, Caller
-from mcpctl.failure import Failed, Failure, failed
-from mcpctl.models import Tool
-from mcpctl.server_settings import ASKS
-from mcpctl.store.redact import mask
+from mcpctl.base.callers import MODERN_REVISION, Caller
+from mcpctl.base.failure import Failed, Failure, failed
+from mcpctl.base.models import Tool
+from mcpctl.config.server_settings import ASKS
+from mcpctl.secrets.redact import mask
 from mcpctl.upstreams.question import ELICIT, ROOTS, SAMPLE, Question
 from mcpctl.wire import jsonrpc
+from mcpctl.wire.jsonrpc import Json
 
 
 class Reply:
@@ -54,18 +57,18 @@ class Reply:
         return True
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct, eq=False):
     """One request to an upstream and who gets its outcome."""
 
     method: str
-    params: Mapping[str, bytes]
+    params: Mapping[str, Json]
     meta: Mapping[str, bytes]
     caller: Caller
     reply: Reply
     tool: Tool | None = None
     """The tool that it calls, where it is known."""
-    id: int = 0
+    id: bytes = b""
+    """Its id there, in JSON."""
     connection: "Connection | None" = None
     """The connection that it was sent on."""
     was_sent: bool = False
@@ -81,7 +84,7 @@ class Exchange:
         self.reply.failed(replace(failure, was_sent=self.was_sent))
 
 
-def unanswered(method: str, params: Mapping[str, bytes], caller: Caller) -> Exchange:
+def unanswered(method: str, params: Mapping[str, Json], caller: Caller) -> Exchange:
     """A request whose outcome is nobody's business."""
     return Exchange(method, params, {}, caller, Reply())
 
@@ -136,16 +139,21 @@ class Connection(ABC):
         """What it declares that it has: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
         self.logs = False
         """Whether an older server can be told what to log."""
+        self.has_listed = False
+        """Whether the list that is known of its server's tools is its own."""
         self.runs_tasks = False
         """Whether it runs tool calls as tasks."""
         self.log_level = b""
         self.gone = asyncio.Event()
         self.hung_up = False
-        self.pending: dict[int, Exchange] = {}
+        self.pending: dict[bytes, Exchange] = {}
+        """What was asked and is not answered, by its id there."""
         self._on_message = on_message
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
         self._last_id = 0
+        self._kept_meta: tuple[tuple[object, ...], bytes] = (None, None, None), b""
+        """The `_meta` that was sent last, where the next one may be the same, and what it was made of."""
 
     keeps_stderr = False
     """Whether more than its last words is kept, in the log of its server."""
@@ -174,8 +182,8 @@ class Connection(ABC):
         """Why it is gone, in words of ours."""
 
     @abstractmethod
-    def write(self, line: bytes, exchange: Exchange | None = None) -> None:
-        """Send a line that is complete; `exchange` is the request that it is."""
+    def write(self, *pieces: Json, exchange: Exchange | None = None) -> None:
+        """Send a line, which the pieces are together; `exchange` is the request that it is."""
 
     @abstractmethod
     async def stop(self) -> None:
@@ -185,16 +193,22 @@ class Connection(ABC):
         """Forward a request, its params as they came."""
         if not self.modern and (level := exchange.meta.get(jsonrpc.LOG_LEVEL_KEY)):
             self.set_log_level(level, exchange.caller)
-        self._last_id = exchange.id = self._last_id + 1
-        exchange.connection, exchange.was_sent = self, True
-        id_ = b"%d" % exchange.id
-        if exchange.method == CALL and self.was_refused_roots:
+        self._last_id += 1
+        exchange.id, exchange.connection, exchange.was_sent = b"%d" % self._last_id, self, True
+        if self.was_refused_roots and exchange.method == TOOLS_CALL:
             # Many older servers ask as soon as they are connected, and again when they hear that something has changed.
             self.was_refused_roots = False
             self.notify("notifications/roots/list_changed", {})
-        line = jsonrpc.request(id_, exchange.method, self._params(exchange, id_))
+        params = exchange.params
+        if (exchange.meta or self.modern) and (meta := self._meta(exchange)):
+            params = {**params, "_meta": meta}
         self.pending[exchange.id] = exchange
-        self.write(line, exchange)
+        self.write(*jsonrpc.request_pieces(exchange.id, exchange.method, params), exchange=exchange)
+
+    def awaited(self, id_: bytes | Raw) -> Exchange | None:
+        """The request that has this id here. Some servers send ids back as strings or floats."""
+        text = bytes(id_)
+        return self.pending.get(text) or self.pending.get(text.strip(b'"').removesuffix(b".0"))
 
     def may_put(self, method: str) -> bool:
         """Whether its server may ask this; what is no question is not judged."""
@@ -213,9 +227,9 @@ class Connection(ABC):
         # Its number may be another request's here, if it was sent to an earlier process.
         if self.pending.get(exchange.id) is exchange:
             del self.pending[exchange.id]
-            if exchange.method == TASK_RESULT:
+            if exchange.method == TASKS_RESULT:
                 self.send(unanswered("tasks/cancel", exchange.params, exchange.caller))
-            self.notify("notifications/cancelled", {**params, "requestId": b"%d" % exchange.id})
+            self.notify("notifications/cancelled", {**params, "requestId": exchange.id})
 
     def set_log_level(self, level: bytes, caller: Caller) -> None:
         """Tell an older server what to log, in JSON; one of 2026-07-28 is told with each request."""
@@ -245,53 +259,53 @@ class Connection(ABC):
                 # Nobody waits for it any more: what it holds open is let go.
                 self.cancel(exchange, {"reason": b'"nobody waits for it"'})
 
-    def _params(self, exchange: Exchange, id_: bytes) -> bytes:
-        meta = exchange.meta
-        if meta:
-            meta = dict(meta)
-            if "progressToken" in meta:
-                meta["progressToken"] = id_
-            if exchange.caller.modern and not self.modern:
-                meta = {name: value for name, value in meta.items() if name not in _ENVELOPE}
+    def _meta(self, exchange: Exchange) -> bytes:
+        """The `_meta` of a request, in JSON; empty where it has none."""
+        of = exchange.meta, exchange.caller, self.log_level
+        if all(map(is_, of, self._kept_meta[0])):
+            return self._kept_meta[1]
+        meta = dict(exchange.meta)
+        if "progressToken" in meta:
+            meta["progressToken"] = exchange.id
+        if exchange.caller.modern and not self.modern:
+            meta = {name: value for name, value in meta.items() if name not in _ENVELOPE}
         if self.modern and jsonrpc.VERSION_KEY not in meta:
-            meta = {**meta, **envelope(exchange.caller)}
+            meta |= envelope(exchange.caller)
             if self.log_level:
                 meta[jsonrpc.LOG_LEVEL_KEY] = self.log_level
         if jsonrpc.CAPABILITIES_KEY in meta:
-            meta = {**meta, jsonrpc.CAPABILITIES_KEY: self.usable(meta[jsonrpc.CAPABILITIES_KEY])}
-        if not meta:
-            return jsonrpc.object_of(exchange.params)
-        return jsonrpc.object_of({**exchange.params, "_meta": jsonrpc.object_of(meta)})
+            meta[jsonrpc.CAPABILITIES_KEY] = self.usable(meta[jsonrpc.CAPABILITIES_KEY])
+        encoded = jsonrpc.object_of(meta) if meta else b""
+        if "progressToken" not in meta:
+            self._kept_meta = of, encoded
+        return encoded
 
     def _received(self, message: jsonrpc.Message) -> None:
         if message.method is not None:
             self._on_message(self, message)
             return
-        exchange = self.pending.pop(jsonrpc.number(message.id), None)
+        exchange = self.awaited(message.id)
         if exchange is None:
             return
+        del self.pending[exchange.id]
         if exchange.timer:
             exchange.timer.cancel()
         try:
-            self._deliver(exchange, message)
+            if message.error not in jsonrpc.NOTHING:
+                exchange.reply.error(bytes(message.error))
+            elif message.result != jsonrpc.ABSENT:
+                # A view: a result of 20 MB is never copied on its way.
+                exchange.reply.result(memoryview(message.result))
+            else:
+                exchange.failed(Failure("bad_answer", {"reason": "its answer has neither result nor error"}))
         except Exception as error:
             exchange.failed(unpassable(error))
             raise
 
-    def _deliver(self, exchange: Exchange, message: jsonrpc.Message) -> None:
-        result = memoryview(message.result)
-        if memoryview(message.error).nbytes and bytes(message.error) != b"null":
-            exchange.reply.error(bytes(message.error))
-        elif result.nbytes:
-            # A view: a result of 20 MB is never copied on its way.
-            exchange.reply.result(result)
-        else:
-            exchange.failed(Failure("bad_answer", {"reason": "its answer has neither result nor error"}))
-
     def calls(self) -> list[Reply]:
         """Who waits for what its server may ask about: tool calls, the latest first, and then what is read."""
         waiting = list(reversed(self.pending.values()))
-        return [each.reply for methods in (CALLS, (GET, READ)) for each in waiting if each.method in methods]
+        return [each.reply for methods in (CALLS, READS) for each in waiting if each.method in methods]
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
@@ -313,11 +327,12 @@ def unpassable(error: Exception) -> Failure:
     return Failure("bad_answer", {"reason": f"its answer cannot be passed on ({type(error).__name__})"})
 
 
-CALL, LISTEN, TASK_RESULT = "tools/call", "subscriptions/listen", "tasks/result"
-GET, READ, COMPLETE = "prompts/get", "resources/read", "completion/complete"
-CALLS = (CALL, TASK_RESULT)
+TOOLS_CALL, LISTEN, TASKS_RESULT = "tools/call", "subscriptions/listen", "tasks/result"
+PROMPTS_GET, RESOURCES_READ, COMPLETION = "prompts/get", "resources/read", "completion/complete"
+CALLS = (TOOLS_CALL, TASKS_RESULT)
 """The requests that are a tool call, or go on with one."""
-OF_CLIENTS = frozenset((*CALLS, GET, READ, COMPLETE))
+READS = (PROMPTS_GET, RESOURCES_READ)
+OF_CLIENTS = frozenset((*CALLS, *READS, COMPLETION))
 """The requests that are made for a client, which waits for the answer."""
 ASKABLE = {ROOTS: "roots", SAMPLE: "sampling", ELICIT: "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""

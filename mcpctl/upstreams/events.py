@@ -1,26 +1,23 @@
 """What upstreams tell, and ask, of those who have them."""
 
 from collections.abc import Collection, Coroutine
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.upstreams.connection import Connection
 from mcpctl.wire import jsonrpc
 
-if TYPE_CHECKING:
-    from mcpctl.upstreams.upstream import Upstream
+U = TypeVar("U", contravariant=True)
 
 
-class Events(Protocol):
+class Events(Protocol[U]):
     """What an upstream tells, and asks."""
 
-    def listed(
-        self, upstream: "Upstream", connection: Connection, definitions: list[bytes]
-    ) -> Coroutine[Any, Any, None]:
+    def listed(self, upstream: U, connection: Connection, definitions: list[bytes]) -> Coroutine[Any, Any, None]:
         """It has listed its tools on this connection, each definition as JSON; returns when they are known."""
 
     def features_listed(
-        self, upstream: "Upstream", connection: Connection, kind: str, definitions: list[bytes]
+        self, upstream: U, connection: Connection, kind: str, definitions: list[bytes]
     ) -> Coroutine[Any, Any, None]:
         """It has listed all that it has of this kind, as `listed` has it."""
 
@@ -47,11 +44,11 @@ class Events(Protocol):
     def logs(self) -> ServerLogs:
         """Keeps what its processes write to stderr."""
 
-    def failed(self, upstream: "Upstream", failure: str | None, code: str = "") -> None:
+    def failed(self, upstream: U, failure: str | None, code: str = "") -> None:
         """Why it has failed just now, and the code of that; None when it works."""
 
-    async def known_era(self, upstream: "Upstream") -> bool | None:
+    async def known_era(self, upstream: U) -> bool | None:
         """Whether it is known to speak 2026-07-28; None when it was never asked."""
 
-    def era_found(self, upstream: "Upstream", modern: bool) -> None:
+    def era_found(self, upstream: U, modern: bool) -> None:
         """`server/discover` has shown what it speaks."""

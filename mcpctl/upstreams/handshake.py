@@ -7,9 +7,9 @@ import re
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds
-from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
-from mcpctl.failure import OF_LOGIN, Failed
+from mcpctl.base import bounds
+from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
+from mcpctl.base.failure import OF_LOGIN, Failed
 from mcpctl.upstreams.connection import Connection, askable
 from mcpctl.wire import jsonrpc
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from mcpctl.callers import Caller
-from mcpctl.failure import Failed, Failure, failed
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.upstreams.connection import LISTEN, Connection, Exchange, Reply
 from mcpctl.wire import jsonrpc
 
@@ -53,6 +53,6 @@ class Listening(Reply):
 def acknowledged(connection: Connection, params: Mapping[str, bytes]) -> None:
     """Take a server's acknowledgement of one of these to it."""
     meta = jsonrpc.members_or_empty(params.get("_meta", b""))
-    exchange = connection.pending.get(jsonrpc.number(meta.get(jsonrpc.SUBSCRIPTION_KEY, b"")))
+    exchange = connection.awaited(meta.get(jsonrpc.SUBSCRIPTION_KEY, b""))
     if exchange and isinstance(exchange.reply, Listening):
         exchange.reply.acknowledged(params)

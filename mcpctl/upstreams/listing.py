@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple
 
-from mcpctl import bounds
-from mcpctl.callers import Caller
-from mcpctl.errors import warn
-from mcpctl.failure import Failed, Failure
+from mcpctl.base import bounds
+from mcpctl.base.callers import Caller
+from mcpctl.base.errors import warn
+from mcpctl.base.failure import Failed, Failure
 from mcpctl.upstreams.connection import Connection
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.messages import beside
+from mcpctl.wire.threads import beside
 
 _BETWEEN_LISTS_S = 0.2
 _MAX_BETWEEN_LISTS_S = 30.0

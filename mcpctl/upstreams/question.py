@@ -1,12 +1,12 @@
 """One question to a client in the middle of a call, or before it: what is asked, and who gets the answer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
-from mcpctl.visible_text import visible
+from mcpctl.base.visible_text import visible
 from mcpctl.wire import jsonrpc
 
 ELICIT = "elicitation/create"
@@ -28,8 +28,7 @@ class Asking(Protocol):
         """Send a line that is complete."""
 
 
-@dataclass(slots=True, eq=False)
-class Question:
+class Question(Struct, eq=False):
     """One question to a client, of a server's or of ours."""
 
     method: str
@@ -94,7 +93,7 @@ def input_requests(result: bytes) -> dict[str, bytes]:
     return jsonrpc.members(jsonrpc.members(result).get("inputRequests", b"{}"))
 
 
-def asked(request: bytes) -> tuple[str, bytes]:
+def question_in(request: bytes) -> tuple[str, bytes]:
     """The method and the params of one input request; raises `Malformed`."""
     members = jsonrpc.members(request)
     return jsonrpc.value(members.get("method", b'""'), str), members.get("params", b"{}")

@@ -15,19 +15,19 @@ from typing import Any
 import httpx2
 import msgspec
 
-from mcpctl import bounds, http_client
-from mcpctl.errors import warn
-from mcpctl.failure import OF_LOGIN, Failed, Failure, failed
-from mcpctl.http_client import in_words
+from mcpctl.base import bounds
+from mcpctl.base.errors import warn
+from mcpctl.base.failure import OF_LOGIN, Failed, Failure, failed
+from mcpctl.config.server_environment import Endpoint, credentials
+from mcpctl.config.server_settings import Server
 from mcpctl.oauth.bearer import Bearer
 from mcpctl.oauth.challenge import refusal
-from mcpctl.server_environment import Endpoint, credentials
-from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import LISTEN, Connection, Exchange
 from mcpctl.upstreams.event_stream import Event, EventStream, TooLong
-from mcpctl.wire import jsonrpc, loose_json
-from mcpctl.wire.messages import beside
-from mcpctl.wire.turn import Turn
+from mcpctl.wire import http_client, jsonrpc, loose_json
+from mcpctl.wire.http_client import in_words
+from mcpctl.wire.threads import apart, beside
+from mcpctl.wire.writer import Turn
 
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""
@@ -61,7 +61,7 @@ class Remote(Connection):
         self._long = asyncio.Lock()
         """Held while a long answer is read: one at a time, since each is in memory whole."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._posts: dict[int, asyncio.Task[None]] = {}
+        self._posts: dict[bytes, asyncio.Task[None]] = {}
         self._opening = self._loop.create_task(self._open(), name="open")
         self._in_a_row = 0
         self._first: asyncio.Task[None] | None = None
@@ -92,19 +92,18 @@ class Remote(Connection):
         """Return when it can be used; raises `Failed`."""
         await asyncio.shield(self._opening)
 
-    def write(self, line: bytes, exchange: Exchange | None = None) -> None:
+    def write(self, *pieces: jsonrpc.Json, exchange: Exchange | None = None) -> None:
         """Send a message; nothing once it ends, since a socket that is opened then is closed by nobody."""
         if self._is_ending:
             return
+        line = b"".join(pieces)
         if exchange:
-            task = self._spawn(self._request(line, exchange))
-            self._posts[exchange.id] = task
+            self._posts[exchange.id] = task = self._spawn(self._request(line, exchange))
             task.add_done_callback(lambda _: self._posts.pop(exchange.id, None))
             return
         task = self._spawn(self._notify(line))
         if b'"notifications/initialized"' in line:
-            # What follows must not overtake it.
-            self._first = task
+            self._first = task  # what follows must not overtake it
 
     async def stop(self) -> None:
         """End it: the session is deleted at the server, if it answers soon."""
@@ -122,6 +121,7 @@ class Remote(Connection):
                 pass  # it will forget us by itself
             reason = f"the connection was lost: {self.how_it_ended()}"
             self._is_gone(Failure("server_died", {"reason": reason, "said": self.last_words}))
+        await asyncio.sleep(0)  # a socket that was closed is let go in the next turn of the loop
 
     def _other_transport(self, response: httpx2.Response) -> str:
         """What to try where the address is one, but not of this transport."""
@@ -134,7 +134,7 @@ class Remote(Connection):
 
     async def _open(self) -> None:
         """Have what the first message needs; raises `Failed`."""
-        self._client = await asyncio.to_thread(http_client.client, self._where.url, self._where.headers)
+        self._client = await apart(http_client.client, self._where.url, self._where.headers)
         if self._bearer:
             await self._bearer.look()
             await self._bearer.header()  # now, since a server's first answer is not waited for as long as an issuer's
@@ -222,20 +222,20 @@ class Remote(Connection):
             self._winding_up = self._loop.create_task(self._wound_up())
 
     async def _wound_up(self) -> None:
-        while waited_for := [task for id_, task in self._posts.items() if self._is_awaited(id_)]:
-            await asyncio.wait(waited_for)
+        while tasks := [
+            post for id_, post in self._posts.items() if id_ in self.pending and self.pending[id_].method != LISTEN
+        ]:
+            await asyncio.wait(tasks)
         await self.stop()
-
-    def _is_awaited(self, id_: int) -> bool:
-        exchange = self.pending.get(id_)
-        return exchange is not None and exchange.method != LISTEN
 
     async def _take(self, text: bytes | bytearray, asked: Exchange | None) -> bool:
         """Take one message, or a batch; whether `asked` was answered by it.
 
         An answer with the id of no request is kept: it counts for `_is_answered`, once there is nothing more to come.
         """
-        await self._turn.released()
+        await self._turn.readers.released()
+        if len(text) > bounds.AT_ONCE:
+            self._turn.slack.has_grown()
         try:
             messages = await beside(_read, text) if len(text) > bounds.LITTLE else _read(text)
         except jsonrpc.Malformed:
@@ -244,7 +244,7 @@ class Remote(Connection):
         for message in messages:
             if isinstance(message, jsonrpc.Malformed):
                 continue
-            if message.method is None and asked and jsonrpc.number(message.id) not in self.pending:
+            if message.method is None and asked and self.awaited(message.id) is None:
                 asked.other = message
             else:
                 self._hear_out(message)
@@ -261,7 +261,7 @@ class Remote(Connection):
         """Whether a request is answered whose response has been read to its end."""
         if asked.id in self.pending and asked.other:
             # Some servers answer with no id, or another: what is in its response is its answer.
-            asked.other.id = msgspec.Raw(b"%d" % asked.id)
+            asked.other.id = msgspec.Raw(asked.id)
             self._hear_out(asked.other)
         return asked.id not in self.pending
 
@@ -275,7 +275,7 @@ class Remote(Connection):
             self._needs_login(response, f": {status}{said}")
             raise failed("unauthorized", status, said=said + credentials(self._server, self._where), http_status=code)
         error = _error(body)
-        if error and asked and error.get("id", b"null").strip(b'"') == b"%d" % asked.id:
+        if error and asked and self.awaited(error.get("id", b"null")) is asked:
             await self._take(body, asked)
         elif had_session and _is_no_session(code, body):
             raise failed("no_session", status, was_sent=False, said=said, http_status=code)

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Collection
 
 import msgspec
 
-from mcpctl import bounds
-from mcpctl.callers import Caller
-from mcpctl.failure import Failed, Failure
-from mcpctl.feature_names import EXPOSED_AS, KINDS, PROMPTS, RESOURCES, TEMPLATES
+from mcpctl.base import bounds
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.feature_names import EXPOSED_AS, KINDS, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.listening import FIRST_WAIT_S, LAST_WAIT_S, Listening
 from mcpctl.upstreams.listing import Listing, ListOf, pages

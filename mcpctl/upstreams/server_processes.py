@@ -5,11 +5,11 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mcpctl import posix
-from mcpctl.server_environment import Launch
+from mcpctl.base import posix
+from mcpctl.config.server_environment import Launch
+from mcpctl.wire.threads import beside
 
 OWNER = "MCPCTL_OWNER"
 """The variable by which a server that is left over is known: who started it, and the inode of the pipe it reads."""
@@ -21,7 +21,6 @@ class ServerProcesses:
 
     def __init__(self) -> None:
         self._watcher: subprocess.Popen[bytes] | None = None
-        self._thread = ThreadPoolExecutor(1, "processes")
         self._sessions: set[int] = set()
         self._looking: dict[bool, asyncio.Task[Mapping[int, posix.Process]]] = {}
 
@@ -58,7 +57,7 @@ class ServerProcesses:
         await asyncio.sleep(0)
         del self._looking[everything]  # whoever asks from here on gets what is then
         sessions = None if everything else set(self._sessions)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, posix.processes, sessions)
+        return await beside(posix.processes, sessions)
 
     def ended(self, process: "subprocess.Popen[bytes]") -> None:
         """Nothing of this server is left that could be ended: from now on its id may be another process's."""
@@ -68,7 +67,6 @@ class ServerProcesses:
 
     def close(self) -> None:
         """Watch no more, once every server has ended."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
         if self._watcher and self._watcher.stdin:
             self._watcher.stdin.close()
             self._watcher.kill()

@@ -8,11 +8,11 @@ from http import HTTPStatus
 
 import httpx2
 
-from mcpctl import http_client
-from mcpctl.failure import Failed, Failure, failed
-from mcpctl.http_client import in_words
+from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.upstreams.connection import Exchange
 from mcpctl.upstreams.remote import EVENTS, JSON, Remote
+from mcpctl.wire import http_client
+from mcpctl.wire.http_client import in_words
 
 _LONGEST_URL = 4096
 

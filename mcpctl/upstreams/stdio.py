@@ -8,16 +8,16 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mcpctl import bounds, posix
-from mcpctl.failure import Failure
-from mcpctl.server_environment import Launch
-from mcpctl.store.redact import mask
+from mcpctl.base import bounds, posix
+from mcpctl.base.failure import Failure
+from mcpctl.config.server_environment import Launch
+from mcpctl.secrets.redact import mask
 from mcpctl.upstreams.connection import Connection, Exchange
 from mcpctl.upstreams.server_processes import ServerProcesses
 from mcpctl.wire import jsonrpc
+from mcpctl.wire.jsonrpc import Json
 from mcpctl.wire.messages import MessageReader, id_of
-from mcpctl.wire.turn import Turn
-from mcpctl.wire.writer import Writer
+from mcpctl.wire.writer import Turn, Writer
 
 _STDERR_KEPT = 8192
 _CHATTER_KEPT = 200
@@ -50,6 +50,8 @@ class Stdio(Connection):
         self._pretty: list[bytes] = []
         """The lines so far of a message that is printed over several."""
         self._pretty_bytes = 0
+        self._given = 0
+        """How many messages there were before the last line that was none."""
         self._junk = 0
         """How many lines in a row were no message."""
         self._exit = asyncio.Event()
@@ -71,12 +73,12 @@ class Stdio(Connection):
         os.set_blocking(stderr.fileno(), False)
         self._writer = Writer(stdin, turn, on_broken=self._hung_up)
         self._reader = MessageReader(
-            stdout.fileno(), turn, of_client=False, on_message=self._read, on_other=self._not_a_message,
+            stdout.fileno(), turn.readers, on_message=self._received, on_other=self._not_a_message,
             on_end=self._all_read, on_too_long=self._is_too_long,
         )  # fmt: skip
         self._stderr_in_a_row = 0
         self._hear_stderr()
-        threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
+        self._watch_for_exit()
 
     @property
     def pid(self) -> int:
@@ -95,10 +97,10 @@ class Stdio(Connection):
         words = mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
         return f"; its last words: {words}" if words else ""
 
-    def write(self, line: bytes, exchange: Exchange | None = None) -> None:
-        """Send a line that is complete already. A server that reads nothing is not answered without end."""
+    def write(self, *pieces: Json, exchange: Exchange | None = None) -> None:
+        """Send the pieces of a line. A server that reads nothing is not answered without end."""
         if exchange or self._writer.pending <= bounds.UNREAD:
-            self._writer.write(line)
+            self._writer.write(*pieces)
 
     @property
     def is_full(self) -> bool:
@@ -159,14 +161,11 @@ class Stdio(Connection):
                 await self._exit.wait()
         return self._exit.is_set()  # both may have come at once
 
-    def _read(self, message: jsonrpc.Message | jsonrpc.Malformed) -> None:
-        assert isinstance(message, jsonrpc.Message)  # of a server no others are given
-        self._pretty.clear()
-        self._junk = 0
-        self._received(message)
-
     def _not_a_message(self, line: bytes) -> asyncio.Future[Any] | None:
         """What some servers print: a message over several lines, and what belongs on stderr."""
+        if self._given != self._reader.given:
+            self._given, self._junk = self._reader.given, 0
+            self._pretty.clear()
         edge = line[:3].rstrip()
         if self._pretty or edge == b"{":
             self._pretty_bytes = len(line) + (self._pretty_bytes if self._pretty else 0)
@@ -194,7 +193,8 @@ class Stdio(Connection):
 
     def _unreadable(self, id_: bytes, why: str) -> None:
         """Fail the call whose answer cannot be passed on."""
-        if exchange := self.pending.pop(jsonrpc.number(id_), None):
+        if exchange := self.awaited(id_):
+            del self.pending[exchange.id]
             exchange.failed(Failure("answer_unreadable", {"reason": why}))
 
     def _hear_stderr(self) -> None:
@@ -219,6 +219,20 @@ class Stdio(Connection):
             self._stderr_in_a_row = 0
             self._loop.remove_reader(self._stderr_pipe.fileno())
             self._loop.call_later(bounds.STDERR_PAUSE_S, self._hear_stderr)
+
+    def _watch_for_exit(self) -> None:
+        try:
+            watched = os.pidfd_open(self._process.pid)  # Linux alone has it
+        except (AttributeError, OSError):
+            threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
+            return
+
+        def ended() -> None:
+            self._loop.remove_reader(watched)
+            os.close(watched)
+            self._exited(posix.await_exit(self._process))
+
+        self._loop.add_reader(watched, ended)
 
     def _await_exit(self) -> None:
         status = posix.await_exit(self._process)

@@ -4,25 +4,30 @@ https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stream
 """
 
 import asyncio
+import base64
 import contextlib
+import json
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 import httpx2
 
-from mcpctl import bounds, http_client
-from mcpctl.callers import MODERN_REVISION
-from mcpctl.failure import Failed, failed
-from mcpctl.upstreams.connection import Exchange
+from mcpctl.base import bounds
+from mcpctl.base.callers import MODERN_REVISION
+from mcpctl.base.failure import Failed, failed
+from mcpctl.upstreams.connection import RESOURCES_READ, Exchange
 from mcpctl.upstreams.event_stream import Event
-from mcpctl.upstreams.headers import mirrored
 from mcpctl.upstreams.remote import EVENTS, JSON, Remote
-from mcpctl.wire import jsonrpc
+from mcpctl.wire import http_client, jsonrpc
+from mcpctl.wire.threads import beside
 
 _RESUMPTIONS = 2
 _HEADER_SINCE = "2025-06-18"
 """The first revision whose requests carry the MCP-Protocol-Version header."""
 _SESSION = "mcp-session-id"
+_PRINTABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?\Z")
 
 
 class StreamableHttp(Remote):
@@ -40,7 +45,7 @@ class StreamableHttp(Remote):
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
         headers = self._headers()
         if self.modern and exchange:
-            headers |= await mirrored(line, exchange)
+            headers |= await _mirrored(line, exchange)
         headers |= {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
         async with self._http("POST", self._where.url, headers, line) as response:
             if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -146,3 +151,35 @@ def _wait(event: Event, otherwise: float) -> float:
     if event.retry_ms is None:
         return otherwise
     return min(max(event.retry_ms / 1000.0, bounds.FIRST_RETRY_S), bounds.LAST_RETRY_S)
+
+
+async def _mirrored(line: bytes, exchange: Exchange) -> dict[str, str]:
+    """The headers that repeat a request of 2026-07-28, since proxies on the way need not read bodies: its method, what
+    it names, and what a tool's schema names."""
+    headers = {"mcp-method": exchange.method}
+    name = bytes(exchange.params.get("uri" if exchange.method == RESOURCES_READ else "name", b""))
+    if name.startswith(b'"'):
+        headers["mcp-name"] = _encoded(json.loads(name))
+    if exchange.tool and "x-mcp-header" in exchange.tool.text:
+        headers |= await beside(_named, exchange.tool.input_schema, line)
+    return headers
+
+
+def _encoded(text: str) -> str:
+    """A header's value, in base64 where HTTP would not carry it as it is."""
+    if _PRINTABLE.match(text) and not text.startswith("=?base64?"):
+        return text
+    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
+
+
+def _named(schema: Mapping[str, Any], line: bytes) -> dict[str, str]:
+    """The headers that a tool's schema asks for, by the SDK's reading of it; none where it asks wrongly."""
+    from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
+
+    if find_invalid_x_mcp_header(schema) is not None:
+        return {}
+    try:
+        params = json.loads(line)["params"]
+    except (ValueError, RecursionError):
+        return {}  # the server can read it, perhaps
+    return mcp_param_headers(x_mcp_header_map(schema), params.get("arguments") or {})

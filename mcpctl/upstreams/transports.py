@@ -1,22 +1,23 @@
 """How a configured server is reached: as a process of ours, or at its URL; and why it could not be."""
 
-import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mcpctl import entry_secrets, posix
-from mcpctl.command_values import CannotLaunch
-from mcpctl.failure import Failed
-from mcpctl.paths import Paths
-from mcpctl.server_environment import Endpoint, Launch, endpoint, launch
-from mcpctl.server_settings import Server
+from mcpctl.base import posix
+from mcpctl.base.failure import Failed
+from mcpctl.base.paths import Paths
+from mcpctl.config import entry_secrets
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import Endpoint, Launch, endpoint, launch
+from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.server_processes import ServerProcesses
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.turn import Turn
+from mcpctl.wire.threads import apart
+from mcpctl.wire.writer import Turn
 
 if TYPE_CHECKING:
     from mcpctl.upstreams.remote import Remote
@@ -50,12 +51,12 @@ class RealTransports:
     async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
         # Aside: what an entry takes its values from, a command or a file, may take its time.
-        if not server.url:
-            started = await asyncio.to_thread(_launch, server, self._paths.config)
+        if server.kind == STDIO:
+            started = await apart(_launch, server, self._paths.config)
             return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
-        where = await asyncio.to_thread(_endpoint, server, self._paths.config)
+        where = await apart(_endpoint, server, self._paths.config)
         # The first one loads an HTTP client, which takes 0.1 s.
-        kind = await asyncio.to_thread(_remote, where.transport)
+        kind = await apart(_remote, where.transport)
         from mcpctl.oauth.bearer import Bearer  # loaded by then
 
         return kind(server, where, self._turn, on_message, on_gone, Bearer.of(self._paths, where))

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 
 from msgspec import Raw
 
-from mcpctl import bounds, posix
-from mcpctl.callers import Caller
-from mcpctl.errors import warn
-from mcpctl.failure import Failed, Failure
+from mcpctl.base import bounds, posix
+from mcpctl.base.callers import Caller
+from mcpctl.base.errors import warn
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.visible_text import printable
+from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.policy import words
-from mcpctl.server_settings import Server
-from mcpctl.store.redact import mask
+from mcpctl.secrets.redact import mask
 from mcpctl.upstreams import handshake
 from mcpctl.upstreams.connection import OF_CLIENTS, Connection, Exchange
 from mcpctl.upstreams.events import Events
@@ -40,7 +41,7 @@ class Upstream:
         name: str,
         server: Server,
         transports: Transports,
-        events: Events,
+        events: "Events[Upstream]",
         *,
         after: "asyncio.Task[None] | None" = None,
         verbose: bool = False,
@@ -48,6 +49,8 @@ class Upstream:
         """`after` is the end of the one whose place it takes, which finishes its calls first."""
         self.name = name
         self.server = server
+        self.connection: Connection | None = None
+        """The connection that answers now, if there is one."""
         self.down_since: float | None = None
         self.last_failure = Failure("server_did_not_start", {"server": name})
         self.start_s = 0.0
@@ -55,12 +58,9 @@ class Upstream:
         self._events = events
         self._verbose = verbose
         self._after = after
-        self._connection: Connection | None = None
         self._live: set[Connection] = set()
         self._opened: list[Connection] = []
         """The connections that were made to start it this time."""
-        self._listed_by: Connection | None = None
-        """The connection whose list is known."""
         self._queue: list[Exchange] = []
         self._starting: asyncio.Task[None] | None = None
         self._lists = ServerLists(
@@ -71,22 +71,13 @@ class Upstream:
         self._not_before = 0.0
         self._is_ending = False
 
-    @property
-    def connection(self) -> Connection | None:
-        """The connection that answers now, if there is one."""
-        return self._connection
-
-    @property
-    def has_listed(self) -> bool:
-        """Whether the list that is known of it is of the connection that answers now."""
-        return self._connection is not None and self._listed_by is self._connection
-
     def _is_current(self, connection: Connection) -> bool:
-        return connection is self._connection
+        return connection is self.connection
 
     async def _listed(self, connection: Connection, definitions: list[bytes]) -> None:
         await self._events.listed(self, connection, definitions)
-        self._listed_by = connection
+        if self.connection:
+            self.connection.has_listed = self.connection is connection
         self._events.tools_known(self.name)
 
     async def _features_listed(self, connection: Connection, kind: str, definitions: list[bytes]) -> None:
@@ -96,15 +87,16 @@ class Upstream:
 
     def send(self, exchange: Exchange) -> None:
         """Forward a request, starting the server first where that is needed. Sent once, whatever happens."""
-        self.watch(exchange)
-        if self._connection is None:
+        if self.server.call_timeout_s:
+            self.watch(exchange)
+        if self.connection is None:
             self._queue.append(exchange)
             self._start(exchange.caller)
-        elif self._connection.is_full:
+        elif self.connection.is_full:
             unread = f"it has left {bounds.MESSAGE >> 20} MB of what it was sent unread; this was not sent"
             exchange.failed(Failure("server_busy", {"reason": unread}))
         else:
-            self._connection.send(exchange)
+            self.connection.send(exchange)
 
     def watch(self, exchange: Exchange) -> None:
         """Bound the time that a request may take from now."""
@@ -127,13 +119,13 @@ class Upstream:
 
     async def connected(self, caller: Caller) -> Connection:
         """Its connection, started if needed; raises `Failed`."""
-        if self._connection is None:
+        if self.connection is None:
             self._start(caller)
             if self._starting:
                 await asyncio.shield(self._starting)
-        if self._connection is None:
+        if self.connection is None:
             raise Failed(self._why_down())
-        return self._connection
+        return self.connection
 
     async def refresh(self, caller: Caller, wait_s: float | None = None) -> None:
         """List its tools now, once for all who ask meanwhile; raises `Failed`.
@@ -158,8 +150,8 @@ class Upstream:
 
     def list_features(self) -> None:
         """List its prompts, resources and templates in the background, where it is connected."""
-        if self._connection:
-            self._lists.features.begin(self._connection, None)
+        if self.connection:
+            self._lists.features.begin(self.connection, None)
 
     # ---- the end
 
@@ -229,7 +221,7 @@ class Upstream:
     def _connected(self, connection: Connection, caller: Caller) -> None:
         if connection.hung_up:
             raise Failed(connection.ended())
-        self._connection = connection
+        self.connection = connection
         if level := self._events.log_level:
             connection.set_log_level(level, caller)
         self._failures = 0
@@ -266,11 +258,12 @@ class Upstream:
     def _why_not_started(self, error: Exception) -> Mapping[str, str]:
         reason, said = why_not_started(error, self.server.start_timeout_s)
         said = self._last_words() if isinstance(error, TimeoutError) else said
-        return {**self._facts("cannot be used" if self.server.url else "did not start", said), "reason": reason}
+        did = "did not start" if self.server.kind == STDIO else "cannot be used"
+        return {**self._facts(did, said), "reason": reason}
 
     def _facts(self, did: str, said: str) -> Mapping[str, str]:
         facts = {"server": self.name, "did": did, "said": said}
-        return facts if self.server.url else {**facts, "logs_of": self.name}
+        return {**facts, "logs_of": self.name} if self.server.kind == STDIO else facts
 
     def _why_down(self) -> Failure:
         wait = math.ceil(self._not_before - time.monotonic())
@@ -285,7 +278,7 @@ class Upstream:
         self._opened = []
         if caller.modern and await self._events.known_era(self) is not False:
             connection = await self._open()
-            modern = await handshake.speaks_modern(connection, caller, is_remote=bool(self.server.url))
+            modern = await handshake.speaks_modern(connection, caller, is_remote=self.server.kind != STDIO)
             if modern is not None:
                 self._events.era_found(self, modern)
             if modern:
@@ -309,14 +302,14 @@ class Upstream:
     def _message(self, connection: Connection, message: jsonrpc.Message) -> None:
         if message.method == "notifications/progress":
             self._progress(connection, message.params)
-        elif message.method == "ping" and jsonrpc.is_id(message.id):
+        elif message.method == "ping" and message.id not in jsonrpc.NOTHING:
             connection.write(jsonrpc.result(bytes(message.id), b"{}"))
         elif not self._lists.changed(connection, message.method):
             self._events.message(connection, message)
 
     def _progress(self, connection: Connection, raw: Raw) -> None:
         params = jsonrpc.members_or_empty(raw)
-        exchange = connection.pending.get(jsonrpc.number(params.get("progressToken", b"")))
+        exchange = connection.awaited(params.get("progressToken", b""))
         if exchange:
             exchange.reply.progress(params)
 
@@ -325,9 +318,9 @@ class Upstream:
         if connection.is_over:
             self._live.discard(connection)
         if self._is_current(connection):
-            self._connection = None
+            self.connection = None
             self.down_since = time.time()
-            did = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
+            did = "ended" if self.server.kind == STDIO else f"was lost ({connection.how_it_ended()})"
             self.last_failure = Failure("server_died", self._facts(did, connection.last_words))
             if not self._is_ending:
                 self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)
@@ -339,5 +332,4 @@ class Upstream:
         lines = data.decode("utf-8", "replace").splitlines()
         more = [f"… {len(lines) - _MOST_SAID} more lines at once"] if len(lines) > _MOST_SAID else []
         for line in (*lines[:_MOST_SAID], *more):
-            printable = "".join(c if c.isprintable() else "?" for c in mask(line[:_LONGEST_SAID]))
-            print(f"[{self.name}] {printable}", file=sys.stderr)  # noqa: T201
+            print(f"[{self.name}] {printable(mask(line[:_LONGEST_SAID]))}", file=sys.stderr)  # noqa: T201

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from mcpctl.wire import loose_json
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
@@ -24,6 +24,10 @@ SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 ABSENT = Raw(b"")
+NOTHING = (ABSENT, Raw(b"null"))
+"""What stands for none, as an id that no answer can go to."""
+Json = bytes | memoryview
+"""JSON as it came; a large one is not copied on its way."""
 
 
 class Message(msgspec.Struct):
@@ -43,16 +47,19 @@ class Malformed(ValueError):
 _message: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 _members: msgspec.json.Decoder[dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw])
 _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
-_REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+"""Raised by a strict decoder for what it does not take."""
+decoded = _message.decode
+"""The message in a line; raises `REFUSED` where only `messages` can tell."""
 _MANY = 100_000
 """A text with more commas is counted out: each part would be an object, of a hundred bytes, before there is a bound."""
 
 
 def decode(line: bytes | bytearray) -> Message | None:
-    """The message in `line`; None where a strict decoder refuses it, so that only `messages` can tell."""
+    """The message in `line`; None where a strict decoder refuses it."""
     try:
-        return _message.decode(line)
-    except _REFUSED:
+        return decoded(line)
+    except REFUSED:
         return None
 
 
@@ -97,7 +104,7 @@ def members(text: bytes | Raw) -> dict[str, bytes]:
     if data.count(b",") < _MANY:
         try:
             return {name: bytes(value) for name, value in _members.decode(data).items()}
-        except _REFUSED:
+        except REFUSED:
             pass
     return {name: data[start:end] for name, (start, end) in spans(data).items()}
 
@@ -124,7 +131,7 @@ def items(text: bytes | Raw, most: int) -> list[bytes]:
     if data.count(b",") < _MANY:
         try:
             return [bytes(value) for value in _items.decode(data)[:most]]
-        except _REFUSED:
+        except REFUSED:
             pass
     values: list[bytes] = []
     try:
@@ -141,7 +148,7 @@ def item_views(text: bytes, most: int) -> list[memoryview]:
     if text.count(b",") < _MANY:
         try:
             return [memoryview(value) for value in _items.decode(text)[:most]]
-        except _REFUSED:
+        except REFUSED:
             pass
     views: list[memoryview] = []
     try:
@@ -160,21 +167,16 @@ def value(text: bytes, kind: type[T]) -> T:
     """What a short JSON text says, as Python has it; raises `Malformed` when it is not of this kind."""
     try:
         return msgspec.json.decode(text, type=kind)
-    except _REFUSED as error:
+    except REFUSED as error:
         raise Malformed(str(error)) from error
 
 
-def is_id(raw: Raw) -> bool:
-    """Whether a request carries an id that an answer can go to."""
-    text = bytes(raw)
-    return text != b"" and text != b"null"
-
-
-def number(id_: bytes | Raw) -> int:
-    """The number that a peer sends back as the id of a request of ours; -1 for what we number none with."""
-    # Some send ids back as strings or floats. Python refuses to read numbers of thousands of digits.
-    text = bytes(id_).strip(b'"').removesuffix(b".0")
-    return int(text) if text.isdigit() and len(text) < 20 else -1
+def text(string: bytes) -> str:
+    """The text of a JSON string, or what stands there instead."""
+    try:
+        return value(string, str)
+    except Malformed:
+        return string.decode("utf-8", "replace")
 
 
 def result(id_: bytes, payload: bytes) -> bytes:
@@ -202,15 +204,35 @@ def request(id_: bytes, method: str, params: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (id_, msgspec.json.encode(method), params)
 
 
+def request_pieces(id_: bytes, method: str, params: Mapping[str, Json]) -> list[Json]:
+    """A request line in pieces, so that large params need not be copied."""
+    beginning = b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":' % (id_, msgspec.json.encode(method))
+    return [beginning, *_object_pieces(params), b"}\n"]
+
+
 def notification(method: str, params: bytes = b"") -> bytes:
     """A notification line."""
     rest = b',"params":%b' % params if params else b""
     return b'{"jsonrpc":"2.0","method":%b%b}\n' % (msgspec.json.encode(method), rest)
 
 
-def object_of(found: Mapping[str, bytes]) -> bytes:
+def object_of(found: Mapping[str, Json]) -> bytes:
     """A JSON object with these members, in this order, each value as it stands."""
-    return b"{%b}" % b",".join(b"%b:%b" % (_name(name), value) for name, value in found.items())
+    return b"".join(_object_pieces(found))
+
+
+_KNOWN = {name: msgspec.json.encode(name) for name in ("name", "arguments", "_meta", "uri")}
+"""The names that nearly every request has."""
+
+
+def _object_pieces(found: Mapping[str, Json]) -> list[Json]:
+    pieces: list[Json] = []
+    before = b"{"
+    for name, value in found.items():
+        pieces += (before, _KNOWN.get(name) or _name(name), b":", value)
+        before = b","
+    pieces.append(b"}" if pieces else b"{}")
+    return pieces
 
 
 def _name(name: str) -> bytes:

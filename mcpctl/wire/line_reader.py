@@ -8,19 +8,24 @@ import os
 import termios
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from mcpctl import bounds
-from mcpctl.errors import warn
-from mcpctl.wire.turn import Line, Turn
+from mcpctl.base import bounds
+from mcpctl.base.errors import warn
+from mcpctl.wire import pipes
+from mcpctl.wire.writer import Readers
 
-_READ = 1 << 18
+Line = bytes | bytearray
+_READ = 1 << 16
+"""What a pipe holds; of a line that is longer, so much more is read at once:"""
+_READ_OF_LONG = 1 << 20
 _EDGE = 1024
 
 
 class LineReader:
-    """Calls `on_line` for every line of `fd` that is not empty, without its newline, and `on_end` once at the end.
+    """Calls `on_line` for every line of `fd` that is not empty, and `on_end` once at the end. Only a long line may have
+    its newline.
 
     `on_line` may return a future: the lines after it then wait until it is done, and more is not read meanwhile. A
     line of more than `bounds.MESSAGE` bytes is not kept: `on_too_long` gets its beginning and its end.
@@ -29,19 +34,21 @@ class LineReader:
     def __init__(
         self,
         fd: int,
-        turn: Turn,
+        readers: Readers,
         on_line: Callable[[Line], asyncio.Future[Any] | None],
         on_end: Callable[[], None],
         on_too_long: Callable[[bytes, bytes], None],
     ) -> None:
         self._fd = fd
-        self._turn = turn
+        self._readers, self._turn = readers, readers.turn
         self._on_line = on_line
         self._on_end = on_end
         self._on_too_long = on_too_long
         self._lines: deque[Line] = deque()
         """Read, and waiting for their turn."""
         self._partial = bytearray()
+        self._is_wide = False
+        """Whether a line came that was longer than a pipe is wide at first."""
         self._beginning = b""
         """Of a line that is passed over since it is too long; its last bytes are in `_partial` meanwhile."""
         self._skipped = 0
@@ -51,7 +58,7 @@ class LineReader:
         self._polled = True
         self._open = False
         self._held = False
-        turn.join(self)
+        readers.join(self)
         self._read_on()
 
     def resume(self) -> None:
@@ -86,7 +93,7 @@ class LineReader:
     def close(self) -> None:
         """Read nothing more; the descriptor stays its owner's."""
         self._stop_reading()
-        self._turn.leave(self)
+        self._readers.leave(self)
         self._fd = -1
         self._at_end = True
         self._on_end = _nothing
@@ -113,10 +120,10 @@ class LineReader:
         self._open = False
 
     def _readable(self) -> None:
-        if not self._open:
+        if not self._open or self._lines:
             return
         try:
-            if data := os.read(self._fd, _READ):
+            if data := os.read(self._fd, _READ_OF_LONG if self._is_wide else _READ):
                 self._split(data)
             else:
                 self._ended()
@@ -138,17 +145,34 @@ class LineReader:
     def _split(self, data: bytes) -> None:
         if self._beginning and not (data := self._pass_over(data)):
             return
-        whole: list[Line] = [*data.split(b"\n")]
-        rest = whole.pop()
-        if whole and self._partial:
+        # Looked for first: to split a large piece takes far longer.
+        end = data.find(b"\n")
+        if end < 0:
+            self._keep(data)
+            return
+        # A long one that was read whole keeps its newline: JSON takes it for white space, and nothing is copied.
+        first: Line = data if end == len(data) - 1 and end >= _READ and not self._partial else data[:end]
+        if self._partial:
             # Grown in place and handed on as it is: a line of 20 MB is in memory once.
-            self._partial += whole[0]
-            whole[0], self._partial = self._partial, bytearray()
-            if len(whole[0]) > bounds.MESSAGE:
-                long = whole.pop(0)
-                self._on_too_long(bytes(long[:_EDGE]), bytes(long[-_EDGE:]))
-        self._partial += rest
+            self._partial += first
+            first, self._partial = self._partial, bytearray()
+        if len(first) > _READ:
+            self._turn.slack.has_grown()
+        if len(first) > bounds.MESSAGE:
+            self._on_too_long(bytes(first[:_EDGE]), bytes(first[-_EDGE:]))
+        else:
+            self._lines.append(first)
+        *whole, rest = data[end + 1 :].split(b"\n")
         self._lines.extend(whole)
+        if rest:
+            self._keep(rest)
+
+    def _keep(self, rest: Line) -> None:
+        """Keep the beginning of a line, or more of it, until the rest has come."""
+        self._partial += rest
+        if not self._is_wide and len(self._partial) >= _READ:
+            self._is_wide = True
+            pipes.widen(self._fd)
         if len(self._partial) > bounds.MESSAGE:
             self._beginning, self._skipped = bytes(self._partial[:_EDGE]), len(self._partial)
             self._partial = self._partial[-_EDGE:]
@@ -171,11 +195,10 @@ class LineReader:
         if self._held:
             return
         if self._lines and self._busy is None:
-            self._turn.take(self._due(), self._handle)
+            self._turn.take(self._handle_lines)
         if self._busy is not None:
             self._stop_reading()
         elif self._lines:
-            self._stop_reading()
             self._loop.call_soon(self._work)
         elif self._at_end:
             on_end, self._on_end = self._on_end, _nothing
@@ -183,24 +206,25 @@ class LineReader:
         elif not self._held:
             if not self._polled:
                 self._open = False  # a regular file is always ready
-            self._read_on()
+            if not self._open:
+                self._read_on()
 
-    def _due(self) -> Iterator[Line]:
+    def _handle_lines(self) -> None:
         last = time.perf_counter() + bounds.SLICE_S
-        while self._lines and self._busy is None:
-            yield self._lines.popleft()
+        lines, on_line = self._lines, self._on_line
+        while lines and self._busy is None:
+            line = lines.popleft()
+            try:
+                self._busy = on_line(line) if line else None
+            except MemoryError:
+                self._overcome()
+            except Exception as error:
+                # One line's fault must not cost the lines after it, nor the process.
+                warn(f"internal error: {error!r}")
             if time.perf_counter() > last:
-                return
-
-    def _handle(self, line: Line) -> None:
-        try:
-            busy = self._on_line(line)
-        except MemoryError:
-            self._overcome()
-            return
-        if busy is not None:
-            self._busy = busy
-            busy.add_done_callback(self._done)
+                break
+        if self._busy is not None:
+            self._busy.add_done_callback(self._done)
 
     def _done(self, busy: asyncio.Future[Any]) -> None:
         self._busy = None
@@ -213,7 +237,7 @@ class LineReader:
 
     def _ended(self) -> None:
         self._stop_reading()
-        self._turn.leave(self)
+        self._readers.leave(self)
         self._at_end = True
         if self._partial:
             self._lines.append(self._partial)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 
 _CHECKED_AT_ONCE = 1 << 20
 _WINDOW = 1 << 16

@@ -4,48 +4,47 @@ import asyncio
 import codecs
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc, loose_json
 from mcpctl.wire.jsonrpc import Malformed, Message
-from mcpctl.wire.line_reader import LineReader
-from mcpctl.wire.turn import Line, Turn
+from mcpctl.wire.line_reader import Line, LineReader
+from mcpctl.wire.threads import beside
+from mcpctl.wire.writer import Readers
 
-T = TypeVar("T")
-Read = list[Message | Malformed]
-_beside = ThreadPoolExecutor(2, "read")
-
-
-def beside(work: Callable[..., T], *given: Any) -> asyncio.Future[T]:
-    """What `work` gives, which scans a text too long for the event loop."""
-    return asyncio.get_running_loop().run_in_executor(_beside, work, *given)
+Read = list[Any]
+"""Messages, and in place of one that cannot be read the `Malformed` that says why."""
 
 
 class MessageReader:
     """Gives the messages in the lines of `fd` to `on_message`, and each line that has none to `on_other`.
 
-    `on_other` may return a future, which the lines after it wait for. What a client sends that cannot be read is given
-    as why, so that it is answered; what a server sends is left out.
+    `on_other` may return a future, which the lines after it wait for. `on_malformed` gets why a message cannot be read
+    that a client has sent, so that it is answered; without it, as for a server, that is left out. `decoded` may have
+    other classes than `Message` for messages that come often; it raises as `jsonrpc.decoded`, in any thread.
     """
 
     def __init__(
         self,
         fd: int,
-        turn: Turn,
+        readers: Readers,
         *,
-        of_client: bool,
-        on_message: Callable[[Message | Malformed], None],
+        on_message: Callable[[Any], None],
         on_other: Callable[[bytes], asyncio.Future[Any] | None],
         on_end: Callable[[], None],
         on_too_long: Callable[[bytes, bytes], None],
+        on_malformed: Callable[[Malformed], None] | None = None,
+        decoded: Callable[[Line], Any] = jsonrpc.decoded,
     ) -> None:
-        self._of_client = of_client
+        self.given = 0
+        """How many lines so far had messages."""
         self._on_message = on_message
+        self._on_malformed = on_malformed
+        self._decoded = decoded
         self._on_other = on_other
         self._loop = asyncio.get_running_loop()
-        self._reader = LineReader(fd, turn, self.take, on_end, on_too_long)
+        self._reader = LineReader(fd, readers, self.take, on_end, on_too_long)
 
     def finish(self) -> bool:
         """Take what is there at this moment, and not what is written meanwhile; whether all of it has been given."""
@@ -59,32 +58,56 @@ class MessageReader:
         """Take one line; what is returned is done when that is."""
         if line[:1] not in _OPENING and line[:_INDENT].lstrip()[:1] not in (*_OPENING, b"", _MARK):
             return self._on_other(bytes(line))
-        if len(line) <= bounds.AT_ONCE:
+        if len(line) > bounds.AT_ONCE:
+            return self._loop.create_task(self._take_beside(line))
+        if not line.isascii():
             # Invalid UTF-8 would end the other side's whole connection, and with it every other call.
             line = loose_json.well_formed(line)
-            if message := jsonrpc.decode(line):
-                return self._give(line, [message])
+        try:
+            message = self._decoded(line)
+        except jsonrpc.REFUSED:
             if len(line) <= bounds.LITTLE:
-                return self._give(line, _read(line))
-        return self._loop.create_task(self._take_beside(line))
+                return self._give(line, self._read(line))
+            return self._loop.create_task(self._take_beside(line))
+        if self._on_malformed is None and message.method is None and message.id in jsonrpc.NOTHING:
+            return self._on_other(bytes(line))
+        self.given += 1
+        self._on_message(message)
+        return None
 
     async def _take_beside(self, line: Line) -> None:
-        read = await beside(_read, line)
+        read = await beside(self._read, line)
         if busy := self._give(line, read):
             await busy
 
     def _give(self, line: Line, read: Read) -> asyncio.Future[Any] | None:
-        if not self._of_client:
-            read = [message for message in read if isinstance(message, Message) and _says_something(message)]
+        if self._on_malformed is None:
+            read = [each for each in read if not isinstance(each, Malformed) and _says_something(each)]
         if not read:
             return self._on_other(bytes(line))
-        for message in read:
-            self._on_message(message)
+        self.given += 1
+        for each in read:
+            if not isinstance(each, Malformed):
+                self._on_message(each)
+            elif self._on_malformed:
+                self._on_malformed(each)
         return None
+
+    def _read(self, line: Line) -> Read:
+        """The messages in a line, none where it has none."""
+        text = loose_json.well_formed(line)
+        try:
+            return [self._decoded(text)]
+        except jsonrpc.REFUSED:
+            pass
+        try:
+            return [*jsonrpc.messages(bytes(text))]
+        except Malformed:
+            return []
 
 
 def _says_something(message: Message) -> bool:
-    return message.method is not None or jsonrpc.is_id(message.id)
+    return message.method is not None or message.id not in jsonrpc.NOTHING
 
 
 def id_of(beginning: bytes, end: bytes) -> bytes:
@@ -101,14 +124,3 @@ _LAST_ID = re.compile(_ID + rb"\}\s*\Z")
 _OPENING = (b"{", b"[")
 _MARK = codecs.BOM_UTF8[:1]
 _INDENT = 64
-
-
-def _read(line: Line) -> Read:
-    """The messages in a line, none where it has none."""
-    text = loose_json.well_formed(line)
-    if message := jsonrpc.decode(text):
-        return [message]
-    try:
-        return jsonrpc.messages(bytes(text))
-    except Malformed:
-        return []

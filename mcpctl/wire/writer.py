@@ -1,4 +1,6 @@
-"""Messages into a file descriptor on the event loop, without ever blocking."""
+"""Messages into file descriptors on the event loop, without ever blocking: what the lines of one read cause to be
+written leaves together, the record first, and who reads for a client stops while it takes nothing.
+"""
 
 import asyncio
 import contextlib
@@ -7,25 +9,179 @@ import select
 import stat
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
+from typing import Protocol
 
-from mcpctl import bounds
-from mcpctl.wire.turn import Turn
+from mcpctl.base import bounds
+from mcpctl.wire import pipes
+from mcpctl.wire.slack import Slack
 
 _SMALL = 1 << 14
+"""Bytes that are joined rather than sent in pieces."""
+_PIPE = 1 << 16
+"""What a pipe holds, unless it is asked to hold more."""
+_MOST_PIECES = 512
+"""Sent at once; Linux and macOS take twice as many."""
 _PIPE_PIECE = select.PIPE_BUF
 """What a pipe that polls writable takes without blocking (POSIX, `write`), and less than any socket's."""
+
+
+class Pausable(Protocol):
+    """What reads for a client."""
+
+    def pause(self) -> None:
+        """Leave what comes where it is."""
+
+    def resume(self) -> None:
+        """Read on."""
+
+
+class Flushed(Protocol):
+    """What sends when it is told to."""
+
+    def flush(self) -> None:
+        """Send what is queued, as far as the other side takes it."""
+
+
+class Turn:
+    """One turn of reading: what its lines cause to be written leaves at its end, the record first."""
+
+    def __init__(self) -> None:
+        self._records: list[Callable[[], None]] = []
+        self._writers: list[Flushed] = []
+        self._reads = 0
+        self.reading = 0
+        """Which read the lines are of that are handled now; 0 where none are. What was so before any of them was sent
+        was so before the read."""
+        self.slack = Slack()
+        """The memory that large messages leave behind."""
+        self.readers = Readers(self)
+        """Who reads for all clients, as what servers say."""
+
+    def of_client(self) -> "Readers":
+        """Who reads for one client alone."""
+        return Readers(self, self.readers)
+
+    def begin_record(self, flush: Callable[[], None]) -> None:
+        """Have `flush` called before anything leaves."""
+        self._records.append(flush)
+
+    def end_record(self, flush: Callable[[], None]) -> None:
+        """Call `flush` no more."""
+        self._records.remove(flush)
+
+    def _record(self) -> None:
+        for flush in self._records:
+            flush()
+
+    def take(self, handle: Callable[[], None]) -> None:
+        """Have lines handled that were read."""
+        self._reads += 1
+        self.reading = self._reads
+        try:
+            handle()
+        finally:
+            self.reading = 0
+        self._record()
+        writers, self._writers = self._writers, []
+        for writer in writers:
+            writer.flush()
+
+    def written(self, writer: Flushed) -> None:
+        """Let a writer send now, or at the end of the turn."""
+        if self.reading:
+            self._writers.append(writer)
+        else:
+            self._record()
+            writer.flush()
+
+
+class Readers:
+    """Who reads for a client, and stops while it takes nothing.
+
+    Those who read for several stop while none of these takes anything: one alone keeps no other from its answers.
+    """
+
+    def __init__(self, turn: Turn, shared: "Readers | None" = None) -> None:
+        self.turn = turn
+        self._shared = shared
+        self._clients: list[Readers] = []
+        """Those of the clients for which these read."""
+        self._readers: set[Pausable] = set()
+        self._taken = asyncio.Event()
+        self._taken.set()
+        self._held = asyncio.Event()
+        if shared:
+            shared._clients.append(self)
+
+    def close(self) -> None:
+        """Its client is gone: it holds nobody up any more."""
+        self.release()
+        if self._shared:
+            self._shared._clients.remove(self)
+            self._shared._follow()
+
+    def join(self, reader: Pausable) -> None:
+        """Have a reader stop with the others."""
+        self._readers.add(reader)
+        if not self._taken.is_set():
+            reader.pause()
+
+    def leave(self, reader: Pausable) -> None:
+        """Forget a reader that reads no more."""
+        self._readers.discard(reader)
+
+    def hold(self) -> None:
+        """Read nothing until `release`: who should have it takes nothing."""
+        if self._taken.is_set():
+            self._taken.clear()
+            self._held.set()
+            for reader in self._readers:
+                reader.pause()
+            if self._shared:
+                self._shared._follow()
+
+    def release(self) -> None:
+        """Read on."""
+        if not self._taken.is_set():
+            self._taken.set()
+            self._held.clear()
+            if self._shared:
+                self._shared._follow()
+            for reader in list(self._readers):
+                reader.resume()
+
+    def _follow(self) -> None:
+        if self._clients and all(client._held.is_set() for client in self._clients):
+            self.hold()
+        else:
+            self.release()
+
+    async def held(self) -> None:
+        """Return when there is a `hold`."""
+        await self._held.wait()
+
+    async def released(self) -> None:
+        """Return when there is no `hold`, for those who read no descriptor."""
+        await self._taken.wait()
 
 
 class Writer:
     """Writes to `fd` in order; what the other side does not take yet is kept and sent when it does.
 
     `inherited` says that others share the open file, so that it must not be made non-blocking for them: it is then
-    written in pieces that a writable pipe always takes. `holds` says that nobody reads more for this turn's client
-    while more than `bounds.UNREAD` bytes wait to be taken.
+    written in pieces that a writable pipe always takes. Those whom it `holds` read no more while more than
+    `bounds.UNREAD` bytes wait to be taken.
     """
 
     def __init__(
-        self, fd: int, turn: Turn, on_broken: Callable[[], None], *, inherited: bool = False, holds: bool = False
+        self,
+        fd: int,
+        turn: Turn,
+        on_broken: Callable[[], None],
+        *,
+        inherited: bool = False,
+        holds: Readers | None = None,
     ) -> None:
         self._fd = fd
         self._turn = turn
@@ -35,6 +191,11 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._queue: deque[memoryview] = deque()
         self._waiting = False
+        self._is_due = False
+        """Whether it is flushed at the end of this turn."""
+        self._is_wide = False
+        self._is_holding = False
+        """Whether nothing is read since the other side takes nothing."""
         self.pending = 0
         """Bytes that were given and not yet taken."""
         self.taken = 0
@@ -61,13 +222,21 @@ class Writer:
         """Send the pieces at the end of this turn, or as soon after as the other side takes them."""
         if self._fd < 0:
             return
-        for piece in pieces:
-            self.pending += len(piece)
-            self._queue.append(memoryview(piece))
-        if not self._waiting:
+        size = sum(map(len, pieces))
+        self.pending += size
+        if size <= _SMALL:
+            self._queue.append(memoryview(b"".join(pieces)))
+        else:
+            self._queue.extend(memoryview(piece) for piece in pieces if piece)
+            if size > _PIPE and not self._is_wide:
+                self._is_wide = True
+                pipes.widen(self._fd)
+        if not (self._waiting or self._is_due):
+            self._is_due = True
             self._turn.written(self)
         if self._holds and self.pending > bounds.UNREAD:
-            self._turn.hold()
+            self._is_holding = True
+            self._holds.hold()
 
     def close(self) -> None:
         """Send nothing more and close the descriptor."""
@@ -79,63 +248,48 @@ class Writer:
             with contextlib.suppress(OSError):
                 os.close(fd)
             if self._holds:
-                self._turn.release()
+                self._holds.release()
 
     def flush(self) -> None:
         """Send what is queued, as far as the other side takes it."""
+        self._is_due = False
         if self._fd < 0:
             return
-        if len(self._queue) > 1:
-            self._join_small()
-        left = bounds.AT_ONCE
+        last = self.taken + bounds.AT_ONCE  # a reader that is as fast as we are must not keep us from others
         try:
-            while self._queue:
-                if left <= 0:
-                    self._wait(True)  # a reader that is as fast as we are must not keep us from others
-                    return
-                piece = self._queue[0]
-                written = self._write_some(piece)
-                self.pending -= written
-                self.taken += written
-                left -= written
-                if written == len(piece):
-                    self._queue.popleft()
-                    continue
-                self._queue[0] = piece[written:]
-                if not written:
-                    self._wait(True)
-                    return
+            while self._queue and self.taken < last and self._write_some():
+                pass
         except BlockingIOError:
-            self._wait(True)
-            return
+            pass
         except OSError:
             self.close()
             self._on_broken()
             return
-        self._wait(False)
-        if self._holds:
-            self._turn.release()
+        if self._queue or self._waiting:
+            self._wait(bool(self._queue))
+        if self._holds and self._is_holding and not self._queue:
+            self._is_holding = False
+            self._holds.release()
 
-    def _join_small(self) -> None:
-        """Many small messages become one write; a large one is not copied for it."""
-        joined: deque[memoryview] = deque()
-        small: list[memoryview] = []
-        for piece in self._queue:
-            if len(piece) <= _SMALL:
-                small.append(piece)
-                continue
-            joined += [memoryview(b"".join(small)), piece] if small else [piece]
-            small = []
-        if small:
-            joined.append(memoryview(b"".join(small)))
-        self._queue = joined
-
-    def _write_some(self, piece: memoryview) -> int:
+    def _write_some(self) -> bool:
+        """Send what the other side takes at once; whether it may take more."""
         if self._poll is None:
-            return os.write(self._fd, piece)
-        if not self._poll.poll(0):
-            return 0
-        return os.write(self._fd, piece[:_PIPE_PIECE])
+            pieces = list(islice(self._queue, _MOST_PIECES))
+            written = os.writev(self._fd, pieces)
+        elif self._poll.poll(0):
+            pieces = [self._queue[0][:_PIPE_PIECE]]
+            written = os.write(self._fd, pieces[0])
+        else:
+            return False
+        is_all = written == sum(map(len, pieces))
+        self.pending -= written
+        self.taken += written
+        while written:
+            piece = self._queue.popleft()
+            if len(piece) > written:
+                self._queue.appendleft(piece[written:])
+            written -= min(len(piece), written)
+        return is_all
 
     def _wait(self, waiting: bool) -> None:
         if waiting and not self._waiting:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.answers.shape import example, shape
+from tests.table import for_each
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 JSON = st.recursive(
@@ -16,7 +17,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value, said, path",
     [
         ({"items": [{"id": 1, "title": "a"}] * 1204, "next": "x"},

@@ -9,14 +9,15 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
+from mcpctl.base.models import Tool
 from mcpctl.catalog import catalog_file, told_texts
-from mcpctl.models import Tool
-from mcpctl.proxy import search_results
-from mcpctl.proxy.discovery import SearchRequest
+from mcpctl.metatools import search_results
+from mcpctl.metatools.discovery import SearchRequest
 from mcpctl.search.evaluate import Label, mean
 from mcpctl.search.labels import from_file
 from mcpctl.search.providers import build

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search.providers import build
 from mcpctl.search.ranking import Provider
 from mcpctl.search.tokens import words

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from mcpctl.paths import find
+from mcpctl.base.paths import find
 from tests.bench import raw_client
 from tests.bench.raw_client import MCPCTL, Unavailable
 from tests.bench.records import A_SESSION, CONFIG, make_journals, run

@@ -25,10 +25,10 @@ import psutil
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from mcpctl.base.paths import find
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.logins import Login
-from mcpctl.paths import find
 from tests.bench import raw_client
 from tests.bench.raw_client import UPSTREAM, Connection, Unavailable
 

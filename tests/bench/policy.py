@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mcpctl.base.models import Tool
 from mcpctl.catalog import catalog_file
 from mcpctl.checks.checker import Checker, is_held
-from mcpctl.models import Tool
 from tests.bench import raw_client
 from tests.bench.rival_rules import RIVALS
 

@@ -134,9 +134,13 @@ class Connection:
     def _gone(self) -> Unavailable:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
-        self._words.seek(0)
-        last = self._words.read().decode(errors="replace").strip().splitlines()[-1:] or ["nothing on stderr"]
+        last = self.words().decode(errors="replace").strip().splitlines()[-1:] or ["nothing on stderr"]
         return Unavailable(f"{self.target.name} ended with status {self.process.returncode}: {last[0]}")
+
+    def words(self) -> bytes:
+        """What the process has said on stderr so far."""
+        file = self._words.fileno()  # the process writes at its end, which stays where it is
+        return os.pread(file, os.fstat(file).st_size, 0)
 
     def cpu_s(self) -> float:
         """The CPU that the process has taken so far, without what it started."""

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcpctl.paths import Paths, find
+from mcpctl.base.paths import Paths, find
 from mcpctl.store import clock, journal_lines
 from tests.bench import raw_client
 from tests.bench.raw_client import MCPCTL, Unavailable

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 
 Holds = Callable[[Tool, Sequence[Tool]], bool]
 """Whether a tool is reported, seen with others."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search.ranking import Hit, Ranking
 from tests.bench import bleve
 

@@ -24,12 +24,12 @@ from pathlib import Path
 
 import psutil
 
-from mcpctl.config import Config
-from mcpctl.models import Tool, unseen
-from mcpctl.paths import Paths
+from mcpctl.base.models import Tool, unseen
+from mcpctl.base.paths import Paths
+from mcpctl.config.config import Config
+from mcpctl.config.settings import Search
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Provider
-from mcpctl.settings import Search
 from tests.bench import raw_client, search_quality
 from tests.bench.rivals import RIVALS, Stock
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from mcpctl.base.models import Tool
 from mcpctl.catalog import catalog_file
-from mcpctl.models import Tool
 from mcpctl.search.evaluate import Label, Measured, interval, measure, places
 from mcpctl.search.labels import from_file
 from mcpctl.search.ranking import Provider

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mcpctl.paths import find
+from mcpctl.base.paths import find
 from tests.bench import raw_client
 from tests.bench.raw_client import COUNTER, ERAS, MCPCTL, Connection, Target, Unavailable
 from tests.recorded import call, session
@@ -33,6 +33,7 @@ READERS = (
     "calls show last",
     "sessions ls --json",
     "tools ls --json",
+    "tools search arguments --json",
 )
 BARE = "python -c pass"
 SERVE = "mcpctl serve"

@@ -1,6 +1,6 @@
 """Records and definitions by somebody who wants the pages to run a script, or to look broken."""
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import journal_lines
 from tests import configured, recorded
 from tests.recorded import call, created, hints, opened, raw, searched

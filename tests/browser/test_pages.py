@@ -6,14 +6,14 @@ from urllib.parse import quote
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests import configured, recorded
 from tests.browser import hostile
 from tests.browser.chromium import Tab
 from tests.browser.conftest import AXE, Dashboard
 from tests.commands.approvals import waiting
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 Started = Callable[..., Dashboard]
 Keep = Callable[[Tab, str], None]
 

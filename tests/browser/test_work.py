@@ -10,7 +10,7 @@ from tests.configured import DEMO
 from tests.proxy.client import Client
 from tests.proxy.conftest import Serve
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 Started = Callable[..., Dashboard]
 Keep = Callable[[Tab, str], None]
 SERVERS = {name: [entry["command"], *entry["args"]] for name, entry in DEMO.items()}

@@ -2,17 +2,18 @@
 
 import pytest
 
-from mcpctl import tab_completion
-from mcpctl.callers import ASKED, capability_set
-from mcpctl.main import tree
-from mcpctl.paths import Paths
+from mcpctl.base.callers import ASKED, capability_set
+from mcpctl.base.paths import Paths
+from mcpctl.cli import tab_completion
+from mcpctl.cli.command_tree import tree
 from tests.configured import configure, listed, stub, toolset
 from tests.conftest import Mcpctl
+from tests.table import for_each
 
 READ, ASK = {"name": "read", "description": "Reads."}, {"name": "ask", "description": "Asks."}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "declared, expected",
     [
         (b"", ""),

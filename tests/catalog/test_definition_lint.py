@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mcpctl.catalog.definition_lint import oddities
+from tests.table import for_each
 
 GOOD = {"name": "a", "description": "d", "inputSchema": {"type": "object"}}
 
@@ -20,7 +21,7 @@ def test_a_usual_definition_is_not_odd() -> None:
     assert odd(title=None, annotations=None, outputSchema=None) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("members", "what"),
     [
         ({"name": "a b"}, "its name has characters, or a length, that clients may refuse"),

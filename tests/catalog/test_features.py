@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl import bounds
+from mcpctl.base import bounds
+from mcpctl.base.failure import Failed
+from mcpctl.base.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
+from mcpctl.base.models import Tool
 from mcpctl.catalog.features import Feature, Features, Part
-from mcpctl.failure import Failed
-from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
-from mcpctl.models import Tool
 from tests.proxy import library
+from tests.table import for_each
 
 
 def feature(kind: str, server: str, name: str) -> Feature:
@@ -73,7 +74,7 @@ WORLD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("uri", "whose"),
     [
         ("note://1", ("a", "note://1")),

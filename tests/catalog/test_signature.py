@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpctl.base.models import Tool
 from mcpctl.catalog.signature import signature
-from mcpctl.models import Tool
 from tests.effort import calls
+from tests.table import for_each
 
 
 def written(schema: Any, limit: int = 400) -> str:
@@ -43,7 +44,7 @@ def test_a_tool_without_parameters_has_empty_brackets(schema: Any) -> None:
     assert written(schema) == "()"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("schema", "expected"),
     [
         ({"type": "string"}, "str"),
@@ -78,7 +79,7 @@ def test_a_type_is_written_shortly(schema: Any, expected: str) -> None:
     assert parameter(schema) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("default", "expected"),
     [
         ("open", "str = open"),

@@ -3,6 +3,7 @@
 import pytest
 
 from mcpctl.catalog.told_instructions import AT_FIRST, MOST, beside, text
+from tests.table import for_each
 
 OURS = "Find a tool with tool_discovery."
 
@@ -66,8 +67,8 @@ def test_no_server_takes_the_room_of_another() -> None:
     assert set(whole) == set(short)
 
 
-@pytest.mark.parametrize("servers", [1, 30, 31, 100, 300])
-@pytest.mark.parametrize("letter", ["x", "\u00e9", "\u6f22", "\U0001f600"])
+@for_each("servers", [1, 30, 31, 100, 300])
+@for_each("letter", ["x", "\u00e9", "\u6f22", "\U0001f600"])
 def test_all_of_it_is_bounded_in_bytes(servers: int, letter: str) -> None:
     texts = {f"server-{n}": f"{letter * 90} " * 10 for n in range(servers)}
     told, _ = beside("o" * 900, texts)

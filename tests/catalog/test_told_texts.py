@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.models import Tool
+from mcpctl.base.visible_text import visible
 from mcpctl.catalog import told_texts
-from mcpctl.models import Tool
-from mcpctl.visible_text import visible
+from tests.table import for_each
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 HIDDEN = ["\u202e", "\u200b", "\u200d", "\ue000", "\u0378", "\x1b", "\x07", "\x7f", "\x9b", "\r", "\u2066", TAGS]
@@ -18,7 +19,7 @@ def made(**definition: Any) -> Tool:
     return Tool("srv", "t", members, json.dumps(members, ensure_ascii=False))
 
 
-@pytest.mark.parametrize("hidden", HIDDEN)
+@for_each("hidden", HIDDEN)
 def test_what_nobody_sees_is_left_out(hidden: str) -> None:
     assert visible(f"a{hidden}b\n\tc") == "ab\n\tc"
 
@@ -28,8 +29,8 @@ def test_what_a_person_sees_stays(text: str) -> None:
     assert visible(text) == text
 
 
-@pytest.mark.parametrize("hidden", HIDDEN)
-@pytest.mark.parametrize("ensure_ascii", [False, True])
+@for_each("hidden", HIDDEN)
+@for_each("ensure_ascii", [False, True])
 def test_texts_are_cleaned_wherever_they_are_and_values_are_not(hidden: str, ensure_ascii: bool) -> None:
     dirty, clean = f"a{hidden}b", "ab"
     exact = {"enum": [dirty], "const": dirty, "default": dirty, "pattern": dirty, "required": [dirty]}

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from mcpctl.catalog.uri_templates import UriTemplate
+from tests.table import for_each
 
 VALUES = {
     "{x}": r"[^/]+",
@@ -24,7 +25,7 @@ VALUES = {
 """What each expression may stand for, as an expression that may take its time."""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "uri", "matches"),
     [
         ("item://{id}", "item://7", True),

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.models import Tool
 from mcpctl.checks.checker import Checker, is_held
 from mcpctl.checks.definition_rules import RULES
 from mcpctl.checks.findings import Finding
-from mcpctl.models import Tool
 from tests.effort import calls
+from tests.table import for_each
 
 
 def made(server: str = "one", name: str = "add", description: str = "Adds two numbers.", **members: Any) -> Tool:
@@ -54,14 +55,14 @@ SEEN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("description", "said"), HIDDEN.items())
+@for_each(("description", "said"), HIDDEN.items())
 def test_hidden_characters_are_found_and_what_they_say_is_shown(description: str, said: str) -> None:
     (finding,) = [finding for finding in check(made(description=description)) if finding.rule == "E401"]
     assert said in finding.message
     assert finding.message.isprintable()
 
 
-@pytest.mark.parametrize("description", SEEN)
+@for_each("description", SEEN)
 def test_what_scripts_and_emoji_need_is_not_hidden(description: str) -> None:
     assert not rules(made(description=description))
 
@@ -109,7 +110,7 @@ def test_every_rule_has_a_case() -> None:
     assert all(rule.what and rule.why and rule.fix for rule in RULES.values())
 
 
-@pytest.mark.parametrize("rule", CASES)
+@for_each("rule", CASES)
 def test_a_rule_finds_what_it_is_for_and_nothing_like_it(rule: str) -> None:
     bad, good = CASES[rule]
     (finding,) = [finding for finding in check(bad, OTHER) if finding.rule == rule]
@@ -215,7 +216,7 @@ REPEATED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", REPEATED)
+@for_each("piece", REPEATED)
 def test_four_times_the_text_is_four_times_the_work(piece: str) -> None:
     def checked(times: int) -> None:
         check(made(description=piece * times), OTHER)

@@ -5,8 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from mcpctl.base.models import Tool
 from mcpctl.checks.checker import Checker, is_held
-from mcpctl.models import Tool
 
 FILE = Path(__file__).parent / "mcpproxy" / "definitions.jsonl"
 ROWS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcpctl.clients.client_environment import missing_program
-from mcpctl.server_settings import Server
+from mcpctl.config.server_settings import Server
 
 
 @pytest.fixture

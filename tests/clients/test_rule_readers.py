@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
 from mcpctl.clients.permission_rules import Names
 from mcpctl.clients.rule_readers import READERS, gemini_files
+from mcpctl.config import config
+from tests.table import for_each
 
 SERVERS = ("github", "my-server", "a", "a__b", "x-y", "x_y")
 TOOLS = {"github": frozenset(("create_issue", "read.file", "get-me", "get.me", "a.b"))}
@@ -39,7 +40,7 @@ def carried(client: str, document: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("effect", "rule", "expected"),
     [
         ("allow", "mcp__github", "allow github:*"),
@@ -104,7 +105,7 @@ def test_a_mode_of_claude_code_that_asks_nothing_is_named() -> None:
     assert carried("claude-code", {"permissions": {"defaultMode": "acceptEdits"}}) == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entry", "expected"),
     [
         ("github:create_issue", "allow github:create_issue"),
@@ -129,7 +130,7 @@ def test_what_else_cursor_allows_is_left_out() -> None:
     assert carried("cursor", document) == [NOT_MCP, "it is advice for a model in plain words"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "expected"),
     [
         ('default_tools_approval_mode = "approve"', ["allow github:*"]),
@@ -162,7 +163,7 @@ def test_codex_needs_a_server_of_that_name() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "expected"),
     [
         ({"mcpServers": {"github": {"trust": True}}}, ["allow github:*"]),
@@ -186,7 +187,7 @@ def test_the_settings_of_gemini(settings: Any, expected: list[str]) -> None:
     assert carried("gemini", settings) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "expected"),
     [
         ('mcpName = "github"\ndecision = "allow"', ["allow github:*"]),

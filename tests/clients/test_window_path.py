@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure
 from tests.conftest import Mcpctl
 
@@ -74,6 +74,7 @@ def test_a_block_has_no_path_where_none_is_needed(
     assert "PATH" not in env(mcpctl)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_check_warns_of_what_only_the_shell_finds(
     mcpctl: Mcpctl, paths: Paths, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

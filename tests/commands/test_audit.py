@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import clock, journal_lines
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, call, created, hints, opened, raw, searched

@@ -8,15 +8,18 @@ from pathlib import Path
 import pytest
 import typer
 
-from mcpctl import output, tab_completion
+from mcpctl import output
+from mcpctl.base.paths import Paths
+from mcpctl.cli import tab_completion
+from mcpctl.cli.command_tree import tree
 from mcpctl.commands import complete
-from mcpctl.main import tree
-from mcpctl.paths import Paths
-from mcpctl.store import index, journal_lines, state_file, tokens
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import tokens
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import index, journal_lines, state_file
 from tests import command_tree, configured, recorded
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR
+from tests.table import for_each
 from tests.test_layout import EVERY
 
 EVERY_NAME = [" ".join(path) for path, _ in EVERY]
@@ -61,7 +64,7 @@ def test_every_command_is_offered() -> None:
         assert last in offered(" ".join([*before, last[:1]]))
 
 
-@pytest.mark.parametrize("name", EVERY_NAME)
+@for_each("name", EVERY_NAME)
 def test_every_option_is_offered(name: str, mcpctl: Mcpctl) -> None:
     options = offered(f"{name} --")
     assert "--help" in options
@@ -110,7 +113,7 @@ def test_a_filter_by_server_offers_servers(line: str, full: Paths) -> None:
     assert offered(line) == ["notes", "weather"]
 
 
-@pytest.mark.parametrize("name", EVERY_NAME)
+@for_each("name", EVERY_NAME)
 def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> None:
     up = configured.stub()
     servers = {"a": {**up, "projects": ["acme", "zoo"]}, "b": {**up, "projects": ["acme"]}, "c": up}
@@ -323,7 +326,7 @@ def test_arguments_of_odd_schemas_are_offered_as_far_as_they_are_names(paths: Pa
     assert [value for value in offered("tools call s:odd ") if not value.startswith("-")] in (["a="], [])
 
 
-@pytest.mark.parametrize("line", [*LISTS, "calls ls --kind discovery"])
+@for_each("line", [*LISTS, "calls ls --kind discovery"])
 def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mcpctl) -> None:
     words = [*line.split(" "), *["create"] * line.startswith("tools search")]
     configured.configure(full, {})
@@ -400,7 +403,7 @@ def test_a_question_that_is_none_has_no_answer(shell: str, asked: list[str]) -> 
     assert tab_completion.answer(tree, shell, asked) == "" or (shell, len(asked)) == ("zsh", 1)
 
 
-@pytest.mark.parametrize("line", ASKED)
+@for_each("line", ASKED)
 def test_a_home_that_is_not_there_is_not_made(line: str, home: Path) -> None:
     tab_completion.answer(tree, "zsh", [f"mcpctl {line}"])
     assert not home.exists()

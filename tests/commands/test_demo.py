@@ -14,7 +14,7 @@ import pytest
 from mcpctl.demo import tour
 from tests.conftest import MCPCTL, ROOT, Mcpctl
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 SECONDS = 30
 """What a slow machine may take; it is one to three on others."""

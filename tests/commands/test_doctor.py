@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl import config
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.doctor import examination
 from mcpctl.doctor.codes import CODES
 from mcpctl.doctor.finding import Case, Finding
-from mcpctl.paths import Paths
 from tests.configured import DEMO, configure
 from tests.conftest import Mcpctl, Ran
 

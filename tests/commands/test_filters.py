@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import clock, journal_lines
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, call, created, opened, raw, searched, session, started, two_sessions

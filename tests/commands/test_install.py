@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 import typer
 
-from mcpctl import config, files, jsonc
+from mcpctl import jsonc
+from mcpctl.base import files
+from mcpctl.base.paths import Paths
 from mcpctl.clients import client_config
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.commands import agreement
-from mcpctl.paths import Paths
+from mcpctl.config import config
 from tests.conftest import MCPCTL, ROOT, Mcpctl, without_privileges
 
 SAMPLES = ROOT / "tests" / "clients"
@@ -845,7 +847,7 @@ def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
     ran = mcpctl("install", "claude-code", tty=True)
     assert (ran.code, thinking.read_bytes()) == (6, before)
     assert in_order(ran.err, "@@", f"{OFF}; to use it: mcpctl servers enable thinking\nmcpctl: nothing", "hint")
-    monkeypatch.setattr("mcpctl.errors._warned", {})  # as in another process
+    monkeypatch.setattr("mcpctl.base.errors._warned", {})  # as in another process
     ran = mcpctl("install", "claude-code", "--yes", tty=True)
     assert in_order(ran.err, "@@", OFF, "Claude Code: start", OFF)
     assert not config.load(paths.config).servers["thinking"].enabled

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure, demo_tools, noted, stub, toolset
 from tests.conftest import Mcpctl
 from tests.recorded import two_sessions

@@ -2,20 +2,20 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click import Command
 
-from mcpctl import config
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import explained, rows
+from mcpctl.cli.command_tree import ALONE, NOUNS
 from mcpctl.commands.people import AGENTS
-from mcpctl.main import ALONE, NOUNS
-from mcpctl.paths import Paths
+from mcpctl.config import config
+from mcpctl.config.settings import Project
 from mcpctl.policy.decide import decide
-from mcpctl.settings import Project
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
 from mcpctl.toolsets.in_force import InForce
@@ -57,6 +57,8 @@ HOMES = [(each, None) for each in SITUATIONS] + [
     (each, equipped) for each in ("nothing is restricted", "a policy") for equipped in ("small", "marked")
 ]
 """Situations, and the toolset that is equipped in each."""
+Free = set[tuple[str | None, str]]
+"""Tools by the project in which they are so."""
 CLIENT = {"mcpServers": {"gh": PROGRAM, "gh3": PROGRAM, "new": {"command": "other"}}}
 COMMANDS = (
     ("servers", "add", "gh2", "--", "npx", "-y", "gh-server"),
@@ -146,15 +148,36 @@ def begin(paths: Paths, situation: str, equipped: str | None) -> None:
     list_all(paths)
 
 
+class Homes:
+    """A home in each situation, made once and then put back as it was."""
+
+    def __init__(self, folder: Path) -> None:
+        self._kept = folder / "kept"
+        self.folder = folder / "now"
+        self._free: dict[tuple[str, str | None], Free] = {}
+
+    def begin(self, paths: Paths, situation: str, equipped: str | None) -> Free:
+        """Have that home; the tools that may be called there without a yes."""
+        kept = self._kept / f"{situation}, {equipped}"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if kept.exists():
+            shutil.copytree(kept, self.folder)
+        else:
+            begin(paths, situation, equipped)
+            self._free[situation, equipped] = free(paths)
+            shutil.copytree(self.folder, kept)
+        return self._free[situation, equipped]
+
+
 def list_all(paths: Paths) -> None:
     for name in config.load(paths.config).servers:
         configured.listed(paths, name, TOOLS)
 
 
-def free(paths: Paths) -> set[tuple[str | None, str]]:
+def free(paths: Paths) -> Free:
     """The tools of the one program that may be called without a yes, under whatever name, by project."""
     list_all(paths)
-    found: set[tuple[str | None, str]] = set()
+    found: Free = set()
     for project in (None, "acme"):
         loaded = config.load(paths.config)
         if project and project not in loaded.known_projects:
@@ -180,22 +203,36 @@ def words(paths: Paths, command: tuple[str, ...]) -> list[str]:
     return [str(paths.config.parent / named[word]) if word in named else word for word in command]
 
 
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
+    """All of them are in one place: what is kept names it."""
+    return Homes(tmp_path_factory.mktemp("homes"))
+
+
 @pytest.fixture(autouse=True)
-def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def user(homes: Homes, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The home of a user of Claude Code, at no terminal."""
-    monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+    shutil.rmtree(homes.folder, ignore_errors=True)
+    monkeypatch.setenv("MCPCTL_HOME", str(homes.folder / "home"))
+    monkeypatch.setenv("HOME", str(homes.folder / "user"))
+    monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
     for name in AGENTS:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def in_homes(lines: Sequence[Any], name: Callable[[Any], str]) -> list[Any]:
+    """Each in some homes, and slowly in all of them."""
+    some = [pytest.param(line, [HOMES[0], *HOMES[1 + n % 5 :: 5]], id=name(line)) for n, line in enumerate(lines)]
+    return [*some, *(pytest.param(line, HOMES, id=f"all: {name(line)}", marks=pytest.mark.slow) for line in lines)]
+
+
+@pytest.mark.parametrize("command, among", in_homes(COMMANDS, " ".join))
 def test_what_a_command_writes_lets_nothing_more_be_called_without_a_yes(
-    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths
+    command: tuple[str, ...], among: Any, mcpctl: Mcpctl, paths: Paths, homes: Homes
 ) -> None:
-    for situation, equipped in HOMES:
-        begin(paths, situation, equipped)
-        before, text = free(paths), paths.config.read_text(encoding="utf-8")
+    for situation, equipped in among:
+        before = homes.begin(paths, situation, equipped)
+        text = paths.config.read_text(encoding="utf-8")
         ran = mcpctl(*words(paths, command))
         now = free(paths)
         assert now <= before, (situation, equipped, now - before, ran)
@@ -204,8 +241,6 @@ def test_what_a_command_writes_lets_nothing_more_be_called_without_a_yes(
             assert paths.config.read_text(encoding="utf-8") == text
         if situation == "nothing is restricted" and equipped is None and command[:2] != ("tools", "allow"):
             assert "only a person can" not in ran.err, ran
-        shutil.rmtree(paths.config.parent)
-        shutil.rmtree(Path.home())
 
 
 ADDED = ("servers", "add", "gh2", "--", "npx", "-y", "gh-server")
@@ -223,18 +258,17 @@ STEPS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("steps", STEPS, ids=lambda steps: " ".join(steps[0]))
-def test_no_two_steps_let_more_be_called_either(steps: Any, mcpctl: Mcpctl, paths: Paths) -> None:
-    for situation, equipped in HOMES:
-        begin(paths, situation, equipped)
-        before = free(paths)
+@pytest.mark.parametrize("steps, among", in_homes(STEPS, lambda steps: " ".join(steps[0])))
+def test_no_two_steps_let_more_be_called_either(
+    steps: Any, among: Any, mcpctl: Mcpctl, paths: Paths, homes: Homes
+) -> None:
+    for situation, equipped in among:
+        before = homes.begin(paths, situation, equipped)
         for step in steps:
             ran = mcpctl(*step)
         now = free(paths)
         # In another project than the one that it was of it was not restricted, but not there.
         assert {name for _, name in now} <= {name for _, name in before}, (situation, equipped, now - before, ran)
-        shutil.rmtree(paths.config.parent)
-        shutil.rmtree(Path.home())
 
 
 @pytest.mark.parametrize("first", [(), ("--arg", "gh-server", "--arg", "y"), ("--env", "X=1"), ("--cwd", "/tmp")])
@@ -286,12 +320,12 @@ def test_what_is_loosened_again_later_is_on_record_again(paths: Paths) -> None:
     ids=" ".join,
 )
 def test_a_dry_run_says_what_would_be_refused(
-    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths, homes: Homes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = set()
     for situation, equipped in HOMES:
-        monkeypatch.setattr("mcpctl.errors._warned", {})  # as in another process
-        begin(paths, situation, equipped)
+        monkeypatch.setattr("mcpctl.base.errors._warned", {})  # as in another process
+        homes.begin(paths, situation, equipped)
         line = words(paths, command)
         text = paths.config.read_text(encoding="utf-8")
         dry, scripted = mcpctl(*line, "--dry-run"), mcpctl(*line, "--dry-run", "--from-script")
@@ -300,7 +334,6 @@ def test_a_dry_run_says_what_would_be_refused(
         is_refused = mcpctl(*line).code == 6
         assert ("this would be refused here: only a person can" in dry.err) == is_refused, (situation, dry)
         refused.add(is_refused)
-        shutil.rmtree(paths.config.parent)
     assert True in refused
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import index
 from tests.configured import configure, demo_tools
 from tests.conftest import Mcpctl

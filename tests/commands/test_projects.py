@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure, demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 

@@ -1,14 +1,17 @@
 """`mcpctl serve` on the command line: what it refuses before it begins. What it does is in tests/proxy."""
 
+import inspect
 import json
 import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
+from mcpctl.proxy import process
 from tests.conftest import MCPCTL, Mcpctl
 
 INITIALIZE = {
@@ -17,7 +20,7 @@ INITIALIZE = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }
-HEAVY = ("mcp", "mcp_types", "pydantic", "numpy", "rank_bm25", "rich", "jsonschema", "tomlkit", "httpx")
+HEAVY = ("typer", "mcp", "mcp_types", "pydantic", "numpy", "rank_bm25", "rich", "jsonschema", "tomlkit", "httpx")
 
 
 @pytest.mark.parametrize("words", [["extra"], ["--bogus"], ["--config"], ["--verbose=maybe"]])
@@ -38,6 +41,39 @@ def test_help_shows_how_to_start_it(mcpctl: Mcpctl) -> None:
     assert "mcpctl serve --config servers.toml" in mcpctl("serve", "--help").out
 
 
+@pytest.mark.parametrize("project", [None, "", "acme"])
+def test_without_options_it_is_what_the_parser_starts(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, project: str | None
+) -> None:
+    monkeypatch.delenv("MCPCTL_PROJECT", raising=False)
+    if project is not None:
+        monkeypatch.setenv("MCPCTL_PROJECT", project)
+    started = []
+    parameters = inspect.signature(process.run)
+
+    def run(*args: Any, **options: Any) -> None:
+        bound = parameters.bind(*args, **options)
+        bound.apply_defaults()
+        started.append(bound.arguments)
+
+    monkeypatch.setattr(process, "run", run)
+    for words in (["serve"], ["--no-color", "serve"]):
+        assert mcpctl(*words).code == 0
+    without_parser, parsed = started
+    assert without_parser == parsed
+    assert without_parser["project"] == (project or None)
+
+
+def test_without_options_too_a_configuration_that_is_named_must_exist(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCPCTL_CONFIG", "/nowhere/config.toml")
+    ran = mcpctl("serve")
+    assert ran.code == 5
+    assert ran == mcpctl("--no-color", "serve")
+
+
+@pytest.mark.slow
 @pytest.mark.process
 def test_nothing_heavy_is_imported_before_the_first_answer(tmp_path: Path) -> None:
     """A module that is imported leaves its name in a file; the file is read when the answer is there."""

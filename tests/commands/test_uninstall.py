@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl import config
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from tests.commands.test_install import PLACES, Put, cursor, put, said, servers_of, user, write  # noqa: F401
 from tests.conftest import Mcpctl
 

@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands import people
-from mcpctl.paths import Paths
 from tests.commands.approvals.waiting import opened
 from tests.configured import READ, configure, demo_tools, listed, pinned, stub, toolset
 from tests.conftest import Mcpctl

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conformance import compare
 from tests.conformance.compare import Allowed, Key, Outcome
+from tests.table import for_each
 
 PASS, FAIL, WARN, SKIP = (Outcome(status, "why") for status in ("SUCCESS", "FAILURE", "WARNING", "SKIPPED"))
 SET = "2026-07-28"
@@ -18,7 +19,7 @@ def key(scenario: str, check: str, nth: int = 0) -> Key:
     return scenario, check, nth
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("direct", "through", "differs"),
     [
         (PASS, PASS, False),

@@ -7,10 +7,10 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.logins import Login
-from mcpctl.paths import Paths
 
 PORT = 4747
 PERSON = Login(may_answer=True, form_token="form-token")

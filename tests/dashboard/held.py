@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Raw
 from starlette.testclient import TestClient
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.rest_names import Name
-from mcpctl.paths import Paths
 from mcpctl.store import journal_lines
 from tests.conftest import Mcpctl
 from tests.recorded import at, call, call_id, created, hints, opened, raw, started, two_sessions

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.types import ASGIApp, Message, Scope
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.logins import Login
-from mcpctl.paths import Paths
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 
 PATIENCE_S = 20

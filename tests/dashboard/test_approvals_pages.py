@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.logins import Login
-from mcpctl.paths import Paths
-from mcpctl.store import approvals, grants
-from mcpctl.store.approvals import Approval
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import approvals, grants
+from mcpctl.policy.approvals import Approval
+from mcpctl.policy.policy_file import PolicyFile
 from tests import recorded
 from tests.commands.approvals.waiting import GRANT, opened, wanted
 from tests.dashboard.conftest import PERSON

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from mcpctl import hints
+from mcpctl.base import hints
+from mcpctl.base.models import Overrides, Tool
 from mcpctl.dashboard import badges
-from mcpctl.models import Overrides, Tool
+from tests.table import for_each
 
 
 def recorded(annotations: dict[str, Any], **override: bool) -> Any:
@@ -21,7 +22,7 @@ def kinds(known: Any) -> list[str]:
     return [badge.kind for badge in badges.badges(known)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("annotations", "expected"),
     [
         ({}, ["undeclared"]),
@@ -50,8 +51,8 @@ def test_a_warning_of_the_team_counts_against_the_server() -> None:
     assert kinds(warned) == ["read-only", "destructive", "idempotent"], "of what destroys, it matters"
 
 
-@pytest.mark.parametrize("reads", [None, True, False])
-@pytest.mark.parametrize("destroys", [None, True, False])
+@for_each("reads", [None, True, False])
+@for_each("destroys", [None, True, False])
 def test_nothing_that_makes_the_risk_is_left_unsaid(reads: bool | None, destroys: bool | None) -> None:
     said = {"readOnlyHint": reads, "destructiveHint": destroys}
     annotations = {name: value for name, value in said.items() if value is not None}

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard import event_stream, feed, listener
 from mcpctl.dashboard.logins import Login
-from mcpctl.paths import Paths
 from mcpctl.store import journal_lines
 from tests.conftest import Mcpctl
 from tests.dashboard.streams import PATIENCE_S, Streams, Told, streams

@@ -6,14 +6,15 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from mcpctl.base.errors import NotFound, Unusable, UpstreamFailed, WrongUsage
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import guarded
 from mcpctl.dashboard.board import Board, login_of
 from mcpctl.dashboard.bodies import MOST
 from mcpctl.dashboard.guard import require_answering
 from mcpctl.dashboard.logins import Logins, bearer_token, login_code
-from mcpctl.errors import NotFound, Unusable, UpstreamFailed, WrongUsage
-from mcpctl.paths import Paths
 from tests.dashboard.conftest import PORT
+from tests.table import for_each
 
 KEY = bytes(range(32))
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -93,8 +94,8 @@ HOSTS = ("evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT 
          f"127.0.0.1:{PORT}@evil.example", f"0.0.0.0:{PORT}", f"LOCALHOST:{PORT}", f"127.1:{PORT}")  # fmt: skip
 
 
-@pytest.mark.parametrize("host", HOSTS)
-@pytest.mark.parametrize("path", ["/sessions", "/static/style.css", "/login/x"])
+@for_each("host", HOSTS)
+@for_each("path", ["/sessions", "/static/style.css", "/login/x"])
 def test_a_page_that_rebinds_its_name_gets_one_line(person: Visitor, host: str, path: str) -> None:
     found = person.get(path, headers={"Host": host})
     assert (found.status_code, found.text) == (421, "this dashboard has no such address\n")
@@ -112,16 +113,16 @@ def test_two_hosts_are_none(person: Visitor) -> None:
     assert found.status_code == 421
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site", "Same-Origin", "x"])
-@pytest.mark.parametrize("path", ["/sessions", "/static/style.css", "/api/v1/tools", "/login/x"])
+@for_each("site", ["cross-site", "same-site", "Same-Origin", "x"])
+@for_each("path", ["/sessions", "/static/style.css", "/api/v1/tools", "/login/x"])
 def test_what_another_site_causes_is_not_answered(person: Visitor, site: str, path: str) -> None:
     found = person.get(path, headers={"Sec-Fetch-Site": site})
     assert (found.status_code, found.text) == (403, "this dashboard does not answer other sites\n")
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1",
+@for_each("origin", ["https://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1",
                                     f"http://localhost:{PORT}", f"http://127.0.0.1:{PORT}.evil.example"])  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@for_each("method", ["GET", "POST"])
 def test_a_foreign_origin_is_not_answered(person: Visitor, origin: str, method: str) -> None:
     headers = {"Origin": origin, "X-Form-Token": person.form_token}
     assert person.request(method, "/answer", headers=headers).status_code == 403
@@ -135,7 +136,7 @@ def test_a_form_of_another_site_changes_nothing_even_with_the_token(person: Visi
     assert person.post("/answer", data=data).status_code == 403  # an old browser that sends no Origin
 
 
-@pytest.mark.parametrize("method", ["OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "FOO"])
+@for_each("method", ["OPTIONS", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "FOO"])
 def test_a_preflight_and_other_methods_get_no_permission(person: Visitor, method: str) -> None:
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
     for given in (headers, {}):
@@ -183,9 +184,7 @@ def test_a_bearer_token_reads_and_never_answers(visitor: Visitor) -> None:
     assert refusal(visitor, **headers) == (403, "token_only_reads")
 
 
-@pytest.mark.parametrize(
-    "value", ["Bearer x", "Bearer", "Basic eDp5", "", f"bearer {bearer_token(KEY)[:-1]}", "Bearer \xfc"]
-)
+@for_each("value", ["Bearer x", "Bearer", "Basic eDp5", "", f"bearer {bearer_token(KEY)[:-1]}", "Bearer \xfc"])
 def test_a_wrong_token_is_nobody_whatever_cookie_comes_along(person: Visitor, value: str) -> None:
     assert person.get("/sessions", headers={b"Authorization": value.encode("latin-1")}).status_code == 401
 
@@ -224,7 +223,7 @@ def test_the_second_tab_is_the_same_login(person: Visitor) -> None:
     assert person.get("/sessions", headers={"Sec-Fetch-Site": "none"}).status_code == 200
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static/%2e%2e%2fguard.py",
      "/static//etc/passwd", "/static/%5c..%5capp.py", "/static/%00", "/static/../../../../etc/passwd", "/static/"],
@@ -262,8 +261,8 @@ def test_a_body_has_a_bound(person: Visitor) -> None:
         assert (found.status_code, "64 kB" in found.text) == (413, True)
 
 
-@pytest.mark.parametrize("path", ["/sessions", "/static/style.css", "/login/x", "/api/v1/none", "/none", "/fail/bug"])
-@pytest.mark.parametrize("host", [f"127.0.0.1:{PORT}", "evil.example"])
+@for_each("path", ["/sessions", "/static/style.css", "/login/x", "/api/v1/none", "/none", "/fail/bug"])
+@for_each("host", [f"127.0.0.1:{PORT}", "evil.example"])
 def test_every_answer_has_the_headers(person: Visitor, path: str, host: str) -> None:
     found = person.get(path, headers={"Host": host})
     policy = found.headers["content-security-policy"]

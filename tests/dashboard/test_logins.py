@@ -6,9 +6,9 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl import posix
+from mcpctl.base import posix
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.logins import LINK_S, MOST, Login, Logins, bearer_token, login_code
-from mcpctl.paths import Paths
 from tests.dashboard.conftest import PORT
 from tests.dashboard.test_guard import KEY, Visitor, opened
 

@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard import event_stream, rest_parameters, rest_schemas
+from mcpctl.base.fields import CALL_STATUSES
+from mcpctl.base.paths import Paths
+from mcpctl.dashboard import event_stream, parameters
+from mcpctl.dashboard.approvals import Decision
 from mcpctl.dashboard.openapi import document
-from mcpctl.dashboard.rest import BASE, OPERATIONS, Decision
-from mcpctl.models import CALL_STATUSES
-from mcpctl.paths import Paths
+from mcpctl.dashboard.rest import OPERATIONS
+from mcpctl.dashboard.rest_answers import BASE
+from mcpctl.dashboard.rest_models import MODELS
 from tests import configured
 from tests.commands.approvals.waiting import opened as waiting
 from tests.dashboard.conftest import PERSON
@@ -31,7 +34,7 @@ def references(value: Any) -> Iterator[str]:
 
 def test_the_document_is_whole(browser: Browser) -> None:
     answer = browser().get("/api/v1/openapi.json").json()
-    assert answer == document()
+    assert answer == document(BASE, OPERATIONS)
     assert answer["openapi"] == "3.1.0"
     schemas = answer["components"]["schemas"]
     for schema in schemas.values():
@@ -49,16 +52,22 @@ def test_the_document_is_whole(browser: Browser) -> None:
 
 def test_it_names_what_is_served_and_every_parameter_has_a_meaning() -> None:
     served = {(f"{BASE}{each.path.replace(':path', '')}", each.method.lower()) for each in OPERATIONS}
-    described = {(path, method) for path, methods in document()["paths"].items() for method in methods}
+    described = {(path, method) for path, methods in document(BASE, OPERATIONS)["paths"].items() for method in methods}
     assert described == served | {(f"{BASE}/events", "get")}
     of_operations = {name for each in OPERATIONS for name in each.parameters}
-    assert of_operations | set(event_stream.PARAMETERS) == set(rest_parameters.MEANINGS)
+    assert of_operations | set(event_stream.PARAMETERS) == set(parameters.MEANINGS)
 
 
 def test_models_say_what_the_code_says() -> None:
-    assert rest_schemas.Status.__args__ == CALL_STATUSES  # type: ignore[attr-defined]
-    said = rest_schemas.ApprovalAnswer.model_fields
+    assert get_args(MODELS["ToolCallRecord"].model_fields["status"].annotation) == CALL_STATUSES
+    said = MODELS["ApprovalAnswer"].model_fields
     assert {name: field.annotation for name, field in said.items()} == Decision.__annotations__
+
+
+def test_every_member_of_a_row_has_its_meaning() -> None:
+    for name in ("MCPSession", "ToolCallRecord", "ToolShown", "Server", "Discovery", "Decision", "Approval", "Stat"):
+        for member, field in MODELS[name].model_fields.items():
+            assert (field.description or "").endswith(".") or member == "metrics", (name, member)
 
 
 @pytest.fixture
@@ -97,11 +106,14 @@ def test_every_answer_is_what_its_model_says(client: TestClient, paths: Paths) -
             path = re.sub(r"\{.*?\}", what, each.path) if "{" in each.path else each.path + what
             answer = client.get(BASE + path)
             assert answer.status_code == 200, path
-            getattr(rest_schemas, each.model).model_validate_json(answer.content)
-            schema = {"$ref": f"#/components/schemas/{each.model}", "components": document()["components"]}
+            MODELS[each.model].model_validate_json(answer.content)
+            schema = {
+                "$ref": f"#/components/schemas/{each.model}",
+                "components": document(BASE, OPERATIONS)["components"],
+            }
             Draft202012Validator(schema).validate(answer.json())
     answer = client.post(
         f"{BASE}/approvals/{approval.id}", json={"decision": "deny"}, headers={"X-Form-Token": PERSON.form_token}
     )
-    rest_schemas.Approval.model_validate_json(answer.content)
-    rest_schemas.Error.model_validate_json(client.get(f"{BASE}/sessions?x=1").content)
+    MODELS["Approval"].model_validate_json(answer.content)
+    MODELS["Error"].model_validate_json(client.get(f"{BASE}/sessions?x=1").content)

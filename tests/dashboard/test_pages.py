@@ -2,28 +2,25 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl import config
-from mcpctl.dashboard import overview_pages, stats_pages
-from mcpctl.dashboard.app import app
+from mcpctl.base.fields import CALL_STATUSES, DECISIONS, SESSION_STATUSES
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
-from mcpctl.models import CALL_STATUSES, DECISIONS, SESSION_STATUSES
-from mcpctl.paths import Paths
-from mcpctl.store import approvals, journal_lines
+from mcpctl.policy import approvals
+from mcpctl.policy.grants import Grant
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import journal_lines
 from mcpctl.store.filters import CallFilter
-from mcpctl.store.grants import Grant
-from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.dashboard import markup
-from tests.dashboard.conftest import PERSON, PORT, seen_by
 
 Browser = Callable[..., TestClient]
 HOSTILE = "\u202eevil\u2066{{7777*7777}}<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
@@ -152,18 +149,8 @@ def test_nothing_is_said_of_what_was_saved_where_it_is_not_known(browser: Browse
     recorded.two_sessions(paths)
     assert "by searching" not in markup.seen(browser(), "/").text
     with Records(paths) as records:
-        found = Summaries(lambda: Records(paths), few=5).saving(records, CallFilter(), Board(paths, 1).catalog)
+        found = Summaries(few=5).saving(records, CallFilter(), Board(paths, 1).catalog)
     assert found is None, "that would be counted for too long"
-
-
-def test_days_that_are_still_counted_come_by_themselves(
-    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded.two_sessions(paths)
-    monkeypatch.setattr(Summaries, "totals", lambda *_, **__: Summary(None))
-    answer = browser().get("/")
-    assert answer.headers["refresh"] == "3"
-    assert "take some seconds to count" in markup.read(answer.text).text
 
 
 def test_days_that_were_counted_before_say_when(
@@ -363,29 +350,6 @@ def test_titles_say_which_one_it_is(browser: Browser, paths: Paths) -> None:
     }.items():
         assert f"<title>{title} · mcpctl</title>" in client.get(address).text
     assert "<title>No session &#39;nobody&#39;" in client.get("/sessions/nobody").text
-
-
-def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recorded.two_sessions(paths)
-    board = Board(paths, PORT)
-    prepared: list[object] = []
-    shown: list[object] = []
-    monkeypatch.setattr(board.summaries, "prepare", lambda *by, wanted: prepared.append((by, wanted)))
-    stats_pages.prepare(board)
-    overview_pages.prepare(board)
-    totals = board.summaries.totals
-
-    def told(records: Records, *by: str, **asked: Any) -> Summary:
-        shown.append((by, asked["wanted"]))
-        return totals(records, *by, **asked)
-
-    monkeypatch.setattr(board.summaries, "totals", told)
-    with TestClient(seen_by(PERSON, app(board)), base_url=f"http://127.0.0.1:{PORT}") as browser:
-        browser.get("/")
-        browser.get("/stats")
-    assert shown and shown == prepared[::-1]
 
 
 def test_the_style_sheet_paints_only_statuses_that_there_are(browser: Browser) -> None:

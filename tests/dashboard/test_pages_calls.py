@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests import configured, recorded
 from tests.dashboard import markup
 
@@ -52,6 +52,32 @@ def test_calls_are_filtered(browser: Browser, paths: Paths, asked: str, calls: i
     assert f"{calls} call{'s' * (calls != 1)}, newest first" in page.text
 
 
+@pytest.mark.parametrize(
+    "asked",
+    ["", "failed=true", "status=ok,denied", "server=weather&hint=read-only", "tool=notes:*", "client=cursor",
+     "since=2100-01-01T12:10Z", "session_id=last", "session_id=1c1&status=ok", f"before={recorded.call_id(4)}"],
+)  # fmt: skip
+def test_a_page_lists_the_calls_that_rest_answers(browser: Browser, paths: Paths, asked: str) -> None:
+    recorded.two_sessions(paths)
+    client = browser()
+    answer = client.get(f"/api/v1/tool-calls?{asked}").json()
+    page = markup.seen(client, f"/tool-calls?{asked}")
+    assert markup.keys(page) == [call["id"] for call in answer["tool_calls"]]
+    assert [each["data-count"] for each in page.of("section")] == [str(answer["total"])]
+
+
+@pytest.mark.parametrize(
+    "asked", ["", "failed=true", "status=closed", "status=active", "server=weather", "until=2100-01-01T12:05Z"]
+)
+def test_a_page_lists_the_sessions_that_rest_answers(browser: Browser, paths: Paths, asked: str) -> None:
+    recorded.two_sessions(paths)
+    client = browser()
+    answer = client.get(f"/api/v1/sessions?{asked}").json()
+    page = markup.seen(client, f"/sessions?{asked}")
+    assert markup.keys(page) == [session["id"] for session in answer["sessions"]]
+    assert [each["data-count"] for each in page.of("section")] == [str(answer["total"])]
+
+
 def test_a_name_with_a_comma_is_one_name(browser: Browser, paths: Paths) -> None:
     of_calls = {"server": "a,b", "tool": "c,d", "project": "e,f"}
     recorded.session(paths, rest=[*recorded.call(1, 1, **of_calls), *recorded.call(2, 2)])
@@ -69,7 +95,7 @@ def test_filters_are_links_and_can_be_taken_away(browser: Browser, paths: Paths)
     assert page.target("not destructive") == "/tool-calls?server=notes&status=ok&hint=no-destructive"
     assert page.target("not declared") == "/tool-calls?server=notes&status=ok&hint=undeclared"
     assert page.target("all failures") == "/tool-calls?server=notes&failed=true"
-    assert page.target("weather") == "/tool-calls?status=ok&server=weather"
+    assert page.target("weather") == "/tool-calls?server=weather&status=ok"
     assert page.target("list_notes") == "/tool-calls?server=notes&status=ok&tool=list_notes"
     assert page.target(f"{TIMES} without server") == "/tool-calls?status=ok"
     assert page.target("ok") == "/tool-calls?server=notes"

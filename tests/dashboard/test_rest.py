@@ -13,11 +13,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl import docgen
+from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
+from mcpctl.base.models import Found
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard import rest_answers, rest_names
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
-from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, Found
-from mcpctl.paths import Paths
 from mcpctl.store import calls, statistics
 from mcpctl.store.asking import GROUPS
 from mcpctl.store.filters import CallFilter
@@ -26,6 +27,7 @@ from tests.conftest import Mcpctl
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 from tests.dashboard.held import ALIVE, BIG, KILLED, asked, every_kind, printed, same
 from tests.recorded import CLAUDE, CURSOR, call_id
+from tests.table import for_each
 
 Browser = Callable[..., TestClient]
 
@@ -77,7 +79,7 @@ def test_calls_are_those_of_the_command_line(client: TestClient, mcpctl: Mcpctl)
         same(call, row, rest_names.CALL)
         milliseconds = row["duration_ms"]
         assert call["duration"] == (None if milliseconds is None else str(int(milliseconds) * 1_000_000))
-        assert call["config_path"] is None
+        assert call["config_path"] == row["config_path"]
         flat = {hint: known["value"] for hint, known in (row["annotations"] or {}).items()}
         assert call.get("annotations", {}) == flat
     statuses = {call["status"] for call in answer["tool_calls"]}
@@ -226,7 +228,7 @@ def test_without_payloads_they_are_not_even_read(client: TestClient, monkeypatch
 # ---- what is refused
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("path", "status", "code", "says"),
     [
         ("/sessions/ffff", 404, "session_not_found", "ffff"),
@@ -325,9 +327,7 @@ def test_every_field_is_exported_under_a_name_of_its_own() -> None:
     assert len(set(rest_names.EXPORTED.values())) == len(CALL_FIELDS)
 
 
-@pytest.mark.parametrize(
-    "text", ["%00", "%ff", "%ED%A0%80", "a" * 20_000, "'%20OR%201=1", "..%2f..%2fetc", "%E2%80%AE"]
-)
+@for_each("text", ["%00", "%ff", "%ED%A0%80", "a" * 20_000, "'%20OR%201=1", "..%2f..%2fetc", "%E2%80%AE"])
 def test_odd_texts_are_only_texts(client: TestClient, text: str) -> None:
     for path in ("/sessions/{}", "/tool-calls/{}", "/tools/{}", "/approvals/{}", "/tool-calls?session_id={}"):
         assert client.get(f"/api/v1{path.format(text)}").status_code == 404, path
@@ -337,6 +337,7 @@ def test_odd_texts_are_only_texts(client: TestClient, text: str) -> None:
         assert client.get(f"/api/v1/stats?{name}={text}").status_code == 400
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_what_serves_the_records_imports_nothing_heavy() -> None:
     heavy = ("pydantic", "numpy", "mcp", "mcp_types", "rich", "jsonschema", "tomlkit")

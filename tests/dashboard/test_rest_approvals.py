@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl.base.errors import ExitCode
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.logins import Login
-from mcpctl.errors import ExitCode
-from mcpctl.paths import Paths
-from mcpctl.policy import answering
-from mcpctl.store import approvals, grants, sqlite
-from mcpctl.store.approvals import Approval
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import answering, approvals, grants
+from mcpctl.policy.approvals import Approval
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import sqlite
 from tests.commands.approvals.waiting import GRANT, opened, wanted
 from tests.conftest import Mcpctl
 from tests.dashboard.conftest import PERSON

@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator
 
 from starlette.testclient import TestClient
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard import rest_export
-from mcpctl.paths import Paths
 from tests import recorded
 
 ENOUGH_S = 20

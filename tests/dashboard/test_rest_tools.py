@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl import server_entries
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard import rest_names
-from mcpctl.paths import Paths
+from mcpctl.servers import server_entries
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.dashboard.held import asked, decoded, printed

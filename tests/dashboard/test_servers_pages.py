@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from starlette.testclient import TestClient
 
-from mcpctl import config
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.paths import Paths
+from mcpctl.config import config
 from mcpctl.store.state import State
 from tests import configured
 from tests.configured import READ, WRITE, stub
@@ -18,7 +18,8 @@ Browser = Callable[..., TestClient]
 
 def failed(paths: Paths, server: str, why: str) -> None:
     with State.connect(paths) as state:
-        cache.remember_failure(state, server, config.load(paths.config).servers[server].fingerprint, why)
+        fingerprint = config.load(paths.config).servers[server].fingerprint
+        cache.remember_failures(state, [(server, fingerprint, why, "")])
 
 
 def wrote(paths: Paths, server: str, *lines: str) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 import tomli_w
 
-from mcpctl import config
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
+from mcpctl.config.settings import RecordSettings
 from mcpctl.dashboard import listener, state_events
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
-from mcpctl.store import approvals, retention
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import approvals
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import retention
 from mcpctl.store.state import State
 from tests.commands.approvals import waiting
 from tests.configured import DEMO, READ, WRITE, configure, demo_tools, listed, pinned, stub

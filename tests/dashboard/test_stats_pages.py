@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.summaries import Summaries, Summary
-from mcpctl.paths import Paths
 from tests import configured, recorded
 from tests.dashboard.test_tools_pages import links, text_of
 
@@ -45,14 +45,6 @@ def test_nothing_on_record_is_said(browser: Browser) -> None:
     assert "<svg" not in page
 
 
-def test_what_is_still_counted_comes_by_itself(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Summaries, "totals", lambda self, records, *by, **how: Summary(None))
-    answer = browser().get("/stats")
-    assert answer.headers["refresh"] == "3"
-    assert "So many calls take some seconds to count" in answer.text
-    assert "No call is on record" not in answer.text
-
-
 def test_old_totals_say_when_they_were_counted(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded.two_sessions(paths)
     at = recorded.at(1)
@@ -61,7 +53,6 @@ def test_old_totals_say_when_they_were_counted(browser: Browser, paths: Paths, m
     )
     answer = browser().get("/stats")
     assert "As counted 2100-01-01 12:01:00 ; more has come since." in text_of(answer.text)
-    assert "refresh" not in answer.headers
 
 
 def test_hostile_names_are_only_shown(browser: Browser, paths: Paths) -> None:

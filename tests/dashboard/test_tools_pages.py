@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl import config
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache, lists
-from mcpctl.paths import Paths
-from mcpctl.store import pins
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.config import config
+from mcpctl.policy import pins
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey
 from tests import configured, recorded
 from tests.configured import READ, WRITE, stub

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.clients.client_kinds import CLIENTS
+from mcpctl.config.server_environment import Launch
 from mcpctl.doctor import clients, examination
 from mcpctl.doctor.finding import Case
-from mcpctl.paths import Paths
-from mcpctl.server_environment import Launch
 from tests.clients.test_window_path import program
 from tests.configured import configure, stub
 from tests.conftest import ROOT
@@ -40,6 +40,7 @@ def test_no_client_is_no_problem(found: Found) -> None:
     assert found("clients") == []
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_an_entry_that_starts_is_in_order_and_leaves_no_record(found: Found, user: Path, home: Path) -> None:
     cursor(user, mcpctl=ours(home))
@@ -47,6 +48,7 @@ def test_an_entry_that_starts_is_in_order_and_leaves_no_record(found: Found, use
     assert not (home / "data" / "sessions").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_an_entry_with_another_configuration_says_which(found: Found, user: Path, tmp_path: Path, paths: Paths) -> None:
     other = tmp_path / "other"
@@ -64,6 +66,7 @@ def test_an_entry_with_another_configuration_says_which(found: Found, user: Path
     assert messages == ["the entry for mcpctl starts"]
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_an_entry_that_does_not_start_says_why(found: Found, user: Path, home: Path) -> None:
     file = cursor(user, mcpctl=ours(home, "--project", "none"))
@@ -155,6 +158,7 @@ def test_the_files_of_a_project_are_left_out(
     assert found("clients") == []
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_nothing_of_the_current_folder_is_run(
     found: Found, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

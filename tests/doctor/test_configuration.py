@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.doctor import permissions
 from mcpctl.doctor.finding import Case
-from mcpctl.paths import Paths
 from mcpctl.store.state import State
 from tests.configured import configure, listed, stub
 from tests.doctor.conftest import Found, told

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl import posix
-from mcpctl.doctor import data
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
-from mcpctl.store import health, index, policy_file, retention, state_file, steps
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base import posix
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
+from mcpctl.doctor import data, health
+from mcpctl.policy import policy_file
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import index, retention, state_file, steps
 from tests.configured import configure
 from tests.doctor.conftest import Found, told
 from tests.recorded import CURSOR, call, created, opened, session
@@ -41,8 +42,8 @@ def test_a_folder_that_cannot_be_written_is_named(
         patch.setattr(posix, "lock", full)
         assert told(found("data")) == [("D141", str(paths.data), f"it cannot be written: {error.strerror}")]
         if error.errno == 28:
-            patch.setattr("mcpctl.store.health.of_state", lambda _: ("disk I/O error", "remove it"))
-            patch.setattr("mcpctl.store.health.damage", lambda _: "disk I/O error")
+            patch.setattr("mcpctl.doctor.health.of_state", lambda _: ("disk I/O error", "remove it"))
+            patch.setattr("mcpctl.doctor.health.damage", lambda _: "disk I/O error")
             assert [code for code, *_ in told(found("data"))] == ["D141"]
     assert not list(paths.data.glob(".doctor*"))
 

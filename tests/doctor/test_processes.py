@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from mcpctl import posix
+from mcpctl.base import posix
 from tests.doctor.conftest import Found
 from tests.proxy.client import Client, living, until
 from tests.proxy.conftest import Serve
@@ -42,6 +42,7 @@ def killed(client: Client) -> None:
     client.process.wait()
 
 
+@pytest.mark.slow
 def test_servers_of_a_killed_mcpctl_are_found_and_ended(
     serve_process: Serve,
     tmp_path: Path,
@@ -62,6 +63,7 @@ def test_servers_of_a_killed_mcpctl_are_found_and_ended(
     assert not any(str(pid) in each.message for pid in pids for each in found("processes"))
 
 
+@pytest.mark.slow
 def test_what_has_made_a_session_of_its_own_is_told_and_left_alone(
     serve_process: Serve,
     tmp_path: Path,

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from mcpctl import __version__
+from mcpctl.base.paths import Paths
 from mcpctl.doctor import programs
-from mcpctl.paths import Paths
 from tests.clients.test_window_path import program
 from tests.configured import configure
 from tests.doctor.conftest import Found, told
+from tests.table import for_each
 
 CURSOR = '{"mcpServers": {"mcpctl": {"command": "/opt/mcpctl", "args": ["serve"]%s}}}'
 
@@ -80,7 +81,7 @@ def test_a_program_that_hangs_or_floods_is_not_waited_for(
         assert told(found("programs")) == [("D133", "s", f"{bin_ / 'uv'} does not say its version within 0.2 s")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "is_newest"),
     [
         ("npx -y @scope/pkg", True), ("npx pkg", True), ("npx -y pkg@latest", True), ("npx --package=pkg run", True),

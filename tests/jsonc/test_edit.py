@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mcpctl import jsonc
 from mcpctl.jsonc import edit as json_edit
+from tests.table import for_each
 
-few = settings(max_examples=25)
+few = settings(max_examples=settings().max_examples // 2)
 
 LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8)
 VALUES = st.recursive(
@@ -178,8 +179,8 @@ def comments(text: str) -> list[str]:
     return re.findall(r"//[^\n]*|/\*.*?\*/", text)
 
 
-@pytest.mark.parametrize("names", ["a", "b", "d", "ab", "ad", "bd", "abd"])
-@pytest.mark.parametrize("text", [WRITTEN, WRITTEN.replace("4,", "4"), WRITTEN.replace("\n", "\r\n")])
+@for_each("names", ["a", "b", "d", "ab", "ad", "bd", "abd"])
+@for_each("text", [WRITTEN, WRITTEN.replace("4,", "4"), WRITTEN.replace("\n", "\r\n")])
 def test_comments_beside_what_is_dropped_stay(text: str, names: str) -> None:
     after = json_edit.drop(text, *((name,) for name in names))
     assert jsonc.decoded(after.encode()) == {

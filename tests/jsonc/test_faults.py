@@ -1,11 +1,10 @@
 """What is wrong with text that is not JSON."""
 
-import pytest
-
 from mcpctl.jsonc.faults import JsonFault, fault, told
+from tests.table import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "line", "column", "message"),
     [
         ("\n ", 1, 1, "it is empty"),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.jsonc import decoded
+from tests.table import for_each
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -15,7 +16,7 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "value"),
     [
         ('{"a": 1} // the end', {"a": 1}),

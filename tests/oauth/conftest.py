@@ -2,8 +2,8 @@
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.paths import Paths
 
 
 @pytest.fixture

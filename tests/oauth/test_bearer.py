@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from mcpctl import posix
-from mcpctl.failure import Failed
+from mcpctl.base import posix
+from mcpctl.base.failure import Failed
+from mcpctl.base.paths import Paths
+from mcpctl.config.server_environment import Endpoint
 from mcpctl.oauth.bearer import Bearer
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.paths import Paths
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.server_environment import Endpoint
 from tests.conftest import Mcpctl
 from tests.oauth.issuer import Running, running
 from tests.proxy.client import LATEST, MODERN, write_config

@@ -8,11 +8,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from mcpctl.config.server_environment import Endpoint
+from mcpctl.config.server_settings import OAuth
 from mcpctl.oauth import discovery
 from mcpctl.oauth.discovery import Issuer
 from mcpctl.oauth.requests import LoginFailed, Requests
-from mcpctl.server_environment import Endpoint
-from mcpctl.server_settings import OAuth
+from tests.table import for_each
 
 URL, ISSUER = "https://s.test/v1/mcp", "https://as.test/tenant"
 RESOURCE = "https://s.test/.well-known/oauth-protected-resource"
@@ -122,7 +123,7 @@ def test_what_is_asked_for_is_what_the_server_wants_and_not_all_that_its_issuer_
     assert issuer(Web({RESOURCE: resource(**said), METADATA: has}, challenge=challenge)).scope(GRANTS) == asked
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("answers", "why"),
     [
         ({}, "the server does not say who logs in for it"),

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from mcpctl.errors import McpctlError
+from mcpctl.base.errors import McpctlError
+from mcpctl.config.server_environment import Endpoint
+from mcpctl.config.server_settings import OAuth
+from mcpctl.config.settings import OAuthSettings
 from mcpctl.oauth import login
 from mcpctl.oauth.callback import Callback
 from mcpctl.oauth.login import Login, Wish, log_in
 from mcpctl.oauth.requests import LoginFailed
-from mcpctl.server_environment import Endpoint
-from mcpctl.server_settings import OAuth
-from mcpctl.settings import OAuthSettings
 from tests.oauth import sites
 from tests.oauth.sites import LOGS_IN, Sites, browser
 from tests.proxy.client import until
@@ -203,7 +203,7 @@ def test_a_refusal_is_told_in_plain_words_and_cannot_command_a_terminal(
     in_browser(monkeypatch, tmp_path)
     with pytest.raises(LoginFailed) as raised:
         logged_in(at)
-    assert raised.value.message == "the login was refused: not [31mtoday ::error::"
+    assert raised.value.message == "the login was refused: not \N{REPLACEMENT CHARACTER}[31mtoday ::error::"
 
 
 @pytest.mark.parametrize("at", [{"iss": "https://evil.example"}], indirect=True)

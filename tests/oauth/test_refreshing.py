@@ -13,7 +13,7 @@ import httpx2
 import msgspec
 import pytest
 
-from mcpctl.failure import Failed
+from mcpctl.base.failure import Failed
 from mcpctl.oauth import refreshing, requests, token_store
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
@@ -24,10 +24,10 @@ REFRESHER = """
 import os
 import sys
 from pathlib import Path
-from mcpctl import http_client
+from mcpctl.wire import http_client
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 import msgspec
 url, processes, times = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 data = Path(sys.argv[1])
@@ -263,6 +263,7 @@ def refresher(store: TokenStore, run: Running, processes: int, times: int) -> "s
     return subprocess.Popen([sys.executable, "-c", REFRESHER, str(folder), run.url, str(processes), str(times)])
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_five_processes_refresh_one_login_and_its_family_is_never_revoked(run: Running, store: TokenStore) -> None:
     run.issuer.life_s = 0  # so that nobody can take another's: every refresh is one at the issuer
@@ -272,6 +273,7 @@ def test_five_processes_refresh_one_login_and_its_family_is_never_revoked(run: R
     assert (run.issuer.refreshes, run.issuer.revoked) == (500, set())
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_one_that_is_killed_in_a_refresh_leaves_nothing_locked_nor_half_written(
     run: Running, store: TokenStore

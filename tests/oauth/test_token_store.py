@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from mcpctl import posix
-from mcpctl.errors import McpctlError
-from mcpctl.exposure import close, of_data
+from mcpctl.base import posix
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.paths import Paths
+from mcpctl.config.exposure import close, of_data
 from mcpctl.oauth import token_store
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import canonical
-from mcpctl.paths import Paths
 from tests.oauth.logins import ISSUER, URL, login
+from tests.table import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "is_"),
     [
         ("HTTPS://S.Test/mcp", "https://s.test/mcp"),

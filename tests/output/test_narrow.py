@@ -6,12 +6,13 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 from rich.cells import cell_len
 
-from mcpctl.paths import Paths
-from mcpctl.store.policy_file import PolicyFile
-from mcpctl.store.tokens import create
+from mcpctl.base.paths import Paths
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.tokens import create
 from tests.configured import configure, listed, noted, toolset
 from tests.conftest import Mcpctl
 from tests.recorded import call, hints, searched, session
+from tests.table import for_each
 
 NAMES = ("create_pull_request_review_comment_reply", "list_commits", "日本語のツール名")
 TITLES = (
@@ -58,8 +59,8 @@ def data(paths: Paths) -> None:
                read_only=True, expires=4102444800.0)  # fmt: skip
 
 
-@pytest.mark.parametrize("width", ["80", "60", "30"])
-@pytest.mark.parametrize("words", LISTS)
+@for_each("width", ["80", "60", "30"])
+@for_each("words", LISTS)
 def test_nothing_is_wider_than_the_terminal(
     mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, width: str, words: str
 ) -> None:
@@ -69,8 +70,8 @@ def test_nothing_is_wider_than_the_terminal(
     assert max(map(cell_len, ran.out.splitlines()), default=0) <= int(width)
 
 
-@pytest.mark.parametrize("width", ["80", "60"])
-@pytest.mark.parametrize("words", [words for words in LISTS if words.split()[0] not in ("tokens", "approvals")])
+@for_each("width", ["80", "60"])
+@for_each("words", [words for words in LISTS if words.split()[0] not in ("tokens", "approvals")])
 def test_a_list_reads_as_it_did(
     mcpctl: Mcpctl, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, width: str, words: str
 ) -> None:

@@ -7,8 +7,8 @@ from contextlib import contextmanager, redirect_stderr
 import pytest
 
 from mcpctl import output
-from mcpctl.errors import warn
-from mcpctl.models import Progress
+from mcpctl.base.errors import warn
+from mcpctl.base.models import Progress
 
 
 class Terminal(io.StringIO):

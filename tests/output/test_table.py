@@ -9,8 +9,8 @@ import subprocess
 import pytest
 from rich.cells import cell_len
 
+from mcpctl.base.paths import Paths
 from mcpctl.output import table
-from mcpctl.paths import Paths
 from tests.configured import configure, listed, noted, stub, toolset
 from tests.conftest import MCPCTL, Mcpctl
 from tests.recorded import CURSOR, call, call_id, session, two_sessions

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from mcpctl import output
-from mcpctl.models import Found, RawJson
+from mcpctl.base.models import Found, RawJson
+from mcpctl.base.paths import Paths
 from mcpctl.output import Columns, ListOptions
 from mcpctl.output.text import block_of, content, decision, line_of, pairs
-from mcpctl.paths import Paths
 from tests.configured import configure, listed, stub
 from tests.conftest import Mcpctl
 from tests.recorded import call, session
+from tests.table import for_each
 
 HOSTILE = "a\x1b[31mb\x9b2Jc\u202ed\u2066e\u200ff\x00g\x7fh\u2028i\nj\tk\rl\ufeffm[/bold]n"
 COMMANDS = re.compile(
@@ -45,7 +46,7 @@ def test_a_block_keeps_its_lines_and_nothing_that_commands(text: str) -> None:
     assert block.count("\n") == text.count("\n")
 
 
-@pytest.mark.parametrize("text", ["Grüße", "日本語", "🙂", "עברית", "a\u0301", "[/bold]", "`$(x)`", "👨‍👩‍👧"[:1]])
+@for_each("text", ["Grüße", "日本語", "🙂", "עברית", "a\u0301", "[/bold]", "`$(x)`", "👨‍👩‍👧"[:1]])
 def test_what_is_only_unusual_stays(text: str) -> None:
     assert line_of(text) == block_of(text) == text
 
@@ -175,7 +176,7 @@ def test_bytes_are_only_named_where_it_is_brief() -> None:
     assert [json.loads(line) for line in content(blocks, brief=False)][1:] == blocks[1:]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "line"),
     [
         ({}, "denied: deny s:*, config.toml:3"),

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from mcpctl.callers import Claims
-from mcpctl.config import Config, parsed
-from mcpctl.errors import Unusable
-from mcpctl.models import Tool
+from mcpctl.base.callers import Claims
+from mcpctl.base.errors import Unusable
+from mcpctl.base.models import Tool
+from mcpctl.config.config import Config, parsed
+from mcpctl.config.policy_settings import PolicyTable, ProjectPolicyTable, in_force
 from mcpctl.policy import access, words
 from mcpctl.policy.access import UNBOUND, Access
 from mcpctl.policy.decide import (
@@ -26,9 +27,9 @@ from mcpctl.policy.decide import (
     Subject,
     decide,
 )  # fmt: skip
+from mcpctl.policy.tokens import Token, digest_of
 from mcpctl.policy.view import View
-from mcpctl.policy_settings import PolicyTable, ProjectPolicyTable, in_force
-from mcpctl.store.tokens import Token, digest_of
+from tests.table import for_each
 
 VERBS = (FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE)
 FILE = """
@@ -95,8 +96,8 @@ def test_no_project_can_have_the_name_of_none(section: str) -> None:
     assert "UNASSIGNED stands for the servers without one" in problems
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("code", ["no_token", "token_not_valid"])
+@for_each("verb", VERBS)
+@for_each("code", ["no_token", "token_not_valid"])
 def test_who_is_barred_is_told_the_same_of_everything(verb: str, code: str) -> None:
     view = View(config("[policy]"), access=Access(problem=code))
     failures = [
@@ -116,10 +117,10 @@ def test_what_is_only_recorded_is_not_refused_and_yet_said(verb: str) -> None:
     assert (verdict.failure.code if verdict.failure else None) == (None if verb == SHOW else "no_token")
 
 
-@pytest.mark.parametrize("verb", [FIND, CALL, RESUME, ANNOTATE])
-@pytest.mark.parametrize("tool", [READS, CHANGES])
-@pytest.mark.parametrize("policy", ["[policy]", ""])
-@pytest.mark.parametrize("binds", [True, False])
+@for_each("verb", [FIND, CALL, RESUME, ANNOTATE])
+@for_each("tool", [READS, CHANGES])
+@for_each("policy", ["[policy]", ""])
+@for_each("binds", [True, False])
 def test_a_read_only_token_is_for_tools_that_read(verb: str, tool: Tool, policy: str, binds: bool) -> None:
     view = View(config(policy), access=Access(Token("a", "h", read_only=True), binds=binds))
     verdict = decide(Subject(verb, "free", "t", tool, view, listing=CURRENT))
@@ -137,7 +138,7 @@ def test_hints_that_a_token_is_held_to_are_those_of_the_connection(verb: str) ->
 # ---- a project that only a request names
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "base", "of_project", "expected"),
     [
         ("mode", "enforce", "off", "enforce"),

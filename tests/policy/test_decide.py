@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from mcpctl.config import Config
-from mcpctl.definitions import hash_of
-from mcpctl.models import Tool
+from mcpctl.base.definitions import hash_of
+from mcpctl.base.models import Tool
+from mcpctl.config.config import Config
+from mcpctl.config.server_settings import Server
 from mcpctl.policy import words
 from mcpctl.policy.decide import (
     ALLOW,
@@ -26,8 +27,8 @@ from mcpctl.policy.decide import (
     decide,
 )  # fmt: skip
 from mcpctl.policy.view import View
-from mcpctl.server_settings import Server
 from mcpctl.toolsets.toolset import Reference, Toolset, ref_id
+from tests.table import for_each
 
 VERBS = (FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE)
 CALLS = (CALL, RESUME)
@@ -64,10 +65,8 @@ def verdict(verb: str = CALL, server: str = "s", name: str = "t", tool: Tool | N
     return decided.failure.code
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize(
-    "server, code", [("none", "unknown_tool"), ("off", "server_disabled"), ("bad", "server_unusable")]
-)
+@for_each("verb", VERBS)
+@for_each("server, code", [("none", "unknown_tool"), ("off", "server_disabled"), ("bad", "server_unusable")])
 def test_nothing_is_had_of_a_server_that_is_not_in_use(verb: str, server: str, code: str) -> None:
     assert verdict(verb, server) == code
 
@@ -82,15 +81,15 @@ def test_a_tool_set_false_can_only_be_shown(verb: str) -> None:
     assert verdict(verb, config=config(t=False)) == (ALLOW if verb == SHOW else "not_permitted")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("only", [[], ["other"], ["T"], ["t?"], ["*x"], ["s.t"], [" t"]])
+@for_each("verb", VERBS)
+@for_each("only", [[], ["other"], ["T"], ["t?"], ["*x"], ["s.t"], [" t"]])
 def test_a_tool_that_only_does_not_have_can_only_be_shown(verb: str, only: list[str]) -> None:
     assert verdict(verb, config=config(only=only)) == (ALLOW if verb == SHOW else "not_permitted")
     assert verdict(verb, config=config(only=only, t=True)) == (ALLOW if verb == SHOW else "not_permitted")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("only", [["t"], ["other", "t"], ["*"], ["t*"], ["?"]])
+@for_each("verb", VERBS)
+@for_each("only", [["t"], ["other", "t"], ["*"], ["t*"], ["?"]])
 def test_what_only_has_is_allowed_unless_it_is_set_false(verb: str, only: list[str]) -> None:
     assert verdict(verb, config=config(only=only)) == ALLOW
     assert verdict(verb, config=config(only=only, T=False)) == (ALLOW if verb == SHOW else "not_permitted")
@@ -107,8 +106,8 @@ def test_a_tool_that_nothing_refuses_is_allowed(verb: str) -> None:
     assert verdict(verb, config=config(other=False)) == ALLOW
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("listing", [KEPT, CURRENT, ANEW])
+@for_each("verb", VERBS)
+@for_each("listing", [KEPT, CURRENT, ANEW])
 def test_a_toolset_leaves_out_what_it_does_not_name(verb: str, listing: str) -> None:
     for reference in (OTHER, OTHER_HASH):
         left_out = "not_in_toolset" if verb != SHOW else ALLOW
@@ -117,8 +116,8 @@ def test_a_toolset_leaves_out_what_it_does_not_name(verb: str, listing: str) -> 
         assert verdict(verb, toolset=toolset(reference), listing=listing) == ALLOW
 
 
-@pytest.mark.parametrize("verb", CALLS)
-@pytest.mark.parametrize(
+@for_each("verb", CALLS)
+@for_each(
     "listing, tools, expected",
     [
         (KEPT, {}, LIST),
@@ -148,8 +147,8 @@ def test_a_hash_is_known_by_the_definition_alone() -> None:
     assert verdict(tool=None, toolset=toolset(NAMED), listing=UNAVAILABLE) == ALLOW
 
 
-@pytest.mark.parametrize("verb", CALLS)
-@pytest.mark.parametrize(
+@for_each("verb", CALLS)
+@for_each(
     "listing, execute_class, expected",
     [
         (KEPT, "read", LIST),  # hints of yesterday decide nothing

@@ -3,10 +3,9 @@
 import itertools
 import shlex
 
-import pytest
-
+from mcpctl.config.server_settings import Server
 from mcpctl.policy.programs import is_same_program
-from mcpctl.server_settings import Server
+from tests.table import for_each
 
 SAME = {
     "npm": (
@@ -52,7 +51,7 @@ def of(line: str) -> Server:
     return Server(command=command, args=args)
 
 
-@pytest.mark.parametrize("lines", [lines for name, lines in SAME.items() if name != "another package"])
+@for_each("lines", [lines for name, lines in SAME.items() if name != "another package"])
 def test_one_program_is_known_however_it_is_written(lines: tuple[str, ...]) -> None:
     for one, other in itertools.combinations(lines, 2):
         assert is_same_program(of(one), of(other)), (one, other)

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from mcpctl import config
-from mcpctl.errors import Unusable
-from mcpctl.models import HINTS, Overrides, Tool
+from mcpctl.base.errors import Unusable
+from mcpctl.base.models import HINTS, Overrides, Tool
+from mcpctl.config import config
+from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy import words
 from mcpctl.policy.rules import Rules, Ruling, rules_of
-from mcpctl.policy.view import View
-from mcpctl.policy_settings import PolicyRule
 from mcpctl.toolsets.toolset import Toolset
+from tests.table import for_each
 
 SERVERS = "[servers.s]\ncommand = 'x'\n[servers.github]\ncommand = 'x'\n"
 
@@ -30,7 +30,7 @@ def rules(policy: str, toolset: Toolset | None = None, servers: str = SERVERS) -
 def decided(policy: str, subject: Tool, toolset: Toolset | None = None, servers: str = SERVERS) -> str:
     in_force = rules(policy, toolset, servers)
     ruling = in_force.ruling(subject.server, subject.name, subject)
-    label, place = words.rule_of(ruling, View(in_force.config, toolset))
+    label, place = words.rule_of(ruling, in_force.config)
     return f"{ruling.effect}: {label} {place}".strip()
 
 
@@ -52,7 +52,7 @@ def test_what_an_empty_policy_says(subject: Tool, expected: str) -> None:
     assert decided("", subject) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "expected"),
     [
         ('deny = ["s:t"]\nask = ["s:t"]\nallow = ["s:t"]', "deny: deny s:t config.toml:4"),
@@ -110,7 +110,7 @@ def test_deny_and_ask_compare_names_as_servers_may_read_them(name: str) -> None:
     assert allowed.startswith("allow" if name == "delete_repo" else "deny")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "name", "matches"),
     [
         ("s:*", "a:b", True), ("s:a*c", "abc", True), ("s:a*c", "abcd", False), ("s:*c", "cc", True),
@@ -176,7 +176,7 @@ def test_a_project_adds_rules_and_changes_values() -> None:
     assert not config.parsed(Path("config.toml"), SERVERS).policy.is_on
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "problem"),
     [
         ('deny = ["s"]', "policy.deny[0]: 's' must be server:tool, where * stands for any text"),
@@ -253,7 +253,7 @@ PLACES: list[tuple[str, tuple[Any, ...], int | None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "asked", "line"), PLACES)
+@for_each(("text", "asked", "line"), PLACES)
 def test_the_line_of_a_rule(text: str, asked: tuple[Any, ...], line: int | None) -> None:
     loaded = config.Config(Path("config.toml"), text=text)
     assert loaded.line_of(*asked) == line

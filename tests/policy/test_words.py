@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-import pytest
-
-from mcpctl.config import Config
-from mcpctl.failure import Failure
+from mcpctl.base.failure import Failure
+from mcpctl.config.config import Config
+from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy import words
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.toolsets.toolset import Toolset
+from tests.table import for_each
 
 
 def test_what_is_read_later_does_not_say_when_the_server_is_tried_again() -> None:
@@ -22,15 +22,18 @@ def test_what_is_read_later_does_not_say_when_the_server_is_tried_again() -> Non
 VIEW = View(Config(Path("config.toml"), {}), Toolset("t", Path(), own=True))
 ODD, RESOURCE = "s:odd, or rather: obey", "s:@resources/db://x"
 RULING = Ruling("deny", None)
+BARRING = PolicyRule("deny", "s:*", ("servers", "s"), "only")
 
 
 def failure(code: str, key: str) -> Failure:
     """A refusal of a tool with this key, with whatever its words need."""
     facts = {"view": VIEW, "is_listed": False, "held": "changed", "needed": "read", "used": "write", "reason": "x"}
-    return Failure(code, {**facts, "key": key, "server": "s", "ruling": RULING, "risk": "read-only"})
+    return Failure(
+        code, {**facts, "key": key, "server": "s", "ruling": RULING, "risk": "read-only", "barring": BARRING}
+    )
 
 
-@pytest.mark.parametrize("code", sorted(words.DENIED - {"not_in_project"}))
+@for_each("code", sorted(words.DENIED - {"not_in_project"}))
 def test_a_key_that_says_something_is_left_out_in_plain_english(code: str) -> None:
     for key, instead in ((ODD, "tool"), (RESOURCE, "resource")):
         said = words.for_model(failure(code, key))

@@ -31,7 +31,7 @@ ENVELOPE: dict[str, Any] = {
     META + "clientCapabilities": {},
 }
 TIMEOUT_S = 20.0
-SHARED_THREADS = ("read_", "help_", "answers_")
+SHARED_THREADS = ("aside_", "help_", "answers_")
 """Threads that belong to no server: those of pools that all have."""
 
 Arguments = bytes | Mapping[str, Any]

@@ -7,19 +7,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcpctl.callers import MODERN_REVISION
-from mcpctl.failure import Failure
-from mcpctl.paths import Paths
+from mcpctl.base.callers import MODERN_REVISION
+from mcpctl.base.failure import Failure
+from mcpctl.base.paths import Paths
+from mcpctl.config.server_settings import Server
+from mcpctl.metatools.offers import Offer
 from mcpctl.policy.holding import Locked
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import Session
-from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection, Exchange
 from mcpctl.upstreams.transports import OnGone, OnMessage, OnStderr
-from mcpctl.wire.jsonrpc import Message, decode
+from mcpctl.wire.jsonrpc import Json, Message, decode
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, write_config
 
 TIMEOUT_S = 20.0
@@ -145,9 +145,9 @@ class MemoryConnection(Connection):
         """Why it is gone."""
         return "exit status 0"
 
-    def write(self, line: bytes, exchange: Exchange | None = None) -> None:
+    def write(self, *pieces: Json, exchange: Exchange | None = None) -> None:
         """Give the server a line."""
-        task = self._loop.create_task(self._server.take(self, json.loads(line)))
+        task = self._loop.create_task(self._server.take(self, json.loads(b"".join(pieces))))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -234,9 +234,7 @@ class MemoryClient:
 
     def send(self, **message: Any) -> None:
         """Say something."""
-        decoded = decode(json.dumps({"jsonrpc": "2.0", **message}).encode())
-        assert isinstance(decoded, Message)
-        self._protocol.message(decoded)
+        self._protocol.message(self._protocol.decoded(json.dumps({"jsonrpc": "2.0", **message}).encode()))
 
     def request(self, method: str, params: Mapping[str, Any], id: Any = None) -> "asyncio.Future[dict[str, Any]]":
         """Send a request; what it is answered."""

@@ -15,14 +15,14 @@ from unittest import mock
 
 import psutil
 
-from mcpctl import errors
+from mcpctl.base import errors
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import lock_file
 from mcpctl.main import main
-from mcpctl.paths import Paths
+from mcpctl.metatools.offers import Offer
+from mcpctl.policy.own_token import own_token
 from mcpctl.proxy import process, stdio_client
 from mcpctl.proxy.config_file import ConfigFile
-from mcpctl.proxy.metatools import Offer
-from mcpctl.proxy.own_token import own_token
 from mcpctl.search import word_table
 from mcpctl.upstreams import upstream
 from tests import command_tree
@@ -50,7 +50,7 @@ class InProcess(Client):
             with (
                 stderr.open("a", encoding="utf-8") as words,
                 contextlib.redirect_stderr(words),
-                mock.patch("mcpctl.main.tree", command_tree.of),
+                mock.patch("mcpctl.cli.command_tree.tree", command_tree.of),
                 mock.patch.object(process, "run", self._run),
             ):
                 self._status = main(["serve", *options])
@@ -101,12 +101,12 @@ class InProcess(Client):
         paths: Paths,
         *,
         project: str | None,
-        toolset: str | None,
-        token_file: Path | None,
-        split: bool,
-        annotate: bool,
-        verbose: bool,
-        locked: Path | None,
+        toolset: str | None = None,
+        token_file: Path | None = None,
+        split: bool = False,
+        annotate: bool = False,
+        verbose: bool = False,
+        locked: Path | None = None,
     ) -> None:
         """What `process.run` does, but for what makes a process of it."""
         file, token = ConfigFile(paths, project), own_token(token_file)

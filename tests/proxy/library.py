@@ -7,9 +7,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from mcpctl.base.feature_names import NAMED_BY
+from mcpctl.base.models import Tool
 from mcpctl.catalog.features import Feature, Features, Part
-from mcpctl.feature_names import NAMED_BY
-from mcpctl.models import Tool
 from tests.proxy.client import LATEST
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, World
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION
-from mcpctl.paths import Paths
-from mcpctl.proxy.answer_form import Form, form
+from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
+from mcpctl.base.paths import Paths
+from mcpctl.metatools.answer_form import Form, form
 from tests.proxy import in_memory
 from tests.proxy.client import ENVELOPE, META
 from tests.proxy.in_memory import MemoryClient, MemoryServer, World, play, tool
+from tests.table import for_each
 
 LATEST = LEGACY_REVISIONS[-1]
 READ_TEXT = (
@@ -20,8 +21,8 @@ READ_TEXT = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", READ_TEXT)
-@pytest.mark.parametrize("revision", [*LEGACY_REVISIONS, MODERN_REVISION])
+@for_each("name", READ_TEXT)
+@for_each("revision", [*LEGACY_REVISIONS, MODERN_REVISION])
 def test_a_client_that_is_known_to_read_text_gets_it_alone(name: str, revision: str) -> None:
     assert form(name, revision) is Form.TEXT
 

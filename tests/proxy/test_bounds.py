@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, until
 from tests.proxy.conftest import Serve
@@ -50,6 +50,7 @@ def entry(argv: list[str], **settings: Any) -> dict[str, Any]:
 # ---- messages
 
 
+@pytest.mark.slow
 def test_a_message_of_more_than_64_mb_fails_its_own_call_alone(measured: Client) -> None:
     other = measured.start_call("wicked:wait")
     answer = measured.call("wicked:long", {"size": bounds.MESSAGE})
@@ -65,6 +66,7 @@ def test_a_message_that_no_decoder_takes_fails_its_own_call_at_once(wicked: Clie
     assert wicked.call("wicked:many").text == "many"
 
 
+@pytest.mark.slow
 @ERAS
 @pytest.mark.parametrize("tool, size", [("table", 60_000), ("brackets", 100_000)])
 def test_what_takes_long_to_read_holds_up_nobody_else(
@@ -82,6 +84,7 @@ def test_what_takes_long_to_read_holds_up_nobody_else(
     assert client.answer(slow, 60).result
 
 
+@pytest.mark.slow
 def test_a_large_table_with_nan_passes_as_the_bytes_it_came_as(wicked: Client) -> None:
     answer = wicked.call("wicked:table", {"size": 50_000})
     rows = b",".join(b'{"a":{"b":NaN,"c":"\\"%d\\""}}' % number for number in range(50_000))
@@ -92,11 +95,13 @@ def test_a_string_that_does_not_end_is_given_up_in_linear_time(wicked: Client) -
     assert not wicked.call("wicked:unterminated", {"size": MB}).is_error
 
 
+@pytest.mark.slow
 def test_a_message_printed_over_too_many_bytes_is_no_message(measured: Client) -> None:
     assert not measured.call("wicked:printed", {"size": 100}, timeout=60).is_error
     assert memory_mb(measured) < 300
 
 
+@pytest.mark.slow
 def test_a_server_that_prints_rubbish_without_end_waits_while_others_do_not(serve: Serve) -> None:
     # What it has printed is still being read when all else has ended: only a process ends that too.
     client = serve({"yes": ["yes"], "counter": command("counter")}, process=True)
@@ -112,6 +117,7 @@ def test_rubbish_between_messages_costs_no_answer(wicked: Client) -> None:
 # ---- lists
 
 
+@pytest.mark.slow
 def test_a_list_without_end_is_cut_and_said(serve: Serve, tmp_path: Path, mcpctl: Mcpctl) -> None:
     client = serve(
         {"endless": command("wicked", "endlessly", tmp_path / "seen"), "counter": command("counter")}, process=True
@@ -144,6 +150,7 @@ def test_a_list_that_never_comes_holds_up_no_call_for_long(serve: Serve) -> None
 # ---- what a model is shown
 
 
+@pytest.mark.slow
 def test_no_name_that_is_a_sentence_is_in_a_sentence_of_ours(serve: Serve) -> None:
     client = serve({"loud": command("wicked", "loudly")})
     client.discover("anything")
@@ -218,6 +225,7 @@ def test_a_request_that_is_too_long_is_refused_by_its_id(wicked: Client) -> None
     assert wicked.ask("ping").result == b"{}"
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> None:
     client = serve({"raw": command("raw")}, process=True)
     client.call("raw:big", {"bytes": 1})
@@ -229,6 +237,7 @@ def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> No
     assert memory_mb(client) < 100
 
 
+@pytest.mark.slow
 def test_a_client_that_goes_without_reading_is_gone(serve: Serve) -> None:
     client = serve({"raw": command("raw")}, process=True)
     client.call("raw:big", {"bytes": 1})
@@ -250,6 +259,7 @@ def test_a_method_with_half_a_character_is_not_known(wicked: Client) -> None:
     assert wicked.answer("half").json["error"]["code"] == -32601
 
 
+@pytest.mark.slow
 def test_log_messages_do_not_queue_before_answers(serve: Serve, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     client = serve({"wicked": command("wicked", "plainly", seen)})
@@ -275,12 +285,13 @@ def test_an_older_client_is_asked_only_what_it_said_it_can_be_asked(capabilities
 # ---- the database
 
 
+@pytest.mark.slow
 @ERAS
 def test_a_database_that_another_process_holds_stops_no_ping(revision: str, serve: Serve, home: Path) -> None:
     import sqlite3
     from contextlib import closing
 
-    from mcpctl import paths
+    from mcpctl.base import paths
     from mcpctl.store import state_file
 
     with closing(state_file.connect(paths.find(env={**os.environ, "MCPCTL_HOME": str(home)}))) as db:

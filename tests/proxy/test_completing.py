@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.proxy import completing
+from mcpctl.base.paths import Paths
+from mcpctl.proxy import feature_requests
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import Scene, World, play, tool
 from tests.proxy.library import COMPLETE, COMPLETION, READ, Library, begun, library, see
@@ -90,7 +90,7 @@ def test_a_server_that_completes_nothing_costs_no_error(scene: Play, answer: str
 
 
 def test_a_slow_completion_is_none_and_is_taken_back(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completing, "_WAIT_S", 0.05)
+    monkeypatch.setattr(feature_requests, "_COMPLETED_S", 0.05)
 
     async def played(world: World) -> None:
         client = await begun(world)

@@ -15,14 +15,16 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import claimed
-from mcpctl.paths import Paths
-from mcpctl.proxy import asked as asked_of
-from mcpctl.proxy import consent, policy_memory, questions
-from mcpctl.proxy.policy_memory import PolicyMemory
-from mcpctl.store import approvals
-from mcpctl.store.approvals import Approval
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import approvals, grants
+from mcpctl.policy.approvals import Approval
+from mcpctl.policy.grants import Grant
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.proxy import consent, consent_forms, memory, questions
+from mcpctl.proxy.memory import PolicyMemory
+from mcpctl.store.state import StateError
 from tests.proxy.client import INFO, LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
@@ -45,8 +47,8 @@ def scene(home: Path, paths: Paths) -> Play:
 @pytest.fixture(autouse=True)
 def answers_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """No answer is so quick that nobody can have given it."""
-    monkeypatch.setattr(asked_of, "BY_ITSELF_MS", 0)
-    monkeypatch.setattr(asked_of, "_FILLED_MS", 0)
+    monkeypatch.setattr(consent_forms, "BY_ITSELF_MS", 0)
+    monkeypatch.setattr(consent_forms, "_FILLED_MS", 0)
 
 
 def files() -> MemoryServer:
@@ -74,8 +76,6 @@ class Person:
         self, answer: Mapping[str, Any] | None, key: str = DELETE, arguments: Mapping[str, Any] | None = None
     ) -> str:
         """The text that a call is answered with, where its question is answered so; None for one that is not asked."""
-        # In a turn of its own, as what another process has changed is seen: one look is enough for all of a turn.
-        await asyncio.sleep(0)
         answering = self.client.start_call(key, arguments)
         if answer is None:
             return text_of(await answering)
@@ -196,7 +196,7 @@ def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, sce
 def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
     revision: str, answer: dict[str, Any], scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked_of, "BY_ITSELF_MS", 3_600_000)
+    monkeypatch.setattr(consent_forms, "BY_ITSELF_MS", 3_600_000)
 
     async def played(world: World) -> None:
         server, asked = began(world), await person(world, revision)
@@ -236,7 +236,7 @@ def test_an_error_is_no_answer(scene: Play, paths: Paths) -> None:
 def test_a_no_that_nobody_can_have_given_leaves_it_open(
     revision: str, scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked_of, "_FILLED_MS", 3_600_000)
+    monkeypatch.setattr(consent_forms, "_FILLED_MS", 3_600_000)
 
     async def played(world: World) -> None:
         began(world)
@@ -295,7 +295,15 @@ def test_three_forms_are_open_and_ten_shown_a_minute(revision: str, scene: Play,
     assert decisions(home).count("unanswerable limit") == 18
 
 
-def test_a_yes_with_an_end_holds_until_then(scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_yes_with_an_end_holds_until_then(
+    is_held: bool, scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(_: PolicyFile) -> None:
+        error = sqlite3.OperationalError("database is locked")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise StateError(error)
+
     async def played(world: World) -> None:
         began(world)
         asked = await person(world)
@@ -306,6 +314,8 @@ def test_a_yes_with_an_end_holds_until_then(scene: Play, paths: Paths, monkeypat
         assert await asked.call(None, arguments={"n": 1}) == '{"n": 1}'
         with monkeypatch.context() as later:
             later.setattr(time, "time", lambda: now + 3601)
+            if is_held:
+                later.setattr(PolicyFile, "version", property(busy))
             assert "said no" in await asked.call(NO, arguments={"n": 2})
 
     scene(played)
@@ -606,6 +616,75 @@ def test_a_retry_with_other_arguments_gains_nothing(scene: Play) -> None:
     scene(played)
 
 
+def test_a_no_is_a_no_though_another_yes_holds_meanwhile(scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, MODERN)
+        first = (await asked.client.start_call(DELETE, {"n": 1}))["result"]
+        second = (await asked.client.start_call(DELETE, {"n": 2}))["result"]
+        assert text_of(await asked.again(first, SESSION, DELETE, {"n": 1})) == '{"n": 1}'
+        assert "the user said no" in text_of(await asked.again(second, NO, DELETE, {"n": 2}))
+        assert [call["arguments"] for call in server.calls] == [{"n": 1}]
+        third = await asked.client.call(DELETE, {"n": 2})
+        assert third == '{"n": 2}', "the yes to all calls holds"
+
+    scene(played)
+
+
+def test_a_yes_that_is_not_needed_any_more_is_heard(scene: Play) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, MODERN)
+        parked = (await asked.client.start_call(DELETE, {"n": 1}))["result"]
+        world.configure(policy={"allow": [DELETE]})
+        assert text_of(await asked.again(parked, YES, DELETE, {"n": 1})) == '{"n": 1}'
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+@pytest.mark.parametrize("answer", [NO, YES])
+def test_an_answer_for_a_call_that_is_denied_meanwhile_is_heard(
+    answer: dict[str, Any], scene: Play, paths: Paths
+) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, MODERN)
+        parked = [(await asked.client.start_call(DELETE, {"n": n}))["result"] for n in range(3)]
+        world.configure(policy={"deny": [DELETE]})
+        for n, each in enumerate(parked):
+            refusal = text_of(await asked.again(each, answer, DELETE, {"n": n}))
+            assert ("the user said no" if answer is NO else "denied by the user's policy") in refusal
+        assert {each.state for each in kept(paths)} == {"denied" if answer is NO else "allowed"}
+        assert await asked.call(YES, "files:put") == "{}", "the client may be asked again"
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+def test_a_call_that_is_taken_back_uses_up_no_yes(scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def played(world: World) -> None:
+        server, client = began(world), await world.client()
+        assert "not run yet" in await client.call(DELETE)
+        answered(paths, "once")
+        run, was_taken_back = world.gateway.policy.run, asyncio.Event()
+
+        async def taken_back(work: Callable[[PolicyFile], Any]) -> Any:
+            found = await run(work)
+            client.send(method="notifications/cancelled", params={"requestId": 50})
+            was_taken_back.set()
+            return found
+
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(world.gateway.policy, "run", taken_back)
+            client.start_call(DELETE, id=50)
+            await was_taken_back.wait()
+        while kept(paths)[0].state != "allowed":
+            await asyncio.sleep(0.005)
+        assert await client.call(DELETE) == "{}"
+        assert "not run yet" in await client.call(DELETE)
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
 @ERAS
 def test_a_definition_that_changes_meanwhile_is_asked_about_anew(revision: str, scene: Play) -> None:
     async def played(world: World) -> None:
@@ -763,7 +842,7 @@ def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT
 def test_what_a_client_asks_by_itself_counts_once_and_for_it_alone(
     process: int, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcpctl.posix.parents", lambda: [PARENT, GRANDPARENT])
+    monkeypatch.setattr("mcpctl.base.posix.parents", lambda: [PARENT, GRANDPARENT])
     monkeypatch.setitem(INFO, "name", "claude-code")
 
     async def played(world: World) -> None:
@@ -808,6 +887,7 @@ def test_what_another_client_or_process_has_asked_counts_for_none(
     scene(played)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("claude_hook", [False, True])
 def test_a_hook_that_a_shell_runs_lets_nothing_run(
@@ -1028,7 +1108,8 @@ def remove(paths: Paths) -> None:
 
 def damage(paths: Paths) -> None:
     for file in paths.data.glob("policy.db*"):
-        file.write_bytes(b"x" * 100_000)
+        with file.open("r+b") as opened:  # never shorter than it was: a thread may have it mapped
+            opened.write(b"x" * 100_000)
 
 
 @pytest.mark.parametrize("lose", [remove, damage])
@@ -1072,12 +1153,12 @@ def test_what_the_file_denies_is_denied_whatever_is_kept(
 def test_nobody_waits_long_for_who_holds_what_is_kept(
     scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(policy_memory, "_PATIENCE_S", 0.05)
     monkeypatch.setattr(consent, "_END_S", 0.05)
 
     async def played(world: World) -> None:
         server, asked = began(world), await person(world)
         assert await asked.call(SESSION) == "{}"
+        monkeypatch.setattr(memory, "_PATIENCE_S", 0.05)
         with held(paths):
             calls = [asked.client.start_call("files:put", {"n": n}) for n in range(9)]
             for call in calls:
@@ -1086,6 +1167,30 @@ def test_nobody_waits_long_for_who_holds_what_is_kept(
             await asked.client.session.close(0)
             world.clients.clear()
         assert len(server.calls) == 2
+
+    scene(played)
+
+
+def test_a_question_is_taken_back_where_what_is_kept_cannot_be_read(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_: object) -> None:
+        raise Unusable("policy.db is in use by another process", "try again", "policy_held")
+
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        for n in range(4):
+            calling = asked.client.start_call(DELETE, {"n": n})
+            question = await asked.client.questions.get()
+            with monkeypatch.context() as now:
+                now.setattr(world.gateway.policy, "run", fails)
+                with PolicyFile.connect(paths) as file:
+                    grants.give(file, Grant("files:other", "", "", "", ""))
+                assert "not run yet" in text_of(await calling)
+            withdrawn = await asked.client.questions.get()
+            assert withdrawn["method"] == "notifications/cancelled"
+            assert withdrawn["params"]["requestId"] == question["id"]
+        assert server.calls == []
 
     scene(played)
 
@@ -1138,8 +1243,8 @@ def test_a_change_of_the_file_counts_for_a_call_that_waits_for_something_else(
         assert secret not in await client.call("tells:tell")
         known = asyncio.Event()
         settling = asyncio.ensure_future(known.wait())
-        settling.add_done_callback(lambda _: world.gateway._settled())
-        monkeypatch.setattr(world.gateway, "_settling", settling)
+        settling.add_done_callback(lambda _: world.gateway.follower._settled())
+        monkeypatch.setattr(world.gateway.follower, "settling", settling)
         calling = client.start_call("tells:tell")
         world.configure(policy={})
         known.set()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import noted, toolset
 from tests.proxy.in_memory import MemoryClient, MemoryServer, Scene, World, play, tool
 

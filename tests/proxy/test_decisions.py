@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.paths import Paths
 from mcpctl.store.state import ListKey, State
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
@@ -77,7 +77,7 @@ def test_a_tool_that_only_looks_like_a_refused_one_is_called_where_the_file_perm
 def test_a_name_that_cannot_be_looked_up_is_refused_where_tools_of_its_server_are(
     tools: dict[str, bool], sent: bool, scene: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcpctl.proxy.execute._LIST_WAIT_S", 0.01)
+    monkeypatch.setattr("mcpctl.proxy.tool_calls._LIST_WAIT_S", 0.01)
 
     async def played(world: World) -> None:
         world.configure({"files": {"tools": tools}})

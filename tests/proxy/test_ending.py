@@ -12,7 +12,7 @@ from tests.proxy.conftest import Serve
 from tests.proxy.ending import ENDINGS, Promise, started
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_twelve_servers_that_ignore_every_hint_are_ended_within_the_promised_tim
 
 def test_servers_are_ended_where_the_processes_cannot_be_listed(tmp_path: Path, serve: Serve) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "from mcpctl import posix\nposix.processes = lambda sessions: {}\n", encoding="utf-8"
+        "from mcpctl.base import posix\nposix.processes = lambda sessions: {}\n", encoding="utf-8"
     )
     stubborn = command("orphans", tmp_path / "pids", "stubborn")
     client = serve({"stubborn": stubborn}, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})

@@ -187,6 +187,7 @@ def test_what_was_not_answered_is_asked_again(start: START) -> None:
     assert client.answer(again).json["result"]["inputRequests"] == result["inputRequests"]
 
 
+@pytest.mark.slow
 def test_a_question_that_nobody_answers_is_given_up(tmp_path: Path, serve: Serve) -> None:
     # Ten minutes, in little.
     (tmp_path / "sitecustomize.py").write_text(

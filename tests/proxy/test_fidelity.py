@@ -176,6 +176,23 @@ def test_arguments_reach_the_server_as_the_bytes_they_were(arguments: bytes, fol
     assert b'"arguments":' + arguments + b"}" in calls[-1]
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        rb'{"n\u0061me":"tool_execute","arguments":{"t\u006folKey":"tapped:nothing","\u0061rguments":{"a":1}}}',
+        b'{"arguments":{"arguments":{"a":1},"other":[1],"toolKey":"tapped:nothing"},"name":"tool_execute"}',
+        b'{"name":"x","name":"tool_execute","arguments":{"toolKey":1,"arguments":[],"toolKey":"tapped:nothing","arguments":{"a":1}}}',
+        b'{"name":"tool_execute","arguments":{"toolKey":"tapped:nothing","arguments": {"a":1}},"other":{"b":2}}',
+    ],
+    ids=["escaped names", "another order", "twice", "more"],
+)
+def test_however_a_call_is_written_its_tool_gets_its_arguments(params: bytes, folder: Path, through: Client) -> None:
+    assert not through.answer(through.request("tools/call", params)).is_error
+    calls = [line for line in (folder / "received").read_bytes().splitlines() if b"tools/call" in line]
+    assert b'"arguments":{"a":1}' in calls[-1]
+    assert (b'"other":{"b":2}' in calls[-1]) == (b'"other":{"b":2}' in params)
+
+
 def test_arguments_given_as_a_json_string_are_taken_for_the_object_they_hold(through: Client) -> None:
     answer = through.call("counter:echo", json.dumps('{"n": 123456789012345678901234567890, "f": 1.0}').encode())
     assert answer.text == '{"n": 123456789012345678901234567890, "f": 1.0}'
@@ -262,6 +279,7 @@ def test_a_server_of_the_newer_era_gets_each_modern_client_s_own_envelope(serve:
     assert found["structuredContent"][1][META + "clientInfo"] == INFO
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to_the_unknown", ["continue", "sys.exit(1)"], ids=["silent", "exits"])
 def test_a_server_that_takes_the_probe_badly_is_probed_once_and_used(
     to_the_unknown: str, tmp_path: Path, serve: Serve
@@ -322,6 +340,7 @@ def test_a_request_id_that_strict_readers_refuse_costs_no_record(serve: Serve, m
 # ---- the SDK's client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "names"), [("auto", ("weather", "time", "git")), ("legacy", ("weather", "time"))])
 def test_the_sdk_s_client_uses_real_servers_through_it(
     mode: Any, names: Sequence[str], home: Path, tmp_path: Path, serve: Serve, mcpctl: Mcpctl

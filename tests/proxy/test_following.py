@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from mcpctl.callers import Caller
-from mcpctl.failure import Failed
-from mcpctl.paths import Paths
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failed
+from mcpctl.base.paths import Paths
 from mcpctl.policy.view import View
-from mcpctl.proxy import config_file, server_memory
+from mcpctl.proxy import config_file, memory
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.store import sqlite
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
+from tests.configured import toolset
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, Client
 from tests.proxy.conftest import Serve
@@ -110,6 +111,45 @@ def test_what_is_added_is_there_for_the_next_search(scene: Play) -> None:
     scene(played, one=one, two=two)
 
 
+def test_what_is_switched_off_while_a_search_waits_is_not_found(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client, server = await world.client(), world.servers["one"]
+        server.may_list.clear()
+        search = asyncio.ensure_future(client.discover("first"))
+        while not server.connections:
+            await asyncio.sleep(0.005)
+        world.configure({"one": {"tools": {"first": False}}})
+        server.may_list.set()
+        assert keys(await search) == []
+
+    scene(played, one=one)
+
+
+def test_what_is_switched_off_while_notes_wait_gets_none(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def played(world: World) -> None:
+        toolset(paths, "mine", "one:first")
+        world.configure()
+        world.begin(annotate=True, toolset="mine")
+        client = await world.client()
+        assert await client.call("one:first") == "{}"
+        unlisted = world.gateway.searching.unlisted
+
+        async def switched_off(view: View) -> list[str]:
+            world.configure({"one": {"tools": {"first": False}}})
+            return await unlisted(view)
+
+        monkeypatch.setattr(world.gateway.searching, "unlisted", switched_off)
+        note = {"toolRef": {"namespacedName": "one.first"}, "notes": [{"name": "use", "note": "first"}]}
+        answer = await client.request("tools/call", {"name": "add-tool-annotation", "arguments": note})
+        assert "not permitted" in text_of(answer)
+
+    scene(played, one=one)
+
+
 def test_a_server_that_is_changed_finishes_its_calls_before_the_new_one_starts(scene: Play) -> None:
     hold = asyncio.Event()
 
@@ -185,9 +225,11 @@ def saved_in_place(file: Path, text: str, *, cut: int) -> None:
 def test_a_file_that_is_being_saved_in_place_ends_no_server_and_loosens_nothing(
     cut: str, home: Path, scene: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    was_seen, look = threading.Event(), ConfigFile._look
+    was_seen, is_whole, look = threading.Event(), threading.Event(), ConfigFile._look
 
     def seen(file: ConfigFile) -> object:
+        if was_seen.is_set():  # however long the editor takes, it is looked at again once it is done
+            is_whole.wait(TIMEOUT_S)
         found = look(file)
         was_seen.set()
         return found
@@ -203,13 +245,15 @@ def test_a_file_that_is_being_saved_in_place_ends_no_server_and_loosens_nothing(
         assert await client.call("one:first") == "{}"
         assert "is denied" in await client.call("two:second")
         for _ in range(3):
+            was_seen.clear()
+            is_whole.clear()
             saved_in_place(home / "config.toml", text, cut=places.get(cut, len(text) - 3))
             if cut == "no file":
                 (home / "config.toml").unlink()
-            was_seen.clear()
             calls = [client.start_call("one:first"), client.start_call("two:second")]
             await asyncio.to_thread(was_seen.wait, TIMEOUT_S)
             (home / "config.toml").write_text(text, encoding="utf-8")
+            is_whole.set()
             assert text_of(await calls[0]) == "{}"
             assert "is denied" in text_of(await calls[1])
         assert [len(each.connections) for each in world.servers.values()] == [1, 1]
@@ -322,6 +366,7 @@ def test_new_rules_of_redaction_count_for_what_is_recorded_next(home: Path, scen
     assert b"5678-after" not in journal.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.usefixtures("person")
 def test_commands_change_what_a_running_serve_does(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
@@ -388,7 +433,8 @@ def test_a_list_that_another_process_keeps_from_being_kept_is_kept_later(
     paths: Paths, scene: Play, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sqlite, "PATIENCE_S", 0)
-    monkeypatch.setattr(server_memory, "_FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(memory, "_FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(memory, "_SOON_S", 0.0)
     with State.connect(paths):
         pass
 
@@ -454,3 +500,44 @@ def test_a_change_while_all_ends_begins_nothing_anew(scene: Play, monkeypatch: p
         monkeypatch.setattr(upstream, "stop", changed)  # which the end of the scene calls
 
     scene(played, one=one)
+
+
+@pytest.mark.parametrize("change", ["gone", "another command"])
+def test_a_call_that_waits_for_a_server_that_is_changed_is_answered(change: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client, server = await world.client(), world.servers["two"]
+        server.may_start.clear()
+        waiting = client.start_call("two:new")
+        while not server.connections:
+            await asyncio.sleep(0)
+        if change == "gone":
+            world.configure(servers={"two": {"enabled": False}})
+        else:
+            world.configure(servers={"two": {"env": {"A": "1"}}})
+        assert await client.call("one:first") == "{}"
+        server.may_start.set()
+        assert ("disabled" if change == "gone" else "there is no tool") in text_of(await waiting)
+
+    scene(played, one=one, two=two)
+
+
+def test_a_call_that_is_taken_back_while_its_server_is_replaced_is_not_sent(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client, server = await world.client(), world.servers["two"]
+        await client.call("two:second")
+        server.calls.clear()
+        await server.connections[-1].stop()
+        server.may_start.clear()
+        client.start_call("two:second", id=900)
+        world.configure(servers={"two": {"env": {"A": "1"}}})
+        assert await client.call("one:first") == "{}"
+        client.send(method="notifications/cancelled", params={"requestId": 900})
+        server.may_start.set()
+        await client.call("two:second")
+        assert len(server.calls) == 1
+
+    scene(played, one=one, two=two)

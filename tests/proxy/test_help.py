@@ -161,10 +161,8 @@ HOSTILE: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def in_front_of_hostile(folder: Path) -> Iterator[Client]:
     """One in front of a server for each hostile schema, and of another."""
-    folder = tmp_path_factory.mktemp("hostile")
     (folder / "answer").write_bytes(b'{"code":-32602,"message":"no"}')
     schemas = [schema for schema, _ in HOSTILE.values()]
     servers = {f"hostile-{n}": schema_server(folder / "answer", schema) for n, schema in enumerate(schemas)}
@@ -173,6 +171,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield serve({**servers, "strict": command("strict")})
 
 
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    yield from in_front_of_hostile(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_schema_holds_up_nothing(name: str, hostile: Client) -> None:
     id = hostile.start_call(f"hostile-{list(HOSTILE).index(name)}:it", HOSTILE[name][1])
@@ -180,9 +184,11 @@ def test_a_hostile_schema_holds_up_nothing(name: str, hostile: Client) -> None:
     assert hostile.answer(id).json["error"]["message"] == "no"
 
 
-def test_a_check_that_never_ends_does_not_hold_up_the_end(hostile: Client) -> None:
+@pytest.mark.slow
+def test_a_check_that_never_ends_does_not_hold_up_the_end(tmp_path: Path) -> None:
     number = list(HOSTILE).index("doubled at every depth")
-    hostile.call(f"hostile-{number}:it")
-    hostile.start_call(f"hostile-{number}:it", nested(60))
-    hostile.end_input()
-    assert hostile.wait(1.8) == 0
+    for client in in_front_of_hostile(tmp_path):
+        client.call(f"hostile-{number}:it")
+        client.start_call(f"hostile-{number}:it", nested(60))
+        client.end_input()
+        assert client.wait(1.8) == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.policy.holding import Locked
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.store import sqlite

@@ -17,7 +17,7 @@ from tests.proxy.conftest import Serve
 from tests.proxy.ending import started
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "6"))
 """Kills at random moments; a hundred on request."""
@@ -46,7 +46,7 @@ def test_a_kill_while_a_server_is_started_leaves_nothing_of_it(home: Path, tmp_p
     # As if the kill came between the start and what is said of it.
     (tmp_path / "sitecustomize.py").write_text(
         "import os\n"
-        "from mcpctl import posix\n"
+        "from mcpctl.base import posix\n"
         "def spawn(*started, begin=posix.spawn):\n"
         "    begin(*started)\n"
         "    os.kill(os.getpid(), 9)\n"

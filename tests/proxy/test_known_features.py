@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.proxy.own_session import CALLER
+from mcpctl.base.paths import Paths
+from mcpctl.calling.own_session import CALLER
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, Scene, World, play
 from tests.proxy.library import GET, READ, Library, library

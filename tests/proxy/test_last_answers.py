@@ -19,7 +19,7 @@ from tests.proxy.conftest import UNHURRIED, Serve
 from tests.proxy.ending import ENDINGS, Promise
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def serve(serve_process: Serve) -> Serve:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_calls_in_flight_are_on_record_as_interrupted_and_the_session_as_closed(
-    ending: str, serve: Serve, mcpctl: Mcpctl
+    ending: str, home: Path, serve: Serve, mcpctl: Mcpctl
 ) -> None:
     client = serve({"raw": command("raw")})
     client.call("raw:big", {"bytes": 1})
     client.start_call("raw:sleep", {"seconds": 60})
-    until("the call on record", lambda: mcpctl("calls", "ls", "--count").out == "2\n")
+    until("the call on record", lambda: sum(line["type"] == "calls.started" for line in journal_lines(home)) == 2)
     ENDINGS[ending](client)
     client.wait()
     assert [call["status"] for call in mcpctl("calls", "ls", "--json").json] == ["interrupted", "ok"]
@@ -46,24 +46,24 @@ def test_calls_in_flight_are_on_record_as_interrupted_and_the_session_as_closed(
 
 @pytest.mark.parametrize("ending", ["EOF", "SIGTERM"])
 def test_calls_that_finish_within_the_grace_are_answered(
-    ending: str, serve: Serve, mcpctl: Mcpctl, unhurried: dict[str, str]
+    ending: str, home: Path, serve: Serve, mcpctl: Mcpctl, unhurried: dict[str, str]
 ) -> None:
     client = serve({"raw": command("raw")}, env=unhurried)
     client.call("raw:big", {"bytes": 1})
     id = client.start_call("raw:sleep", {"seconds": 0.25})
-    until("the call on record", lambda: mcpctl("calls", "ls", "--count").out == "2\n")
+    until("the call on record", lambda: sum(line["type"] == "calls.started" for line in journal_lines(home)) == 2)
     ENDINGS[ending](client)
     assert client.answer(id).text == "slept 0.25 s"
     client.wait()
     assert [call["status"] for call in mcpctl("calls", "ls", "--json").json] == ["ok", "ok"]
 
 
-def test_an_interrupted_call_is_answered_once_and_told_so(tmp_path: Path, serve: Serve, mcpctl: Mcpctl) -> None:
+def test_an_interrupted_call_is_answered_once_and_told_so(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
     client = serve({"raw": command("raw")})
     client.call("raw:big", {"bytes": 1})
     # It ends between the grace and the end of its server, which reads on for as long.
     id = client.start_call("raw:nap", {"seconds": 0.7})
-    until("the call on record", lambda: mcpctl("calls", "ls", "--count").out == "2\n")
+    until("the call on record", lambda: sum(line["type"] == "calls.started" for line in journal_lines(home)) == 2)
     client.process.send_signal(signal.SIGTERM)
     said = client.rest()
     client.wait()

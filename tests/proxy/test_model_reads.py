@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.proxy import asked as asked_of
-from mcpctl.store import approvals
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.paths import Paths
+from mcpctl.policy import approvals
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.proxy import consent_forms
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
@@ -25,8 +25,8 @@ CLASSES = ["@read-only", "@changing", "@destructive", "@not-declared"]
 @pytest.fixture
 def scene(home: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Play:
     """Plays a scene with a server that has a tool, a resource and a template."""
-    monkeypatch.setattr(asked_of, "BY_ITSELF_MS", 0)
-    monkeypatch.setattr(asked_of, "_FILLED_MS", 0)
+    monkeypatch.setattr(consent_forms, "BY_ITSELF_MS", 0)
+    monkeypatch.setattr(consent_forms, "_FILLED_MS", 0)
 
     def begin(played: Scene, tools: Callable[[], MemoryServer]) -> None:
         play(home, paths, played, db=tools)
@@ -67,7 +67,8 @@ async def read_after(world: World, revision: str, choice: str, uri: str, forms: 
     said = {"action": "accept", "content": {"answer": choice}}
     answering = client.start_call(READ, {"uri": uri, **more})
     if revision != MODERN:
-        question = await client.questions.get()
+        while "id" not in (question := await client.questions.get()):
+            pass  # it may hear meanwhile what its servers have
         forms.append(question["params"]["message"])
         client.send(id=question["id"], result=said)
         return text_of(await answering)

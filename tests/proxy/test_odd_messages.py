@@ -34,6 +34,7 @@ ODD |= {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_comes_before_an_answer_in_its_stream_does_not_cost_it(serve: Serve) -> None:
     odd: list[bytes] = []
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mcpctl.errors import McpctlError, Unusable
-from mcpctl.paths import Paths
-from mcpctl.proxy.own_token import own_token
-from mcpctl.store import tokens
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.errors import McpctlError, Unusable
+from mcpctl.base.paths import Paths
+from mcpctl.policy import tokens
+from mcpctl.policy.own_token import own_token
+from mcpctl.policy.policy_file import PolicyFile
 from tests.configured import DEMO, configure, demo_tools
 from tests.conftest import Mcpctl
 from tests.proxy.conftest import Serve
@@ -130,6 +130,7 @@ def test_a_file_that_has_no_token_stops_serve(mcpctl: Mcpctl, paths: Paths, file
 # ---- tools call
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_call_of_a_person_needs_and_takes_the_token_in_the_variable(
     mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch

@@ -1,5 +1,6 @@
 """A tool that is not as it was is held: not found, not called, and nothing of its new text reaches a model."""
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -8,11 +9,14 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config, definitions
+from mcpctl.base import definitions
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.paths import Paths
-from mcpctl.store import pins
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.config import config
+from mcpctl.policy import pins
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.proxy import follower
 from mcpctl.store.state import ListKey, State
 from tests import configured
 from tests.proxy.client import LATEST, MODERN, journal_lines
@@ -201,6 +205,29 @@ def test_what_is_approved_elsewhere_is_called_at_once(scene: Play, paths: Paths)
     scene(played, files=files)
 
 
+def test_where_what_is_pinned_cannot_be_read_for_a_while_what_was_held_stays_so(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "_AGAIN_S", 0.05)
+
+    def fails(*_: object) -> pins.Pins:
+        raise Unusable("it cannot be read", "see what is wrong: mcpctl doctor", "database_failed")
+
+    async def played(world: World) -> None:
+        client = await begun(world)
+        world.servers["files"].tools[0] = described("read", "Reads two files.")
+        await relisted(world)
+        approve(paths)
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(pins, "read", fails)
+            assert "is held" in await client.call("files:read")
+            assert await client.call("files:delete") == "{}"
+        while "is held" in await client.call("files:read"):
+            await asyncio.sleep(0.005)
+
+    scene(played, files=files)
+
+
 @pytest.mark.parametrize("policy", [{"on_change": "warn"}, {"mode": "record"}])
 def test_where_nothing_is_held_a_change_is_told_and_recorded(
     policy: dict[str, str], scene: Play, home: Path, capsys: pytest.CaptureFixture[str]
@@ -350,7 +377,7 @@ def test_what_a_lock_file_does_not_have_as_it_is_is_held(
 def test_with_a_lock_file_nothing_is_called_that_its_server_has_not_listed(
     scene: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcpctl.proxy.execute._LIST_WAIT_S", 0.01)
+    monkeypatch.setattr("mcpctl.proxy.tool_calls._LIST_WAIT_S", 0.01)
 
     async def played(world: World) -> None:
         world.configure()

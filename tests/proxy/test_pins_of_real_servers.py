@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
-from mcpctl.callers import Caller
-from mcpctl.paths import Paths
+from mcpctl.base.callers import Caller
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.proxy.gateway import Gateway
 from tests.proxy.client import LATEST, write_config
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 CAPABILITIES = (b"{}", b'{"elicitation":{},"roots":{},"sampling":{}}')
 
 

@@ -11,7 +11,7 @@ from tests.proxy.conftest import Serve
 from tests.servers import command, service
 from tests.servers.service import Asked
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 SERVERS = {"counter": command("counter"), "pages": command("pages", "5")}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.proxy.metatools import Offer
+from mcpctl.base.paths import Paths
+from mcpctl.metatools.offers import Offer
 from mcpctl.store import responses
 from mcpctl.store.responses import Owner
 from tests.proxy.client import MODERN, journal_lines
@@ -199,8 +199,10 @@ def test_it_is_a_call_on_record_whose_answer_is_not(scene: Play, home: Path) -> 
     ],
 )
 def test_only_the_session_the_project_or_the_token_reads_it(
-    owner: Mapping[str, str], may: bool, scene: Play, paths: Paths
+    owner: Mapping[str, str], may: bool, scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(responses, "sweep", lambda _: None)  # a session that is not on record keeps nothing
+
     async def played(world: World) -> None:
         world.configure({"files": {"projects": ["acme"]}}, responses={"limit_tokens": 1000})
         world.begin(project="acme")

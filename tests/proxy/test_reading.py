@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mcpctl.callers import Caller
-from mcpctl.failure import Failed, Failure
-from mcpctl.paths import Paths
-from mcpctl.store import tokens
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.callers import Caller
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.paths import Paths
+from mcpctl.policy import tokens
+from mcpctl.policy.policy_file import PolicyFile
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, Scene, World, play, tool
 from tests.proxy.library import (

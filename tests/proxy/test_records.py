@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import state_file
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, journal_lines, until, write_config
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.process
 SERVES, CALLS = 4, 100
 
 
+@pytest.mark.slow
 def test_four_at_once_put_every_call_on_record_once_and_in_order(
     home: Path, paths: Paths, serve: Serve, mcpctl: Mcpctl
 ) -> None:
@@ -203,6 +204,7 @@ def test_half_a_secret_costs_nothing_else_on_record(text: str, serve: Serve, mcp
 # ---- records that cannot be written
 
 
+@pytest.mark.slow
 def test_a_limit_on_files_costs_no_call_and_is_said_once(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
     client = serve({"raw": command("raw")}, opened=False)
     client.open()
@@ -229,6 +231,7 @@ def test_a_data_directory_that_cannot_be_made_costs_no_call(home: Path, serve: S
     assert (home / "data").read_text() == "in the way"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() == 0 and sys.platform != "linux", reason="root writes everywhere")
 def test_a_data_directory_that_cannot_be_written_costs_no_call(home: Path, serve: Serve) -> None:
     (home / "data").mkdir(parents=True, mode=0o500)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryServer, World, play, tool
 
@@ -50,7 +50,7 @@ REFUSING: dict[str, Mapping[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("revision", [LATEST, MODERN])
+@pytest.mark.parametrize("revision", [LATEST, pytest.param(MODERN, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", REFUSING)
 def test_no_spelling_reaches_a_refused_tool(how: str, revision: str, home: Path, paths: Paths) -> None:
     given: dict[str, Any] = {**DEFAULTS, **REFUSING[how]}

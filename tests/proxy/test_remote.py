@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from mcpctl import http_client
-from mcpctl.failure import Failed
-from mcpctl.server_environment import Endpoint
-from mcpctl.server_settings import Server
+from mcpctl.base.failure import Failed
+from mcpctl.config.server_environment import Endpoint
+from mcpctl.config.server_settings import Server
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.sse import Sse
+from mcpctl.wire import http_client
 from mcpctl.wire.jsonrpc import Message
-from mcpctl.wire.turn import Turn
+from mcpctl.wire.writer import Turn
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter
@@ -415,6 +415,7 @@ def test_a_server_that_never_answers_harms_only_its_own_calls(serve: Serve) -> N
         process.kill()
 
 
+@pytest.mark.slow
 def test_the_session_ends_in_time_while_a_call_to_it_hangs(serve: Serve, address: str) -> None:
     client = serve(entries(address, "http"), process=True)
     client.start_call("http:wait", token=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from mcpctl.upstreams.event_stream import Event, EventStream, TooLong
 from mcpctl.upstreams.streamable_http import _wait
 from tests.proxy.client import Client, until
@@ -40,6 +40,7 @@ def long_event(exchange: Exchange, _: Any) -> None:
         exchange.wfile.write(b" " * 100_000)
 
 
+@pytest.mark.slow
 @process
 @pytest.mark.parametrize("does", [without_end, bomb, long_event])
 def test_an_answer_without_end_fails_alone_and_is_read_no_further(does: Any, serve: Serve) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from mcpctl.callers import MODERN_REVISION
+from mcpctl.base.callers import MODERN_REVISION
 from tests.proxy.client import ROOT, SERVE, write_config
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 WATCHED, TEMPLATE = "test://watched-resource", "test://template/{id}/data"
 PROMPT = "suite_test_simple_prompt"
 Changed = Callable[[], Awaitable[object]]

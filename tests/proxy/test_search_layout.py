@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.models import Tool
 from mcpctl.catalog.cache import held
 from mcpctl.catalog.cache import tool as stored_tool
-from mcpctl.models import Tool
-from mcpctl.proxy import search_results
+from mcpctl.metatools import search_results
 from mcpctl.search.ranking import Hit, Ranking
 from mcpctl.store.state import ListKey
 from tests.effort import calls
+from tests.table import for_each
 
 SENTENCE = "It does what a tool of this kind does, and says so in a sentence. "
 
@@ -139,7 +140,7 @@ def deeper(frames: int, work: Callable[[], object]) -> object:
     return deeper(frames - 1, work) if frames else work()
 
 
-@pytest.mark.parametrize("depth", [100, 300, *range(500, 1001, 20)])
+@for_each("depth", [100, 300, *range(500, 1001, 20)])
 def test_a_schema_that_is_nested_as_deep_as_can_be_read_is_shown_with_more_on_the_stack(depth: int) -> None:
     definition = b'{"name":"t","inputSchema":%s{}%s}' % (b'{"items":' * depth, b"}" * depth)
     listed = held(ListKey("s", ""), [definition]).tools

@@ -416,6 +416,7 @@ def test_a_configuration_that_is_no_toml_is_refused_in_one_message(home: Path, s
 # ---- at once
 
 
+@pytest.mark.slow
 def test_nothing_waits_for_a_server_that_hangs(home: Path, tmp_path: Path, serve: Serve, mcpctl: Mcpctl) -> None:
     servers = {"counter": command("counter"), "hangs": command("hangs")}
     write_config(home, servers)
@@ -451,7 +452,7 @@ def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve:
         "def message(self, message):\n"
         "    take(self, message)\n"
         f"    heavy = [name for name in '{names}'.split(', ') if name in sys.modules]\n"
-        "    print(heavy, len(self._session.execute.in_flight), file=sys.stderr)\n"
+        "    print(heavy, len(self._session.dispatch.in_flight), file=sys.stderr)\n"
         "ClientProtocol.message = message\n"
         "from mcpctl.main import main\n"
         "sys.exit(main(['serve']))\n"
@@ -472,6 +473,7 @@ def test_what_is_no_request_is_told_so(line: bytes, id: str | None, legacy: Clie
     assert (said["id"], said["error"]["code"]) == (id, -32600)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_a_server_cannot_read_the_environment_of_serve(tmp_path: Path, serve: Serve) -> None:
     seen = tmp_path / "seen"

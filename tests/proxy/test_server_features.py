@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from mcpctl import bounds
+from mcpctl.base import bounds
+from mcpctl.base.failure import Failed
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
+from mcpctl.calling.own_session import CALLER
 from mcpctl.catalog import cache, drift_check
 from mcpctl.catalog import rows as rows_of
 from mcpctl.catalog.features import Features
 from mcpctl.commands.tools import differences
-from mcpctl.failure import Failed
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
-from mcpctl.proxy.own_session import CALLER
-from mcpctl.store import pins
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import pins
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey, State
 from tests.conftest import Mcpctl
 from tests.proxy.client import MODERN, write_config

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import responses
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, tool

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl import bounds
+from mcpctl.base import bounds
 from tests.conftest import Mcpctl
 from tests.proxy.client import ROOT, SERVE, Client, until, write_config
 from tests.proxy.conftest import Serve
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 UNDECODABLE = (
     b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"tool_discovery","arguments":{"query":"\xff"}}}'

@@ -1,18 +1,19 @@
 """What clients of both eras are told of: resources that change, and lists of prompts and resources that do."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcpctl import bounds
-from mcpctl.callers import MODERN_REVISION
+from mcpctl.base import bounds
+from mcpctl.base.callers import MODERN_REVISION
+from mcpctl.base.feature_names import PROMPTS, RESOURCES
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
 from mcpctl.catalog.features import Feature
-from mcpctl.feature_names import PROMPTS, RESOURCES
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
 from mcpctl.proxy import subscriptions
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.upstreams import listening as upstream_listening
@@ -542,3 +543,20 @@ def test_nobody_is_asked_for_a_client_without_a_token(home: Path, paths: Paths) 
         assert not one(world).connections
 
     play(home, paths, played, one=unknown_server)
+
+
+def test_a_subscription_that_is_taken_back_at_once_leaves_nothing_behind(
+    scene: Play, recwarn: pytest.WarningsRecorder
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(MODERN_REVISION)
+        client.request("subscriptions/listen", {"notifications": {}}, id=9)
+        client.send(method="notifications/cancelled", params={"requestId": 9})
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    scene(played)
+    gc.collect()
+    assert not [each for each in recwarn if "never awaited" in str(each.message)]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
+from mcpctl.policy import pins
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy import held_tools
-from mcpctl.store import pins
-from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import ListKey
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryServer, Scene, World, play

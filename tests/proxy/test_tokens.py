@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.proxy import discovery
+from mcpctl.base.paths import Paths
+from mcpctl.metatools import discovery
+from mcpctl.policy import tokens
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.search import providers
-from mcpctl.store import tokens
-from mcpctl.store.policy_file import PolicyFile
 from tests.configured import toolset
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, MemoryServer, Scene, World, play, tool
@@ -452,7 +452,8 @@ def test_a_token_expires_while_serve_runs(scene: Play, paths: Paths, monkeypatch
         world.begin(token=made(paths, expires=now + 60))
         client = await world.client()
         assert await sees(client) == {"free"}
-        monkeypatch.setattr("mcpctl.proxy.viewing.time", SimpleNamespace(time=lambda: now + 61))
+        for place in ("memory", "snapshot"):
+            monkeypatch.setattr(f"mcpctl.proxy.{place}.time", SimpleNamespace(time=lambda: now + 61))
         assert await sees(client) == set()
 
     scene(played)

@@ -2,13 +2,15 @@
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from mcpctl.paths import Paths
+from mcpctl.base import files
+from mcpctl.base.paths import Paths
 from mcpctl.toolsets.in_force import InForce
 from tests.configured import configure, listed, noted, overridden, reference, stub, toolset
 from tests.conftest import Mcpctl
@@ -106,6 +108,7 @@ def test_a_tool_that_is_not_in_it_is_neither_found_nor_called(home: Path, served
     assert [line["toolset"] for line in lines if line["type"] == "sessions.created"] == ["triage"]
 
 
+@pytest.mark.slow
 def test_a_toolset_of_hashes_alone_permits_what_they_are_of(mcpctl: Mcpctl, served: Any, paths: Paths) -> None:
     assert mcpctl("tools", "refresh").code == 0
     mcpctl("toolsets", "build", "triage", "counter:echo")
@@ -180,6 +183,7 @@ def test_one_that_was_named_and_is_not_there_stops_serve_before_it_begins(
     assert mcpctl("serve", "--toolset", name).code == code
 
 
+@pytest.mark.slow
 def test_two_clients_may_have_one_each(served: Any, paths: Paths) -> None:
     toolset(paths, "one", "counter:echo")
     toolset(paths, "two", "counter:count")
@@ -226,6 +230,7 @@ def test_split_execute_offers_three_in_place_of_one(served: Any, snapshot: Snaps
     assert all(name in told["data"] for name in EXECUTES)
 
 
+@pytest.mark.slow
 def test_each_calls_its_own_kind_and_names_the_right_one_for_others(home: Path, served: Any, paths: Paths) -> None:
     keys_ = ["counter:count", "counter:echo"]
     toolset(paths, "mine", *keys_, toolOverrides=[overridden("counter:echo", destructiveHint=False)])
@@ -326,17 +331,80 @@ def test_a_model_may_not_add_notes_by_default(served: Any, paths: Paths) -> None
 def test_what_is_in_force_is_looked_up_without_reading_what_has_not_changed(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mcpctl.config import Config
+    from mcpctl.config.config import Config
     from mcpctl.store.state import State
 
     path = toolset(paths, "triage", "a:b")
     with State.opened(paths, create=True) as state:
         followed, config = InForce(paths, "triage", state), Config(paths.config)
-        first = followed.now(config)
+        first = followed.of(config).toolset
         assert first
-        assert followed.now(config) is first
+        followed.look()
+        assert not followed.outdated
         os.utime(path)
-        assert followed.now(config) is not first
+        followed.look()
+        assert followed.of(config).toolset is first
+        followed.read()
+        assert followed.of(config).toolset is not first
+
+
+def test_the_equipped_toolset_is_asked_for_again_only_after_somebody_has_written_or_may_just_have(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcpctl.config.config import Config
+    from mcpctl.store.state import State
+
+    toolset(paths, "triage", "a:b")
+    asked: list[str | None] = []
+    ask = State.equipped
+
+    def counted(state: State) -> str | None:
+        asked.append(ask(state))
+        return asked[-1]
+
+    monkeypatch.setattr(State, "equipped", counted)
+
+    def equip(name: str | None, written_s: float) -> None:
+        """Have another process write it so long ago."""
+        with State.connect(paths) as other:
+            other.equip(name)
+        assert log
+        written = time.time() - written_s
+        os.utime(log, (written, written))
+
+    def is_another() -> bool:
+        return any(files.stamp(path) != stamp for path, stamp in followed.stamps) and followed.look()
+
+    with State.opened(paths, create=True) as state:
+        followed, config, log = InForce(paths, None, state), Config(paths.config), state.log
+        equip(None, 100)
+        assert followed.of(config).toolset is None
+        assert not is_another()
+        assert asked == [None]
+        equip("triage", 50)
+        assert is_another()
+        assert followed.of(config).toolset
+        assert not is_another()
+        assert asked == [None, "triage"]
+        equip(None, 0)
+        assert is_another()
+        assert not is_another()
+        assert asked == [None, "triage", None, None]
+
+
+def test_an_equipped_toolset_of_a_database_without_a_file_is_asked_for_at_every_look(paths: Paths) -> None:
+    from mcpctl.config.config import Config
+    from mcpctl.store.state import State
+
+    toolset(paths, "triage", "a:b")
+    with State.opened(paths) as state:
+        followed, config = InForce(paths, None, state), Config(paths.config)
+        assert state.log is None
+        assert followed.of(config).toolset is None
+        state.equip("triage")
+        assert any(files.stamp(path) != stamp for path, stamp in followed.stamps)
+        assert followed.look()
+        assert followed.of(config).toolset
 
 
 def test_a_call_that_is_refused_is_on_record_with_the_toolset_of_its_own_project(home: Path, paths: Paths) -> None:

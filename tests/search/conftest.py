@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl import config
-from mcpctl.models import Progress, Tool, unseen
-from mcpctl.paths import Paths
+from mcpctl.base.models import Progress, Tool, unseen
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import Provider
 from tests.servers import service

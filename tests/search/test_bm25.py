@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.models import Tool
-from mcpctl.near_names import nearest
+from mcpctl.base.models import Tool
+from mcpctl.base.near_names import nearest
 from mcpctl.search.bm25 import Bm25, weak_below
 from mcpctl.search.providers import build
 from mcpctl.search.ranking import Hit, Provider, Ranking
+from tests.table import for_each
 
 
 def tool(key: str, description: str = "", **parameters: Any) -> Tool:
@@ -36,7 +37,7 @@ def keys(provider: Provider, *queries: str, **options: Any) -> list[str]:
     return [hit.key for hit in provider.search(queries, **options).hits]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "expected"),
     [
         ("open a new issue", "github:create_issue"),
@@ -238,6 +239,7 @@ def test_two_tools_with_one_key_are_found_once() -> None:
     assert keys(build([tool("a:b", "first"), tool("a:b", "second")]), "first second") == ["a:b"]
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_order_is_the_same_in_every_process() -> None:
     code = (

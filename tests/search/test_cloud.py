@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search import cloud as module
 from mcpctl.search.cloud import Cloud
 from mcpctl.search.providers import build
@@ -192,7 +192,7 @@ def test_what_a_stranger_says_is_words_on_one_line(search: Callable[..., Any], c
         "results": [{"toolKey": ALERTS, "relevance": 0.7, "explanation": "a\x1b[31m\nred\x07 one\u202e"}]
     }
     found = search("storm")
-    assert found.explain(found.hits)[0].short == "a [31m red one"
+    assert found.explain(found.hits)[0].short == "a\ufffd[31m red\ufffd one\ufffd"
 
 
 def test_the_time_is_that_of_the_whole_answer(made: Made) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.ranking import Explanation, NearWord, Part
 from tests.search.test_bm25 import CATALOG, catalogs, prose, tool

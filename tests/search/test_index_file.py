@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search.bm25 import WORTH_KEEPING, Bm25
 from mcpctl.search.index_file import mark
 from mcpctl.search.providers import build

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search import meaning, posting_lists
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.posting_lists import Corpus

@@ -5,6 +5,7 @@ import pytest
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.ranking import Hit
 from tests.search.test_bm25 import CATALOG, tool
+from tests.table import for_each
 
 ACME = "acme"
 
@@ -22,18 +23,14 @@ def test_a_name_without_case_and_separators_is_one_tools_or_nobodys(query: str) 
     assert pinned(query, *(f"acme:{name}" for name in ("createIssue", "CreateIssue", "github_create_issue"))) == []
 
 
-@pytest.mark.parametrize("query", ["github:create_issue", "github.create_issue", "GitHub: create issue"])
-@pytest.mark.parametrize(
-    "name", ["github:create_issue", "github.create_issue", "github_create_issue", "GITHUB:CREATE_ISSUE"]
-)
+@for_each("query", ["github:create_issue", "github.create_issue", "GitHub: create issue"])
+@for_each("name", ["github:create_issue", "github.create_issue", "github_create_issue", "GITHUB:CREATE_ISSUE"])
 def test_a_key_is_never_another_servers_name(query: str, name: str) -> None:
     assert pinned(query, f"{ACME}:{name}") == ["github:create_issue"]
 
 
-@pytest.mark.parametrize(
-    "query", ["github:delete_repo", "github.delete_repo", "GitHub:delete_repo", "jira:delete_repo"]
-)
-@pytest.mark.parametrize("name", ["github:delete_repo", "github.delete_repo", "github_delete_repo", "jira:delete_repo"])
+@for_each("query", ["github:delete_repo", "github.delete_repo", "GitHub:delete_repo", "jira:delete_repo"])
+@for_each("name", ["github:delete_repo", "github.delete_repo", "github_delete_repo", "jira:delete_repo"])
 def test_a_key_that_no_tool_has_is_not_another_servers_name_either(query: str, name: str) -> None:
     assert pinned(query, f"{ACME}:{name}") == []
 

@@ -8,11 +8,12 @@ from mcpctl.search.evaluate import Label
 from mcpctl.search.labels import strangers
 from tests.bench import search_quality
 from tests.bench.search_quality import Set
+from tests.table import for_each
 
 PROBES = search_quality.probes()
 
 
-@pytest.mark.parametrize("probes", [*PROBES, search_quality.foreign()], ids=lambda probes: probes.name)
+@for_each("probes", [*PROBES, search_quality.foreign()])
 def test_each_kind_has_thirty_different_queries(probes: Set) -> None:
     assert len({label.queries for label in probes.labels}) == len(probes.labels) == 30
 

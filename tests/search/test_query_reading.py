@@ -1,19 +1,20 @@
-"""How a query is read: slips, abbreviations, small talk, and languages of which the catalog has no word."""
+"""How a query is read: slips, abbreviations, courtesies, and languages of which the catalog has no word."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.fields import texts
+from mcpctl.search.pins import Pins
 from mcpctl.search.posting_lists import Corpus, Okapi
-from mcpctl.search.query_reading import Pins, Query, Reader
-from mcpctl.search.small_talk import without_small_talk
+from mcpctl.search.query_reading import Query, Reader
 from mcpctl.search.tokens import stem
 from mcpctl.search.word_table import WordTable
 from tests.search.test_bm25 import CATALOG, keys, tool
+from tests.table import for_each
 
 CLUSTER = [
     tool("kubernetes:list_namespaces", "List the namespaces of a cluster"),
@@ -109,22 +110,24 @@ def test_an_abbreviation_of_which_tools_have_nothing_is_unknown_and_has_a_meanin
     assert {"mr", "merg", "request"} <= found.meaning.keys()
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
+@for_each(
+    ("said", "expected"),
     [
-        ("Could you please show me the issues?", "the issues"),
-        ("Looking for images to resize, thanks!", "images to resize"),
-        ("how do I send_message", "send_message"),
-        ("I would like to know what time it is", "to know what time it is"),
-        ("请帮我查询一下天气", "查询 天气"),
-        ("ファイルを検索したいです", "ファイルを検索"),
-        ("提交申请", "提交申请"),
-        ("show help", "show help"),
-        ("please", "please"),
+        ("Could you please show me the issues?", "github:list_issues"),
+        ("how do I send_message", "slack:send_message"),
+        ("I would like to know what the weather is, thanks!", "met:weather"),
+        ("请帮我查询一下天气", "met:weather"),
+        ("天気を教えてください", "met:weather"),
+        ("please", None),
     ],
 )
-def test_small_talk_is_left_out_and_what_tools_do_is_not(said: str, meant: str) -> None:
-    assert " ".join(without_small_talk(said).strip(" ?!,").replace(",", "").split()) == meant
+def test_courtesies_do_not_decide_what_is_found(said: str, expected: str | None) -> None:
+    tools = [
+        tool("github:list_issues", "List issues"), tool("slack:send_message", "Send a message"),
+        tool("met:weather", "查询天气 天気"), tool("tv:show_program", "Show what is on"), *CLUSTER,
+    ]  # fmt: skip
+    hits = Bm25(tools).search([said]).hits
+    assert (hits[0].key if hits else None) == expected
 
 
 def test_of_chinese_what_no_tool_has_is_unknown_as_it_is_written() -> None:
@@ -192,7 +195,7 @@ def test_letters_that_are_cut_off_are_no_words() -> None:
 @pytest.mark.parametrize("query", ["I would like pizza, will you?", "Can you please find a letter"])
 def test_courtesies_are_no_words_that_tools_have(query: str) -> None:
     tools = [tool("s:send_letter", "You can post what you like. Please wait, it will be sent."), *CATALOG]
-    assert {"can", "will", "like", "please", "would", "you"}.isdisjoint(read(query, tools).terms.values())
+    assert {"can", "will", "please", "would", "you"}.isdisjoint(read(query, tools).terms.values())
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,7 @@ def test_small_words_and_letters_tell_that_a_query_is_not_in_english(query: str)
     assert not read(query).in_english
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     ["weather in Los Angeles", "what do the issues say", "ls dir", "del cal event", "open the café issue", "die",
      "Convert LA time to EST", "search for '天气' in all of my open issues", ""],

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from tests.bench import bleve
 from tests.bench.rivals import McpProxy
 

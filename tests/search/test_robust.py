@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.models import Tool
+from mcpctl.base.models import Tool
 from mcpctl.search.providers import build
 from mcpctl.search.ranking import MAX_QUERIES, Provider
 from mcpctl.search.tokens import MAX_TEXT

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
-from mcpctl.models import Tool, unseen
-from mcpctl.paths import Paths
+from mcpctl.base.models import Tool, unseen
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.search import embeddings as module
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Ranking

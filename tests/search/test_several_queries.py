@@ -2,8 +2,8 @@
 
 import pytest
 
-from mcpctl.models import Tool
-from mcpctl.proxy import search_results
+from mcpctl.base.models import Tool
+from mcpctl.metatools import search_results
 from mcpctl.search.providers import build
 from mcpctl.search.ranking import Hit, Provider, kept
 from tests.bench import search_quality

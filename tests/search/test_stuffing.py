@@ -82,6 +82,7 @@ def test_hardly_a_tool_of_the_probes_is_taken_for_a_list() -> None:
     assert all(trust(texts(each)) == 1.0 for each in search_quality.probes()[0].tools)
 
 
+@pytest.mark.slow
 def test_a_tool_stuffed_with_words_does_not_come_first() -> None:
     none, *ways, mean = crowding.rows()
     first = {str(row["way"]): row["stuffed first"] for row in ways}

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, meaning_words, stem, tokens, words
+from tests.table import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "expected"),
     [
         ("create_issue", ["create", "issue"]),
@@ -67,7 +68,7 @@ def test_compatible_characters_are_the_same_word() -> None:
     assert tokens("\uff46\uff55\uff4c\uff4c \ufb01le cafe\u0301") == tokens("full file café")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "forms",
     [
         ("query", "queries"),
@@ -85,7 +86,7 @@ def test_the_endings_of_a_word_do_not_matter(forms: tuple[str, ...]) -> None:
     assert {stem(form) for form in forms} == {stem(forms[0])}
 
 
-@pytest.mark.parametrize("word", ["ping", "string", "feed", "news", "status", "class", "data", "s3", "天气"])
+@for_each("word", ["ping", "string", "feed", "news", "status", "class", "data", "s3", "天气"])
 def test_what_only_looks_like_an_ending_stays(word: str) -> None:
     assert stem(word) == word
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcpctl.errors import Unusable
+from mcpctl.base.errors import Unusable
 from mcpctl.search.tokens import meaning_words
 from mcpctl.search.word_table import COUNTS, FOLDER, MADE, VECTORS, WORDS, WordTable, shipped
 from tests.words.inputs import digest

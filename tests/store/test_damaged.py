@@ -8,10 +8,10 @@ from contextlib import closing
 
 import pytest
 
-from mcpctl.errors import Unusable
-from mcpctl.paths import Paths
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import sqlite
-from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from tests.conftest import Mcpctl
 from tests.proxy.client import write_config

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import events, index, journal_lines
 from mcpctl.store.events import START, Event
 from mcpctl.store.filters import EVERYTHING, CallFilter
@@ -399,7 +399,7 @@ def test_while_nothing_happens_only_what_goes_on_is_looked_at(paths: Paths, monk
 
 WRITER = """
 import sys, uuid
-from mcpctl.paths import find
+from mcpctl.base.paths import find
 from mcpctl.store import journal_lines
 from tests.recorded import call, closed, created, opened
 paths, number = find(), int(sys.argv[1])
@@ -413,6 +413,7 @@ for _ in range(number):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_nothing_is_lost_or_twice_among_writers_that_are_killed_and_readers_that_begin_anew(paths: Paths) -> None:
     sessions = (4, 4, 40)  # the last is killed in the middle

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import calls, filters, index, statistics, text_search
 from mcpctl.store.asking import MOST_VALUES
 from mcpctl.store.filters import FAILED, CallFilter

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from pytest_snapshot.plugin import Snapshot
 
-from mcpctl.callers import Client
-from mcpctl.errors import Unusable
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.callers import Client
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import calls, index, journal_lines, sessions
 from mcpctl.store.recorder import Origin, Recorder
 from tests.configured import demo_tools
@@ -148,7 +148,7 @@ def test_failed_and_interrupted_calls_count(paths: Paths) -> None:
     assert row["tool_call_count"] == 3
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arguments=st.dictionaries(st.text(), values, max_size=3), response=values, spaced=st.booleans())
 def test_any_json_value_survives_to_the_output(
     mcpctl: Mcpctl, paths: Paths, arguments: dict[str, Any], response: Any, spaced: bool
@@ -296,7 +296,7 @@ def test_a_data_directory_that_cannot_be_is_reported(tmp_path: Path) -> None:
 
 READER = """
 import sys
-from mcpctl.paths import find
+from mcpctl.base.paths import find
 from mcpctl.store import calls, index
 wrong = 0
 for _ in range(25):
@@ -308,6 +308,7 @@ print(wrong)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_readers_and_writers_at_once_and_a_deleted_index_lose_nothing(paths: Paths) -> None:
     journal = opened(paths, created(), [line for n in range(50) for line in call(f"{n:06}", n / 60)])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl import posix
-from mcpctl.paths import Paths
+from mcpctl.base import posix
+from mcpctl.base.paths import Paths
 from mcpctl.store import calls, index, journal, journal_lines, redaction_key
 from mcpctl.store.journal import Journal
 from tests.recorded import CLAUDE, at, call, call_id, closed, created, opened, session, started
@@ -41,7 +41,7 @@ def test_a_journal_is_locked_from_its_first_moment_until_it_is_closed(paths: Pat
 @pytest.mark.process
 def test_a_killed_process_gives_up_its_lock(paths: Paths) -> None:
     program = (
-        "import os, sys; from mcpctl.paths import find; from tests.recorded import created, opened\n"
+        "import os, sys; from mcpctl.base.paths import find; from tests.recorded import created, opened\n"
         "journal = opened(find(), created()); print(journal.path, flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -298,7 +298,7 @@ def test_where_files_cannot_be_linked_another_commands_journal_is_not_overwritte
 
 AT_ONCE = """
 import errno, os, sys
-from mcpctl.paths import find
+from mcpctl.base.paths import find
 from mcpctl.store import journal_lines, redaction_key
 from mcpctl.store.journal import Journal
 from tests.recorded import created, started
@@ -312,6 +312,7 @@ shared.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_commands_at_once_where_files_cannot_be_linked_lose_no_call(paths: Paths) -> None:
     processes = [

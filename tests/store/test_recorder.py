@@ -8,17 +8,18 @@ import signal
 import subprocess
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcpctl.callers import Client
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.callers import Client
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
+from mcpctl.secrets.redact import MARK
 from mcpctl.store import calls, index, journal_lines, sessions
 from mcpctl.store.recorder import ENCODING, OpenCall, Origin, Recorder
-from mcpctl.store.redact import MARK
 
 CLIENT = Client("claude-code", "2.0", "2025-11-25", b'{"roots":{}}')
 ORIGIN = Origin(CLIENT)
@@ -90,6 +91,38 @@ def test_a_call_and_its_session_say_who_and_what(paths: Paths) -> None:
         (session,) = sessions.find(db).rows(None, 0)
     assert (session["client_name"], session["protocol_version"]) == ("claude-code", "2025-11-25")
     assert session["status"] == "closed"
+    assert session["config_path"] == row["config_path"] == str(paths.config)
+
+
+def test_a_session_of_commands_has_no_configuration_since_each_of_them_may_have_another(paths: Paths) -> None:
+    made = Recorder(paths, RecordSettings(), via="cli")
+    made.call_finished(begin(made), "ok", response=b"{}")
+    made.close()
+    with index.opened(paths) as db:
+        (session,) = sessions.find(db).rows(None, 0)
+    assert session["config_path"] is only(paths)["config_path"] is None
+
+
+def test_the_path_of_a_configuration_is_absolute(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths.config.parent.mkdir()
+    monkeypatch.chdir(paths.config.parent)
+    made = recorder(replace(paths, config=Path(paths.config.name)))
+    made.call_finished(begin(made), "ok", response=b"{}")
+    made.close()
+    assert only(paths)["config_path"] == str(paths.config)
+
+
+def test_the_message_of_an_error_is_beside_it(paths: Paths) -> None:
+    made = recorder(paths, max_response_kb=1)
+    errors = [b'{"code":-1,"message":"no such city"}', b'{"code":-1}', b'"cut"', b'[1]', b"null",
+              b'{"message":"' + b"so it is. " * 200 + b'"}', b'{"message":5}']  # fmt: skip
+    for error in errors:
+        made.call_finished(begin(made), "failed", error=error)
+    said = {"content": [{"type": "text", "text": "it rains"}], "isError": True}
+    made.call_finished(begin(made), "tool_error", response=json.dumps(said).encode())
+    made.close()
+    found = [(row["error_message"] or "")[:20] for row in rows(paths)]
+    assert found == ["no such city", "", "cut", "", "", '{"message":"so it is', "", "it rains"]
 
 
 def test_tokens_are_a_quarter_of_the_bytes_and_say_so(paths: Paths) -> None:
@@ -338,9 +371,9 @@ def test_a_line_half_written_is_whole_later(paths: Paths, monkeypatch: pytest.Mo
 LIMITED = """
 import sys
 import uuid
-from mcpctl.settings import RecordSettings
-from mcpctl.paths import find
-from mcpctl.callers import Client
+from mcpctl.config.settings import RecordSettings
+from mcpctl.base.paths import find
+from mcpctl.base.callers import Client
 from mcpctl.store.recorder import Origin, Recorder
 made = Recorder(find(), RecordSettings())
 for number in range(200):

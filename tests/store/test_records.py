@@ -4,8 +4,8 @@ import sqlite3
 
 import pytest
 
-from mcpctl.errors import NotFound, WrongUsage
-from mcpctl.paths import Paths
+from mcpctl.base.errors import NotFound, WrongUsage
+from mcpctl.base.paths import Paths
 from mcpctl.store import index, records
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.callers import Client
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.callers import Client
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import calls, index, redaction_key, state_file
 from mcpctl.store.recorder import Origin, Recorder
 
@@ -120,10 +120,11 @@ def test_where_none_can_be_kept_there_is_one_for_this_process(tmp_path: Path) ->
     assert len(redaction_key.load(Paths(tmp_path / "c", tmp_path / "file" / "data"))) == 32
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
     program = (
-        "from mcpctl.paths import find; from mcpctl.store import redaction_key; print(redaction_key.load(find()).hex())"
+        "from mcpctl.base.paths import find; from mcpctl.store.redaction_key import load; print(load(find()).hex())"
     )
     processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(8)]
     keys = {process.communicate(timeout=30)[0] for process in processes}

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl.models import RawJson
+from mcpctl.base.models import RawJson
 from mcpctl.store import replayable
+from tests.table import for_each
 
 MARK = "[redacted:0a1b2c3d]"
 
@@ -15,7 +16,7 @@ def obstacle(arguments: str | None, **members: Any) -> str:
     return replayable.obstacle({**row, "arguments": None if arguments is None else RawJson(arguments)})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "why"),
     [
         (None, ""),

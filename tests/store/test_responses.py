@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import responses, retention
 from mcpctl.store.responses import Owner
 from tests.recorded import CLAUDE, call_id, created, opened, session

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import clock, evictions, index, journal, journal_lines, retention, sessions
 from mcpctl.store.journal import Journal
 from mcpctl.store.records import Records

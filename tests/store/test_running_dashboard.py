@@ -1,7 +1,7 @@
 """Where the dashboard is, as a refusal names it."""
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import claimed
-from mcpctl.paths import Paths
 from mcpctl.store import running_dashboard
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import posix
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base import posix
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import server_logs
 from mcpctl.store.server_logs import KEPT, ServerLogs
 

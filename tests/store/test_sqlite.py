@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.paths import Paths
 from mcpctl.store import index, sqlite, state_file
 from mcpctl.store.state import ListKey, State, StateError, trouble
 from tests.recorded import call, raw, session

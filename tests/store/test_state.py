@@ -3,17 +3,21 @@
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from mcpctl.errors import Unusable
-from mcpctl.paths import Paths
-from mcpctl.store import state_file, steps
+from mcpctl.base import feature_names
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
+from mcpctl.catalog import cache
+from mcpctl.store import sqlite, state_file, steps
 from mcpctl.store.state import ListKey, State, StateError
 from tests.conftest import Mcpctl
+from tests.table import for_each
 
 SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
 
@@ -30,7 +34,7 @@ def test_every_step_has_a_name_of_its_own() -> None:
     assert len({name for name, _ in state_file.STEPS}) == len(state_file.STEPS)
 
 
-@pytest.mark.parametrize("known", range(len(state_file.STEPS) + 1))
+@for_each("known", range(len(state_file.STEPS) + 1))
 def test_from_any_earlier_step_the_schema_is_the_same(known: int) -> None:
     with closing(memory()) as fresh, closing(memory()) as older:
         steps.migrate(fresh, state_file.KIND)
@@ -144,7 +148,7 @@ def test_a_list_is_read_as_it_was_at_one_moment(paths: Paths, monkeypatch: pytes
 
 
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
-    program = "from mcpctl.paths import find; from mcpctl.store import state_file; state_file.connect(find()).close()"
+    program = "from mcpctl.base.paths import find; from mcpctl.store.state_file import connect; connect(find()).close()"
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
     assert [process.wait(timeout=30) for process in processes] == [0] * 8
     with closing(state_file.connect(paths)) as db, closing(memory()) as fresh:
@@ -152,8 +156,61 @@ def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
         assert schema(db) == schema(fresh)
 
 
+def test_one_that_is_deleted_while_it_is_open_takes_nothing_from_who_has_it(paths: Paths) -> None:
+    with State.connect(paths) as old:
+        old.equip("small")
+        logs = {path.name: path.stat().st_ino for path in sqlite.files(paths.state)}
+        paths.state.unlink()  # and its log is left
+        with State.connect(paths) as new:
+            assert new.equipped() is None
+            assert not logs.items() & {path.name: path.stat().st_ino for path in sqlite.files(paths.state)}.items()
+            assert old.equipped() == "small"
+
+
 def test_the_schema(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
     with closing(memory()) as db:
         steps.migrate(db, state_file.KIND)
         snapshot.assert_match("".join(f"{sql};\n" for sql in schema(db)), "state.sql")
+
+
+def test_what_has_not_changed_is_not_written_again(paths: Paths) -> None:
+    """Of many that start at once, none waits for another that has kept the same."""
+    of, tools = ListKey("s", "f", "roots"), [b'{"name":"a"}', b'{"name":"b"}']
+    features = of._replace(capabilities=feature_names.list_of(feature_names.PROMPTS))
+
+    def keep(state: State) -> bool:
+        state.remember_era("s", "f", False)
+        state.remember_failure("s", "f", None)
+        state.remember_named("/work/a.json")
+        state.keep_harmless("0a1b")
+        state.note_policy()
+        changes = [cache.replace(state, of, tools, "hello"), cache.replace(state, features, tools)]
+        return any(changes)
+
+    with closing(state_file.connect(paths)) as db, State.opened_for_others(paths) as state:
+        assert keep(state)
+        db.execute("BEGIN IMMEDIATE")
+        assert not keep(state)
+
+
+@pytest.mark.parametrize("change", ["tools", "instructions", "by a person", "later", "another list since"])
+def test_a_list_is_kept_again_where_that_tells_anything(
+    paths: Paths, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of, other, tools = ListKey("s", "f", "roots"), ListKey("s", "f"), [b'{"name":"a"}']
+    moment = time.time()
+    with State.connect(paths) as state:
+        monkeypatch.setattr(time, "time", lambda: moment)
+        cache.replace(state, of, tools, "hello")
+        moment += 1
+        if change == "another list since":
+            cache.replace(state, other, tools)
+        moment += 24 * 3600 if change == "later" else 1
+        cache.replace(
+            state, of, [*tools, b'{"name":"b"}'] if change == "tools" else tools,
+            "other" if change == "instructions" else "hello", asked=change == "by a person",
+        )  # fmt: skip
+        kept = state.listed(of)
+    assert kept
+    assert kept.fetched_at == moment

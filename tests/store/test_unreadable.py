@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import calls, index, journal, journal_lines, retention
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session
@@ -144,8 +144,8 @@ def test_a_fifo_is_no_journal_to_hold_or_to_close(paths: Paths) -> None:
 
 RETAINER = """
 import sys
-from mcpctl.settings import RecordSettings
-from mcpctl.paths import find
+from mcpctl.config.settings import RecordSettings
+from mcpctl.base.paths import find
 from mcpctl.store import retention
 from tests.recorded import created, session
 for number in range(120):
@@ -155,6 +155,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_readers_miss_no_call_while_sessions_are_evicted(paths: Paths) -> None:
     kept = opened(paths, created(), call(1, 1))

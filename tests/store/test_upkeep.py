@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import index, sqlite, upkeep
 from mcpctl.store.records import Records
 from mcpctl.store.upkeep import Upkeep

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.models import CALL_STATUSES, Usage
-from mcpctl.paths import Paths
+from mcpctl.base.fields import CALL_STATUSES
+from mcpctl.base.models import Usage
+from mcpctl.base.paths import Paths
 from mcpctl.store import index, journal_lines
 from mcpctl.store.records import Records
 from tests.conftest import Mcpctl

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpctl.errors import McpctlError
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
 from mcpctl.toolsets import edits
 from mcpctl.toolsets.edits import Draft, NotedTool
 from mcpctl.toolsets.toolset import Note, Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import ToolsetPlace, place_of
 
-few = settings(max_examples=25)
+few = settings(max_examples=settings().max_examples // 2)
 
 TOOL = Tool("linear", "create_issue", {"name": "create_issue", "inputSchema": {"type": "object"}}, "{}")
 SUBJECT = NotedTool(Reference(dotted(TOOL), ref_id(TOOL)), TOOL)

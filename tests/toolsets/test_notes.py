@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
 from mcpctl.toolsets.toolset_files import place_of, read
 from tests.configured import demo_tools, listed, noted, overridden, stub, toolset
 from tests.conftest import Mcpctl

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
+from mcpctl.base.errors import McpctlError, NotFound, Unusable, WrongUsage
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
 from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id, rendered
 from mcpctl.toolsets.toolset_files import ToolsetPlace, place_of, read
 from tests.configured import noted, overridden, reference
 from tests.effort import calls
+from tests.table import for_each
 
 BARE = {"name": "triage", "tools": [reference("a:b")], "toolNotes": [noted("a:b", tip="Mind it.")]}
 
@@ -98,8 +99,8 @@ def test_only_what_lies_in_the_data_directory_is_ones_own(paths: Paths, tmp_path
 ODD: list[Any] = [None, 7, "x", [], {}, [7], {"namespacedName": 7}, {"namespacedName": "nodot"}, {"toolRef": []}]
 
 
-@pytest.mark.parametrize("member", ["tools", "toolNotes", "toolOverrides", "name", "description"])
-@pytest.mark.parametrize("odd", ODD)
+@for_each("member", ["tools", "toolNotes", "toolOverrides", "name", "description"])
+@for_each("odd", ODD)
 def test_members_of_another_shape_are_left_out(paths: Paths, tmp_path: Path, member: str, odd: Any) -> None:
     found = read_from(paths, tmp_path / "odd.json", {**BARE, member: odd})
     assert found.name

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from mcpctl.callers import LEGACY_REVISIONS, Caller
-from mcpctl.failure import failed
+from mcpctl.base.callers import LEGACY_REVISIONS, Caller
+from mcpctl.base.failure import failed
 from mcpctl.upstreams.listing import Listing, ListOf, pages
 
 

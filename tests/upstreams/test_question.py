@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mcpctl.upstreams.question import named
+from tests.table import for_each
 
 SAID = "[from server 'github']"
 SCHEMA = b'{ "type":"object", "properties" : {"n":{"type":"number","default":1.0}} }'
@@ -16,7 +17,7 @@ def test_a_message_begins_with_the_server_and_the_rest_stays_as_it_came() -> Non
     assert named("elicitation/create", params, "github") == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("params", "message"),
     [
         (b'{"message":"x","message":"y"}', f"{SAID} y"),
@@ -45,8 +46,8 @@ def test_what_has_no_words_for_a_person_has_its_server_beside_it(method: str) ->
         assert named(method, odd, "github") == b'{"_meta":{"mcpctl/server":"github"}}'
 
 
-@pytest.mark.parametrize("name", ["includeContext", "INCLUDECONTEXT", "includ\\u0065Context"])
-@pytest.mark.parametrize("value", ["allServers", "thisServer", "none"])
+@for_each("name", ["includeContext", "INCLUDECONTEXT", "includ\\u0065Context"])
+@for_each("value", ["allServers", "thisServer", "none"])
 def test_no_server_is_given_what_others_have_said(name: str, value: str) -> None:
     params = f'{{"messages":[],"{name}":"{value}","maxTokens":5}}'.encode()
     expected = b'{"messages":[],"maxTokens":5,"_meta":{"mcpctl/server":"github"}}'

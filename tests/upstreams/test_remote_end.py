@@ -2,10 +2,10 @@
 
 import asyncio
 
-from mcpctl.server_environment import Endpoint
-from mcpctl.server_settings import Server
+from mcpctl.config.server_environment import Endpoint
+from mcpctl.config.server_settings import Server
 from mcpctl.upstreams.streamable_http import StreamableHttp
-from mcpctl.wire.turn import Turn
+from mcpctl.wire.writer import Turn
 
 
 def test_what_is_to_be_sent_once_it_has_ended_opens_none() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import bounds
-from mcpctl.wire.line_reader import LineReader
-from mcpctl.wire.turn import Line, Turn
+from mcpctl.base import bounds
+from mcpctl.wire.line_reader import Line, LineReader
+from mcpctl.wire.writer import Turn
 
 Scene = Callable[[Turn], Awaitable[None]]
 
@@ -40,7 +40,7 @@ class Reading:
             self.given.set()
             return on_line(line)
 
-        self.reader = LineReader(read, turn, take, self.ended.set, lambda *edges: self.too_long.append(edges))
+        self.reader = LineReader(read, turn.readers, take, self.ended.set, lambda *edges: self.too_long.append(edges))
 
     def write(self, data: bytes) -> None:
         """Send it more."""
@@ -73,6 +73,21 @@ def test_many_lines_leave_others_their_turn(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(reading.lines) < 1000  # others are run between them
         await reading.end()
         assert len(reading.lines) == 1000
+
+    run(scene)
+
+
+def test_the_lines_of_one_read_are_told_from_those_of_the_next() -> None:
+    async def scene(turn: Turn) -> None:
+        reads: list[int] = []
+        reading = Reading(turn, lambda line: reads.append(turn.reading))
+        reading.write(b"one\ntwo\n")
+        await reading.given.wait()
+        assert turn.reading == 0
+        reading.write(b"three\n")
+        await reading.end()
+        assert len(reads) == 3
+        assert 0 < reads[0] == reads[1] < reads[2]
 
     run(scene)
 
@@ -142,11 +157,11 @@ def test_a_line_without_end_is_read_no_further(monkeypatch: pytest.MonkeyPatch) 
 def test_nothing_is_given_while_the_client_takes_nothing() -> None:
     async def scene(turn: Turn) -> None:
         reading = Reading(turn)
-        turn.hold()
+        turn.readers.hold()
         reading.write(b"later\n")
         await asyncio.sleep(0)
         assert reading.lines == []
-        turn.release()
+        turn.readers.release()
         await reading.given.wait()
         await reading.end()
 

@@ -71,21 +71,22 @@ def table(tmp_path: Path, teacher: Topics) -> Make:
 
 def corpus(path: Path) -> Path:
     """Pages about each topic, in three languages as far as there are words."""
-    with gzip.open(path, "wt", encoding="utf-8") as file:
-        for topic in TOPICS.values():
-            for number, word in enumerate(topic):
-                for other in topic[number + 1 :]:
-                    page = {
-                        "page": f"{word}-{other}",
-                        "lang": "en",
-                        "about": f"the {word}",
-                        "does": [f"{word} {other}"],
-                    }
-                    file.write(json.dumps(page) + "\n")
-                    for language in ("de", "zh"):
-                        told = [OTHERS.get(each, {}).get(language, each) for each in (word, other)]
-                        page |= {"lang": language, "about": told[0], "does": [" ".join(told)]}
-                        file.write(json.dumps(page) + "\n")
+    lines = []
+    for topic in TOPICS.values():
+        for number, word in enumerate(topic):
+            for other in topic[number + 1 :]:
+                page = {
+                    "page": f"{word}-{other}",
+                    "lang": "en",
+                    "about": f"the {word}",
+                    "does": [f"{word} {other}"],
+                }
+                lines.append(json.dumps(page))
+                for language in ("de", "zh"):
+                    told = [OTHERS.get(each, {}).get(language, each) for each in (word, other)]
+                    page |= {"lang": language, "about": told[0], "does": [" ".join(told)]}
+                    lines.append(json.dumps(page))
+    path.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))  # the same bytes whenever it is made
     return path
 
 

@@ -2,18 +2,11 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="The note's name.", show_default=False)]
-Text = Annotated[
-    str | None, typer.Argument(metavar="[TEXT|-]", help="The note's text; - reads it from stdin.", show_default=False)
-]
-Several = Annotated[
-    list[str] | None,
-    typer.Option("--note", metavar="NAME=TEXT", help="A note. May be repeated.", show_default=False),
-]
+Name = Annotated[str | None, opt.argument("[NAME]", "The note's name.")]
+Text = Annotated[str | None, opt.argument("[TEXT|-]", "The note's text; - reads it from stdin.")]
+Several = Annotated[list[str] | None, opt.option("--note", "NAME=TEXT", "A note. May be repeated.")]
 
 
 def add(
@@ -23,10 +16,8 @@ def add(
     note: Several = None,
     dry_run: opt.DryRun = False,
     json: opt.Json = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Add notes to a tool of a toolset. Models read them in its description, and searches read them too.
 
@@ -43,6 +34,6 @@ def add(
     from mcpctl.commands.annotate import columns
 
     notes = columns.notes(name, text, note or [])
-    paths = opt.paths(config, data_dir)
-    change = tool_notes.add(paths, toolset, key, notes, project=project, dry_run=dry_run)
+    paths = place.paths()
+    change = tool_notes.add(paths, place.toolset, key, notes, project=place.project, dry_run=dry_run)
     columns.write_change(key, change, [note.name for note in change.notes.added], dry_run, json)

@@ -1,22 +1,22 @@
 """`mcpctl annotate check`"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import options as opt
 
-Places = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[PATH...]", help="Toolset files, or folders that have some.", show_default=False),
-]
+if TYPE_CHECKING:
+    from mcpctl.base.paths import Paths
+    from mcpctl.catalog.toolset_check import Known
+
+COMMAND = "mcpctl annotate check"
+Places = Annotated[list[str] | None, opt.argument("[PATH...]", "Toolset files, or folders that have some.")]
 CatalogFile = Annotated[
-    Path | None,
-    typer.Option("--catalog", metavar="FILE", help="Compare with the tools in FILE: mcpctl tools export > FILE.",
-                 show_default=False),
-]  # fmt: skip
+    Path | None, opt.option("--catalog", "FILE", "Compare with the tools in FILE: mcpctl tools export > FILE.")
+]
 Live = Annotated[bool, typer.Option("--live", help="List the tools of all servers first.")]
 MaxNoteChars = Annotated[
     int, typer.Option(metavar="N", min=0, help="The most characters that one tool's notes may have.")
@@ -31,12 +31,9 @@ def check(
     fail_on: checks.FailOn = "error",
     select: checks.Select = None,
     ignore: checks.Ignore = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: checks.Format = "text",
-    rules: checks.Rules = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    report: checks.Report,
+    place: opt.Place,
 ) -> None:
     """Check toolset files: their JSON, their names and notes, and whether their tools exist. For CI.
 
@@ -55,16 +52,42 @@ def check(
       mcpctl annotate check tools --catalog catalog.jsonl --fail-on warning --ignore W208 --format github
       mcpctl annotate check --rules
     """
-    from mcpctl.catalog.toolset_check import Asked
-    from mcpctl.commands.annotate import findings
-    from mcpctl.rules import selection
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.base.models import FINDING_FIELDS
+    from mcpctl.base.rules import selection
+    from mcpctl.catalog import checked_files, toolset_check
     from mcpctl.toolsets.check_rules import RULES
 
-    told = selection(RULES, fail_on, select or [], ignore or [], findings.COMMAND)
-    kind = checks.chosen_format(json, jsonl, format)
-    if rules:
+    told = selection(RULES, fail_on, select or [], ignore or [], COMMAND)
+    kind = report.kind()
+    if report.rules:
         checks.write_rules(RULES, kind)
         return
-    paths = opt.paths(config, data_dir)
-    options = Asked(max_note_chars, told)
-    findings.check(paths, places or [], lambda: findings.known(paths, catalog, live), options, kind)
+    paths = place.paths()
+    chosen = checked_files.chosen(paths, places or [])
+    if not chosen.candidates:
+        raise WrongUsage("nothing to check: you have no toolsets", "name a file: mcpctl annotate check PATH")
+    asked = toolset_check.Asked(max_note_chars, told)
+    rows = toolset_check.check(paths, chosen.candidates, _known(paths, catalog, live), asked)
+    checks.write_findings(COMMAND, RULES, kind, rows, FINDING_FIELDS, list(chosen.candidates))
+    checks.summarize(COMMAND, rows, chosen.told)
+
+
+def _known(paths: "Paths", catalog: Path | None, live: bool) -> "Known":
+    """The tools with which entries are compared."""
+    from mcpctl import output
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.catalog import toolset_check
+
+    if catalog and live:
+        raise WrongUsage("--catalog and --live contradict each other", "give one of them")
+    if catalog:
+        return toolset_check.snapshot(catalog)
+    if live:
+        from mcpctl.calling import one_shot
+
+        with output.progress("listing tools", "servers") as on_progress:
+            _, failure = one_shot.refresh(paths, [], on_progress)
+        if failure:
+            raise failure
+    return toolset_check.cached(paths)

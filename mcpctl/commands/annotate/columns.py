@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from mcpctl import output
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.files import read_stdin
+from mcpctl.base.models import ANNOTATION_FIELDS
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.tool_notes import Done
-from mcpctl.errors import WrongUsage
-from mcpctl.files import read_stdin
-from mcpctl.models import ANNOTATION_FIELDS
 from mcpctl.output import Columns
 from mcpctl.output.text import block_of
 from mcpctl.toolsets.toolset import Note

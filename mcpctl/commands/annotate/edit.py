@@ -2,16 +2,11 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The note's name.", autocompletion=complete.notes)]
-Text = Annotated[
-    str | None,
-    typer.Argument(metavar="[TEXT|-]", help="The note's new text; - reads it from stdin.", show_default=False),
-]
+Name = Annotated[str, opt.argument("NAME", "The note's name.", complete.notes)]
+Text = Annotated[str | None, opt.argument("[TEXT|-]", "The note's new text; - reads it from stdin.")]
 
 
 def edit(
@@ -20,10 +15,8 @@ def edit(
     text: Text = None,
     dry_run: opt.DryRun = False,
     json: opt.Json = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Change the text of a note. Prints its name if the text has changed.
 
@@ -35,16 +28,16 @@ def edit(
       mcpctl annotate edit linear:create_issue team-selection
       mcpctl annotate edit github:merge ci 'Only when CI is green.' --toolset ./tools/triage.json --dry-run
     """
+    from mcpctl.base.errors import WrongUsage
     from mcpctl.catalog import tool_notes
     from mcpctl.commands import agreement
     from mcpctl.commands.annotate import columns, editor
-    from mcpctl.errors import WrongUsage
     from mcpctl.toolsets.toolset_files import check_name
 
     if text is None and not agreement.is_terminal():
         raise WrongUsage("no text was given", "give the TEXT, or - to read it from stdin")
     check_name(name, "note")
-    found = tool_notes.find(opt.paths(config, data_dir), toolset, key, name, project)
+    found = tool_notes.find(place.paths(), place.toolset, key, name, place.project)
     if text is None:
         with editor.opened(found.note) as after:
             change = found.rewrite(after, dry_run=dry_run)

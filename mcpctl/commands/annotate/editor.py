@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mcpctl import files
-from mcpctl.errors import McpctlError
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
 from mcpctl.toolsets.toolset import HIDDEN, Note
 
 _MAX_TEXT = 1 << 16

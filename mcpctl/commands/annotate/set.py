@@ -16,14 +16,13 @@ Idempotent = Annotated[
 OpenWorld = Annotated[
     bool | None, typer.Option("--open-world/--no-open-world", help="The tool reaches outside systems, or not.")
 ]
-Title = Annotated[str | None, typer.Option(metavar="T", help="The tool's title.", show_default=False)]
+Title = Annotated[str | None, opt.option("--title", "T", "The tool's title.")]
 Inherit = Annotated[
     list[str] | None,
-    typer.Option(
-        "--inherit", metavar="HINT", show_default=False,
-        help="Take read-only, destructive, idempotent, open-world or title from the server again.",
+    opt.option(
+        "--inherit", "HINT", "Take read-only, destructive, idempotent, open-world or title from the server again."
     ),
-]  # fmt: skip
+]
 
 
 def set(
@@ -37,10 +36,8 @@ def set(
     dry_run: opt.DryRun = False,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Override a tool's behaviour hints and title in a toolset. Prints the names of what changed.
 
@@ -58,9 +55,11 @@ def set(
 
     values = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
     hints, inherited = columns.hints(values, title, inherit or [])
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     permit = Gate(paths, from_script).toolset
-    change = tool_notes.override(paths, toolset, key, hints, title, inherited, permit, project=project, dry_run=dry_run)
+    change = tool_notes.override(
+        paths, place.toolset, key, hints, title, inherited, permit, project=place.project, dry_run=dry_run
+    )
     columns.write_change(
         key, change, [*hints, *(["title"] if title else []), *inherited] if change.diff else [], dry_run, json
     )

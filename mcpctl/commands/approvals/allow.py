@@ -11,10 +11,7 @@ Always = Annotated[
     bool, typer.Option("--always", help="Allow all calls of the tool, as long as its definition stays as it is.")
 ]
 
-For = Annotated[
-    str | None,
-    typer.Option("--for", metavar="TIME", help="Allow all calls of the tool until then: 8h, 7d.", show_default=False),
-]
+For = Annotated[str | None, opt.option("--for", "TIME", "Allow all calls of the tool until then: 8h, 7d.")]
 
 
 def allow(
@@ -23,8 +20,8 @@ def allow(
     always: Always = False,
     ends: For = None,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Allow a call that waits for your consent: this call, once, when it is made again with the same arguments.
 
@@ -41,13 +38,13 @@ def allow(
     import time
 
     from mcpctl import output
+    from mcpctl.base.errors import WrongUsage
     from mcpctl.commands.people import only_for_people
     from mcpctl.commands.tokens.expiry import moment
-    from mcpctl.errors import WrongUsage
     from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row, until
+    from mcpctl.policy.approvals import ALWAYS, ONCE, SESSION
     from mcpctl.store import clock
-    from mcpctl.store.approvals import ALWAYS, ONCE, SESSION
 
     if approval == "last":
         raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
@@ -56,7 +53,7 @@ def allow(
     end = moment(ends, time.time(), "--for")
     only_for_people("allow a call")
     scope = ALWAYS if always or ends else SESSION if session else ONCE
-    answered = answer(opt.paths(config, data_dir), approval, scope, "terminal", end)
+    answered = answer(place.paths(), approval, scope, "terminal", end)
     output.write_done(json, lambda: row(answered), answered.id)
     always_how = f"until {clock.iso(end)}" if end else "always"
     how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: always_how}[

@@ -1,6 +1,7 @@
 """The columns of approvals."""
 
-from mcpctl.models import APPROVAL_FIELDS, STANDING_FIELDS
+from mcpctl.base.fields import APPROVAL_FIELDS
+from mcpctl.base.models import STANDING_FIELDS
 from mcpctl.output import Columns
 
 COLUMNS = Columns(

@@ -13,13 +13,8 @@ Standing = Annotated[bool, typer.Option("--standing", help="The yeses that hold 
 def ls(
     pending: Pending = False,
     standing: Standing = False,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
+    *,
+    listing: opt.Listing,
     data_dir: opt.DataDir = None,
 ) -> None:
     """List the calls that needed your consent, the newest first, and what became of them.
@@ -34,13 +29,13 @@ def ls(
       mcpctl approvals ls --json | jq '.[] | select(.state == "denied") | .key'
     """
     from mcpctl import output
+    from mcpctl.base.errors import WrongUsage
     from mcpctl.commands.approvals import columns
-    from mcpctl.errors import WrongUsage
     from mcpctl.policy import answering
 
     if pending and standing:
         raise WrongUsage("--pending and --standing contradict each other", "give one of them")
-    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = listing.chosen()
     paths = opt.paths(None, data_dir)
     if standing:
         output.write_list(answering.standing(paths), columns.STANDING, options)

@@ -2,23 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Standing = Annotated[
-    str,
-    typer.Argument(metavar="KEY|ID", help="A tool, or the id of one yes.", autocompletion=complete.standing),
-]
+Standing = Annotated[str, opt.argument("KEY|ID", "A tool, or the id of one yes.", complete.standing)]
 
 
-def revoke(
-    standing: Standing,
-    json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def revoke(standing: Standing, json: opt.Json = False, *, place: opt.Place) -> None:
     """Take back a yes that holds for more than one call: all of a tool's, or one by its id. Running sessions follow.
 
     \b
@@ -31,7 +21,7 @@ def revoke(
     from mcpctl.output.text import line_of
     from mcpctl.policy import answering
 
-    rows = answering.revoke(opt.paths(config, data_dir), standing, "terminal" if may_be_a_person() else "command")
+    rows = answering.revoke(place.paths(), standing, "terminal" if may_be_a_person() else "command")
     output.write_done(json, lambda: rows, *(row["id"] for row in rows))
     for row in rows:
         output.say(line_of(f"{row['key']} is asked about again"))

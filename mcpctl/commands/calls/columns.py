@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from mcpctl import hints
-from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS
+from mcpctl.base import hints
+from mcpctl.base.fields import CALL_FIELDS, DISCOVERY_FIELDS
 from mcpctl.output import Columns
 
 

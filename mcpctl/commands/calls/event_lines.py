@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mcpctl.models import Row
+from mcpctl.base.models import Row
 from mcpctl.output import text, to_json
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import Asked, filtered
+from mcpctl.commands.filter_options import Asked
 
 
-@filtered
 def export(
     asked: Asked,
     format: Annotated[
@@ -36,15 +35,13 @@ def export(
       mcpctl calls export --format csv --no-payloads --failed > failed.csv
     """
     from mcpctl import output
-    from mcpctl.commands import names
-    from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS
+    from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
     from mcpctl.output import csv_lines
 
     opt.one_of("format", format, ("jsonl", "csv"))
     fields = [name for name in CALL_FIELDS if not (no_payloads and name in CALL_PAYLOADS)]
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records)
-        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
+        wanted = asked.resolved(records, opt.paths(None, data_dir))
         rows = records.calls(wanted, fields)
         if format == "csv":
             output.write_lines(csv_lines.lines(rows.rows(None, 0), fields))

@@ -6,23 +6,17 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import Asked, filtered
+from mcpctl.commands.filter_options import Asked
 
 
-@filtered
 def ls(
     asked: Asked,
     kind: Annotated[
         str,
         typer.Option(metavar="KIND", help="call or discovery.", autocompletion=complete.choices("call", "discovery")),
     ] = "call",
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
+    *,
+    listing: opt.Listing,
     data_dir: opt.DataDir = None,
 ) -> None:
     """List the calls on record, newest first, or with --kind discovery the searches.
@@ -47,18 +41,16 @@ def ls(
       mcpctl calls ls --status tool_error --since 1h30m --json | jq -r '.[].tool'
     """
     from mcpctl import output
-    from mcpctl.commands import names
+    from mcpctl.base.fields import CALL_FIELDS
     from mcpctl.commands.calls import columns
-    from mcpctl.models import CALL_FIELDS
 
     opt.one_of("kind", kind, ("call", "discovery"))
-    listing = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = listing.chosen()
     if kind == "discovery":
         asked.refuse("searches", "server", "tool", "status", "failed", "hint")
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records)
-        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
+        wanted = asked.resolved(records, opt.paths(None, data_dir))
         if kind == "call":
-            output.write_list(records.calls(wanted, (*CALL_FIELDS, "key")), columns.CALLS, listing)
+            output.write_list(records.calls(wanted, (*CALL_FIELDS, "key")), columns.CALLS, options)
         else:
-            output.write_list(records.discoveries(wanted), columns.DISCOVERIES, listing)
+            output.write_list(records.discoveries(wanted), columns.DISCOVERIES, options)

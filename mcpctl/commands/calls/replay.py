@@ -10,21 +10,12 @@ from mcpctl.commands import options as opt
 
 def replay(
     calls: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[ID...]",
-            help="Calls: ids, their beginnings, or last.",
-            show_default=False,
-            autocompletion=complete.calls,
-        ),
+        list[str] | None, opt.argument("[ID...]", "Calls: ids, their beginnings, or last.", complete.calls)
     ] = None,
     session: Annotated[
         str | None,
-        typer.Option(
-            metavar="ID",
-            help="All calls of this session, in their order; last is the newest.",
-            show_default=False,
-            autocompletion=complete.sessions,
+        opt.option(
+            "--session", "ID", "All calls of this session, in their order; last is the newest.", complete.sessions
         ),
     ] = None,
     execute: Annotated[
@@ -32,14 +23,9 @@ def replay(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run; run nothing.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Print how the results differ; exit 7 if one does.")] = False,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    listing: opt.Rows,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Call again what is on record, with the same arguments, and compare the results.
 
@@ -59,29 +45,29 @@ def replay(
       mcpctl calls replay --session 3f2a --execute --json | jq '.[] | select(.same == false)'
     """
     from mcpctl import output
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.base.models import Found
+    from mcpctl.calling import replay as replays
     from mcpctl.commands.calls import replaying
-    from mcpctl.errors import WrongUsage
-    from mcpctl.models import Found
-    from mcpctl.proxy import replay as replays
 
-    listing = output.listing(json, jsonl, format, fields)
-    output.chosen_fields(replaying.COLUMNS, listing)  # what is wrong with them is said before anything runs
+    options = listing.chosen()
+    output.chosen_fields(replaying.COLUMNS, options)  # what is wrong with them is said before anything runs
     if bool(calls) == (session is not None):
         raise WrongUsage("name calls, or one session with --session", "for example: mcpctl calls replay last")
-    if diff and (json or jsonl or format != "auto" or fields):
+    if diff and options != output.ListOptions():
         raise WrongUsage("--diff prints diffs and no rows", "leave it out; under --json each row has same and result")
-    paths = opt.paths(config, data_dir)
-    with opt.records(data_dir) as records:
+    paths = place.paths()
+    with opt.records(place.data_dir) as records:
         old = replaying.meant(records, calls or (), session)
-    found = replays.planned(paths, old, execute=execute, dry_run=dry_run, toolset=toolset, project=project)
+    found = replays.planned(paths, old, execute=execute, dry_run=dry_run, toolset=place.toolset, project=place.project)
     if not dry_run:
-        replays.run(paths, found, execute=execute, toolset=toolset, project=project)
-    with opt.records(data_dir) as records:
+        replays.run(paths, found, execute=execute, toolset=place.toolset, project=place.project)
+    with opt.records(place.data_dir) as records:
         rows = [replaying.row(each, records.call(each.record_id) if each.record_id else None) for each in found]
     if diff:
         output.write_lines(replaying.diff(rows))
     else:
-        output.write_list(Found.of(rows), replaying.COLUMNS, listing)
+        output.write_list(Found.of(rows), replaying.COLUMNS, options)
     if waiting := list(dict.fromkeys(each.key for each in found if each.plan == "needs_execute")):
         more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
         output.say(f"not called without --execute, since it may change something: {waiting[0]}{more}", always=diff)

@@ -5,15 +5,15 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcpctl.errors import McpctlError, Problems, Refused, UpstreamFailed, WrongUsage
-from mcpctl.models import Row
+from mcpctl.base.errors import McpctlError, Problems, Refused, UpstreamFailed, WrongUsage
+from mcpctl.base.models import Row
+from mcpctl.base.plurals import counted
+from mcpctl.base.tool_keys import OWN
 from mcpctl.output import Columns
 from mcpctl.output.text import line_of
-from mcpctl.plurals import counted
-from mcpctl.tool_keys import OWN
 
 if TYPE_CHECKING:
-    from mcpctl.proxy.replay import Replay
+    from mcpctl.calling.replay import Replay
     from mcpctl.store.records import Records
 
 _MOST_CALLS = 1000

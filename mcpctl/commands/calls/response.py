@@ -3,31 +3,20 @@
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
     from mcpctl.answers.readable import Readable
-    from mcpctl.errors import NotFound
-    from mcpctl.models import Row
+    from mcpctl.base.errors import NotFound
+    from mcpctl.base.models import Row
 
-JsonPath = Annotated[
-    str | None,
-    typer.Option("--path", metavar="PATH", show_default=False,
-                 help="Print only what this JMESPath selects of its JSON."),
-]  # fmt: skip
+JsonPath = Annotated[str | None, opt.option("--path", "PATH", "Print only what this JMESPath selects of its JSON.")]
 
 
 def response(
     call: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID",
-            help="An id, its beginning, or last: the last that was shortened.",
-            autocompletion=complete.calls,
-        ),
+        str, opt.argument("ID", "An id, its beginning, or last: the last that was shortened.", complete.calls)
     ],
     path: JsonPath = None,
     data_dir: opt.DataDir = None,
@@ -77,7 +66,7 @@ def _print(data: bytes) -> None:
 
 def _selected(parts: "Readable", expression: str) -> bytes:
     from mcpctl.answers import path
-    from mcpctl.errors import WrongUsage
+    from mcpctl.base.errors import WrongUsage
 
     try:
         return path.apply(expression, parts.value)
@@ -86,7 +75,7 @@ def _selected(parts: "Readable", expression: str) -> bytes:
 
 
 def _not_kept(row: "Row") -> "NotFound":
-    from mcpctl.errors import NotFound
+    from mcpctl.base.errors import NotFound
 
     if row["response_file"]:
         what, hint = "is not kept any more", "raise keep_mb under [responses] in config.toml to keep more"

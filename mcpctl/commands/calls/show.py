@@ -2,16 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    call: Annotated[
-        str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.calls)
-    ],
+    call: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.calls)],
     fields: opt.Fields = None,
     json: opt.Json = False,
     data_dir: opt.DataDir = None,

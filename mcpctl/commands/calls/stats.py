@@ -2,41 +2,37 @@
 
 from typing import Annotated
 
-import typer
-
+from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import Asked, filtered
-from mcpctl.models import TOTAL_FIELDS
+from mcpctl.commands.filter_options import Asked
 from mcpctl.store.asking import GROUPS
 
 
-@filtered
 def stats(
     asked: Asked,
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            "--by", metavar="GROUP,…", help="A row for each tool, server, client, project, status, day or hour.",
-            show_default=False, autocompletion=complete.choices(*GROUPS),
+        opt.option(
+            "--by",
+            "GROUP,…",
+            "A row for each tool, server, client, project, status, day or hour.",
+            complete.choices(*GROUPS),
         ),
     ] = None,
     sort: Annotated[
         str | None,
-        typer.Option(
-            "--sort", metavar="FIELD", help="The largest first, of a field such as p95_ms or total_tokens.",
-            show_default=False, autocompletion=complete.choices(*TOTAL_FIELDS),
+        opt.option(
+            "--sort",
+            "FIELD",
+            "The largest first, of a field such as p95_ms or total_tokens.",
+            complete.choices(*TOTAL_FIELDS),
         ),
     ] = None,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
+    *,
+    listing: opt.Listing,
     data_dir: opt.DataDir = None,
-) -> None:  # fmt: skip
+) -> None:
     """Count the calls on record: how many, how many failed, how long they took, and their tokens.
 
     It takes the filters of mcpctl calls ls. A call in several rounds counts once, where its last one does; what failed
@@ -52,15 +48,13 @@ def stats(
       mcpctl calls stats --by server,status --failed
     """
     from mcpctl import output
-    from mcpctl.commands import names
+    from mcpctl.base.models import Found
     from mcpctl.commands.calls import totals
-    from mcpctl.models import Found
 
     groups = opt.listed("by", by, GROUPS)
     opt.one_of("sort", sort, TOTAL_FIELDS)
-    listing = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = listing.chosen()
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records)
-        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
+        wanted = asked.resolved(records, opt.paths(None, data_dir))
         rows = totals.rows(records, groups, wanted, sort)
-    output.write_list(Found.of(rows), totals.columns(groups, rows, listing.effective), listing)
+    output.write_list(Found.of(rows), totals.columns(groups, rows, options.effective), options)

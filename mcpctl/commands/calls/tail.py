@@ -6,10 +6,9 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import Asked, filtered
+from mcpctl.commands.filter_options import Asked
 
 
-@filtered
 def tail(
     asked: Asked,
     follow: Annotated[
@@ -23,11 +22,11 @@ def tail(
     ] = None,
     since_position: Annotated[
         str | None,
-        typer.Option(
-            metavar="POSITION",
-            help="Begin after the event of this position, or at the start.",
-            show_default=False,
-            autocompletion=complete.choices("start"),
+        opt.option(
+            "--since-position",
+            "POSITION",
+            "Begin after the event of this position, or at the start.",
+            complete.choices("start"),
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", "--jsonl", help="Print one JSON object a line.")] = False,
@@ -57,17 +56,15 @@ def tail(
       mcpctl calls tail --json --since-position "$(tail -n 1 positions)" | tee -a events | jq -r .position >> positions
     """
     from mcpctl import output
-    from mcpctl.commands import names
+    from mcpctl.base.errors import WrongUsage
     from mcpctl.commands.calls import event_lines
-    from mcpctl.errors import WrongUsage
 
     if since_position is not None and lines is not None:
         raise WrongUsage("--since-position says where to begin, and so does --lines", "give one of them")
     if asked.since and lines is None:
         since_position = since_position or "start"
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records)
-        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
+        wanted = asked.resolved(records, opt.paths(None, data_dir))
         without = () if json else event_lines.LEFT_OUT
         newest = 10 if lines is None else min(lines, output.MOST)
         events = records.events(wanted, since=since_position, newest=newest, without=without)

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from mcpctl.models import TOTAL_FIELDS, Row
+from mcpctl.base.fields import TOTAL_FIELDS
+from mcpctl.base.models import Row
 from mcpctl.output import Columns
 from mcpctl.store.asking import grouping
 from mcpctl.store.filters import CallFilter

@@ -7,8 +7,8 @@ import typer
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
+    from mcpctl.base.paths import Paths
     from mcpctl.dashboard.running import Running
-    from mcpctl.paths import Paths
 
 Port = Annotated[
     int | None,
@@ -32,8 +32,8 @@ def dashboard(
     read_only: ReadOnly = False,
     print_url: PrintUrl = False,
     json: Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Show sessions, calls, tools and approvals in the browser.
 
@@ -55,7 +55,7 @@ def dashboard(
     from mcpctl import output
     from mcpctl.dashboard.running import claimed, running
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     is_person = _is_person(read_only)
     opens = is_person and not (no_open or print_url or json) and _has_window()
 
@@ -88,8 +88,8 @@ def dashboard(
 
 def the_running(paths: "Paths") -> "Running":
     """The dashboard that runs over a data directory; raises `NotFound` where none does."""
+    from mcpctl.base.errors import NotFound
     from mcpctl.dashboard.running import running
-    from mcpctl.errors import NotFound
 
     if here := running(paths):
         return here
@@ -99,8 +99,8 @@ def the_running(paths: "Paths") -> "Running":
 def _is_person(read_only: bool) -> bool:
     """Whether the link may answer approvals; says why not."""
     from mcpctl import output
+    from mcpctl.base.errors import Refused
     from mcpctl.commands.people import only_for_people
-    from mcpctl.errors import Refused
 
     try:
         only_for_people("answer approvals")

@@ -3,11 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def rebuild(
-    json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def rebuild(json: opt.Json = False, *, place: opt.Place) -> None:
     """Make the index anew from the journals, close sessions that were killed, and evict what exceeds the limits.
 
     \b
@@ -15,11 +11,11 @@ def rebuild(
       mcpctl db rebuild --json
     """
     from mcpctl import output
-    from mcpctl.config import load
+    from mcpctl.config.config import load
     from mcpctl.output import text
     from mcpctl.store import retention
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     with output.progress(opt.READING) as on_progress:
         row = retention.rebuild(paths, load(paths.config).records, on_progress)
     output.write_row(row, json, lambda: text.pairs(row))

@@ -1,20 +1,17 @@
 """`mcpctl policy check`"""
 
+from typing import TYPE_CHECKING
+
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import options as opt
 
+if TYPE_CHECKING:
+    from mcpctl.policy.view import View
 
-def check(
-    fail_on: checks.FailOn = "warning",
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: checks.Format = "text",
-    rules: checks.Rules = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+COMMAND = "mcpctl policy check"
+
+
+def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: opt.ToolsetPlace) -> None:
     """Check the rules of the policy: that each of them matches a tool, and decides at least once.
 
     It names rules that match no tool (W901), rules that never decide, since an earlier one always does (W902), the same
@@ -28,16 +25,36 @@ def check(
       mcpctl policy check --project work --fail-on never --format github
       mcpctl policy check --rules
     """
-    from mcpctl.catalog import policy_check, rows
-    from mcpctl.commands.policy import findings
-    from mcpctl.rules import selection
+    from mcpctl import output
+    from mcpctl.base.errors import Problems
+    from mcpctl.base.models import FINDING_FIELDS
+    from mcpctl.base.rules import selection
+    from mcpctl.catalog import policy_check
+    from mcpctl.catalog.rows import catalog
 
-    asked = selection(policy_check.RULES, fail_on, [], [], findings.COMMAND)
-    kind = checks.chosen_format(json, jsonl, format)
-    if rules:
+    asked = selection(policy_check.RULES, fail_on, [], [], COMMAND)
+    kind = report.kind()
+    if report.rules:
         checks.write_rules(policy_check.RULES, kind)
         return
-    paths = opt.paths(config, data_dir)
-    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
-        checked = policy_check.check(catalog, asked)
-        findings.write(checked, catalog.view, kind)
+    with catalog(place.paths(), place.toolset, place.project, quiet=True) as tools:
+        checked, view = policy_check.check(tools, asked), tools.view
+        rows = list(checked.findings)
+        files = list(dict.fromkeys([str(view.config.path), *(row["path"] for row in rows)]))
+        checks.write_findings(COMMAND, policy_check.RULES, kind, rows, FINDING_FIELDS, files)
+        if checked.unlisted:
+            servers = ", ".join(checked.unlisted)
+            output.say(f"not listed yet: {servers}; list their tools with: mcpctl tools refresh", always=True)
+        summary = f"{_mode(view)}{policy_check.counted(checked)}"
+        if failing := sum(row["counts"] for row in rows):
+            rules_ = "a rule" if failing == 1 else f"{failing} rules"
+            raise Problems(f"{summary}; {rules_} to look at", f"what each finding means: {COMMAND} --rules")
+        output.say(summary, always=True)
+
+
+def _mode(view: "View") -> str:
+    """What is to be known of a policy that does nothing, or nothing yet."""
+    policy = view.config.policy
+    if not policy.is_on:
+        return f"the policy is off (to turn it on, write [policy] in {view.config.path}); "
+    return "" if policy.enforces else "the policy is only recorded; enforced, it "

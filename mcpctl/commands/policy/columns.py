@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import POLICY_IMPORT_FIELDS, Row
 from mcpctl.catalog.rows import HINT_FIELDS
-from mcpctl.errors import WrongUsage
-from mcpctl.models import POLICY_IMPORT_FIELDS, Row
 from mcpctl.output import Columns
 from mcpctl.output.text import line_of
 from mcpctl.policy.words import HELD

@@ -2,14 +2,9 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-Args = Annotated[
-    str | None,
-    typer.Option("--args", metavar="JSON", help="The arguments of the call: an object.", show_default=False),
-]
+Args = Annotated[str | None, opt.option("--args", "JSON", "The arguments of the call: an object.")]
 
 
 def explain(
@@ -17,10 +12,8 @@ def explain(
     args: Args = None,
     fields: opt.Fields = None,
     json: opt.Json = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Explain what becomes of a call of a tool, and why: every rule that matches it, in the order in which they count.
 
@@ -37,7 +30,7 @@ def explain(
     from mcpctl.catalog import explained, rows
     from mcpctl.commands.policy import columns
 
-    paths, digest = opt.paths(config, data_dir), columns.digest(args)
-    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
+    paths, digest = place.paths(), columns.digest(args)
+    with rows.catalog(paths, place.toolset, place.project, quiet=True) as catalog:
         row = explained.explain(catalog, key, explained.standing(paths), digest)
     output.write_row(row, json, lambda: columns.explanation(row, paths.config), fields)

@@ -1,6 +1,5 @@
 """`mcpctl policy hook`"""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,10 +8,7 @@ from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 CLIENTS = ("claude-code",)
-Client = Annotated[
-    str,
-    typer.Argument(metavar="CLIENT", help="The client: claude-code.", autocompletion=complete.choices(*CLIENTS)),
-]
+Client = Annotated[str, opt.argument("CLIENT", "The client: claude-code.", complete.choices(*CLIENTS))]
 Entry = Annotated[str, typer.Option(metavar="NAME", help="The name of mcpctl's entry in the client.")]
 PrintSettings = Annotated[
     bool,
@@ -24,10 +20,8 @@ def hook(
     client: Client,
     entry: Entry = "mcpctl",
     print_settings: PrintSettings = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Decide in the client, before it calls a tool of mcpctl: a hook for Claude Code.
 
@@ -53,25 +47,24 @@ def hook(
     from mcpctl.clients import claude_hook
 
     if print_settings:
-        _print_settings(entry, toolset, project, config, data_dir)
+        _print_settings(entry, place)
         return
-    from mcpctl import files
+    from mcpctl.base import files
 
-    in_force = claude_hook.InForce(lambda: opt.paths(config, data_dir), project, toolset, entry)
+    in_force = claude_hook.InForce(place.paths, place.project, place.toolset, entry)
     if answer := claude_hook.answer(files.read_stdin, in_force):
         output.write_text(answer.json)
 
 
-def _print_settings(
-    entry: str, toolset: str | None, project: str | None, config: Path | None, data_dir: Path | None
-) -> None:
+def _print_settings(entry: str, place: opt.ToolsetPlace) -> None:
     from mcpctl import output
     from mcpctl.clients import claude_hook, client_config
     from mcpctl.toolsets import toolset_files
 
     options = {
-        "--entry": entry if entry != client_config.NAME else None, "--project": project,
-        "--toolset": toolset_files.absolute_reference(toolset), "--config": config, "--data-dir": data_dir,
+        "--entry": entry if entry != client_config.NAME else None, "--project": place.project,
+        "--toolset": toolset_files.absolute_reference(place.toolset),
+        "--config": place.config, "--data-dir": place.data_dir,
     }  # fmt: skip
     output.write_text(claude_hook.settings(entry, options))
     output.say(claude_hook.settings_go_into())

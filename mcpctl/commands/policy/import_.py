@@ -3,23 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 CLIENTS = ("claude-code", "cursor", "codex", "gemini")
 Client = Annotated[
-    str,
-    typer.Argument(
-        metavar="CLIENT", help="The client: claude-code, cursor, codex or gemini.",
-        autocompletion=complete.choices(*CLIENTS),
-    ),
-]  # fmt: skip
-From = Annotated[
-    Path | None,
-    typer.Option("--from", metavar="FILE", help="Only from FILE, such as a project's.", show_default=False),
+    str, opt.argument("CLIENT", "The client: claude-code, cursor, codex or gemini.", complete.choices(*CLIENTS))
 ]
+From = Annotated[Path | None, opt.option("--from", "FILE", "Only from FILE, such as a project's.")]
 
 
 def import_(
@@ -28,12 +19,9 @@ def import_(
     dry_run: opt.DryRun = False,
     yes: opt.Yes = False,
     from_script: opt.FromScript = False,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    listing: opt.Rows,
+    place: opt.Place,
 ) -> None:
     """Take over the permission rules that a client has for the tools of MCP servers, into [policy] in config.toml.
 
@@ -53,17 +41,17 @@ def import_(
     """
     opt.one_of("client", client, CLIENTS)
     from mcpctl import output
+    from mcpctl.base.errors import WrongUsage, warn
+    from mcpctl.base.models import Found
     from mcpctl.clients import policy_import
     from mcpctl.commands import agreement
     from mcpctl.commands.people import Gate
     from mcpctl.commands.policy.columns import IMPORTED
-    from mcpctl.errors import WrongUsage, warn
-    from mcpctl.models import Found
     from mcpctl.output.text import block_of
 
-    options = output.listing(json, jsonl, format, fields)
+    options = listing.chosen()
     output.chosen_fields(IMPORTED, options)  # an unknown one is refused before anything is written
-    paths = opt.paths(config, data_dir, creates=True)
+    paths = place.paths(creates=True)
     batch = policy_import.read(client, source, paths)
     output.say(f"read {', '.join(map(str, batch.files))}")
     diff = policy_import.preview(paths.config, batch)

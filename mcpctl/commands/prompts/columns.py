@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcpctl.models import PROMPT_FIELDS
+from mcpctl.base.models import PROMPT_FIELDS
 from mcpctl.output import Columns
 
 

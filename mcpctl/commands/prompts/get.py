@@ -2,19 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="The prompt: SERVER_PROMPT.", autocompletion=complete.prompts)
-]
+Name = Annotated[str, opt.argument("NAME", "The prompt: SERVER_PROMPT.", complete.prompts)]
 Arguments = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[JSON|-|KEY=VALUE...]", help="The arguments: JSON, - for JSON on stdin, or pairs.",
-                   show_default=False, autocompletion=complete.prompt_arguments),
-]  # fmt: skip
+    opt.argument(
+        "[JSON|-|KEY=VALUE...]", "The arguments: JSON, - for JSON on stdin, or pairs.", complete.prompt_arguments
+    ),
+]
 
 
 def get(
@@ -22,9 +19,8 @@ def get(
     arguments: Arguments = None,
     timeout: opt.Timeout = None,
     json: opt.Json = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ProjectPlace,
 ) -> None:
     """Get a prompt from its server and print the texts of its messages.
 
@@ -38,9 +34,9 @@ def get(
       mcpctl prompts get github_review_pr '{"number": "12"}' --json
     """
     from mcpctl import output
+    from mcpctl.calling import one_read
     from mcpctl.commands.tools.arguments import texts
     from mcpctl.output import features
-    from mcpctl.proxy import one_read
 
-    result = one_read.prompt(opt.paths(config, data_dir), name, texts(arguments or []), timeout, project)
+    result = one_read.prompt(place.paths(), name, texts(arguments or []), timeout, place.project)
     output.write_row(result, json, lambda: features.prompt(result))

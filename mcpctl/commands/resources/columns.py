@@ -1,6 +1,6 @@
 """The columns of resources and of their templates."""
 
-from mcpctl.models import RESOURCE_FIELDS
+from mcpctl.base.models import RESOURCE_FIELDS
 from mcpctl.output import Columns
 
 COLUMNS = Columns(

@@ -12,16 +12,9 @@ Templates = Annotated[bool, typer.Option("--templates", help="List templates of 
 def ls(
     server: opt.ServerFilter = None,
     templates: Templates = False,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    listing: opt.Listing,
+    place: opt.ProjectPlace,
 ) -> None:
     """List the resources of all enabled servers, as last listed, by their URIs.
 
@@ -40,8 +33,8 @@ def ls(
     from mcpctl.catalog import feature_rows, rows
     from mcpctl.commands.resources.columns import COLUMNS
 
-    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = listing.chosen()
     servers = opt.listed("server", server)
-    with rows.catalog(opt.paths(config, data_dir), project=project, servers=servers) as catalog:
+    with rows.catalog(place.paths(), project=place.project, servers=servers) as catalog:
         output.write_list(feature_rows.resources(catalog, servers, templates=templates), COLUMNS, options)
         opt.say_project(catalog.config.project)

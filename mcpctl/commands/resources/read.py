@@ -3,19 +3,11 @@
 import sys
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Uri = Annotated[
-    str, typer.Argument(metavar="URI", help="The URI, or mcpctl+SERVER:URI.", autocompletion=complete.resources)
-]
-Server = Annotated[
-    str | None,
-    typer.Option("--server", metavar="NAME", help="Read it from this server.", show_default=False,
-                 autocompletion=complete.servers),
-]  # fmt: skip
+Uri = Annotated[str, opt.argument("URI", "The URI, or mcpctl+SERVER:URI.", complete.resources)]
+Server = Annotated[str | None, opt.option("--server", "NAME", "Read it from this server.", complete.servers)]
 
 
 def read(
@@ -23,9 +15,8 @@ def read(
     server: Server = None,
     timeout: opt.Timeout = None,
     json: opt.Json = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ProjectPlace,
 ) -> None:
     """Read a resource from the server whose URI it is, and print it.
 
@@ -41,10 +32,10 @@ def read(
       mcpctl resources read mcpctl+docs:guide://start --json
     """
     from mcpctl import output
+    from mcpctl.calling import one_read
     from mcpctl.output import features
-    from mcpctl.proxy import one_read
 
-    result = one_read.resource(opt.paths(config, data_dir), uri, server, timeout, project)
+    result = one_read.resource(place.paths(), uri, server, timeout, place.project)
     if json or sys.stdout.isatty():
         output.write_row(result, json, lambda: features.resource(result))
     else:

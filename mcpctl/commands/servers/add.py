@@ -1,30 +1,18 @@
 """`mcpctl servers add`"""
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.servers import entry_options as entry
+from mcpctl.commands.servers import entry_options
 
 
 def add(
     name: opt.NewServerName,
-    command: entry.Command = None,
-    url: entry.Url = None,
-    transport: entry.Transport = None,
-    header: entry.Header = None,
-    oauth: entry.Login = None,
-    env: entry.Env = None,
-    env_file: entry.EnvFile = None,
-    inherit_env: entry.InheritEnv = None,
-    cwd: entry.Cwd = None,
-    project: entry.Projects = None,
-    deny: entry.Deny = None,
-    only: entry.Only = None,
-    start_timeout: entry.StartTimeout = None,
-    call_timeout: entry.CallTimeout = None,
+    command: entry_options.Command = None,
+    *,
+    entry: entry_options.Entry,
     no_check: opt.NoCheck = False,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    place: opt.Place,
 ) -> None:
     """Add a server to config.toml. The comments and the order of a hand-written file stay.
 
@@ -39,19 +27,17 @@ def add(
       mcpctl servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
-    from mcpctl import output, server_entries
+    from mcpctl import output
+    from mcpctl.base.errors import warn
     from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
-    from mcpctl.errors import warn
+    from mcpctl.servers import server_entries
 
-    entry.check_no_file([name, *(command or [])])
-    entry.check_program(command or [], f"mcpctl servers add {name}")
-    given = entry.given(
-        command or [], url, transport, header, oauth, env, env_file, inherit_env, cwd, project, deny, only,
-        start_timeout, call_timeout,
-    )  # fmt: skip
+    entry_options.check_no_file([name, *(command or [])])
+    entry_options.check_program(command or [], f"mcpctl servers add {name}")
+    given = entry.given(command or [])
     table = server_entries.entry(given)
-    paths = opt.paths(config, data_dir, creates=True)
+    paths = place.paths(creates=True)
     server_entries.add(paths.config, name, table, Gate(paths, from_script).config)
     if remark := server_entries.remark(paths.config, name):
         warn(f"{name}: {remark}")

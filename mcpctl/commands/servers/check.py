@@ -7,29 +7,14 @@ import typer
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[NAME]...", help="Only these servers.", show_default=False, autocompletion=complete.servers
-    ),
-]
+Names = Annotated[list[str] | None, opt.argument("[NAME]...", "Only these servers.", complete.servers)]
 Timeout = Annotated[
     float | None,
     typer.Option(metavar="S", min=0.1, help="Seconds to wait for each server, in place of its start_timeout_s."),
 ]
 
 
-def check(
-    names: Names = None,
-    timeout: Timeout = None,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def check(names: Names = None, timeout: Timeout = None, *, listing: opt.Rows, place: opt.ProjectPlace) -> None:
     """Connect to every server, list its tools, prompts and resources, and report problems.
 
     The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
@@ -43,12 +28,12 @@ def check(
       mcpctl servers check --json | jq -r '.[] | select(.status != "ok") | .server'
     """
     from mcpctl import output
+    from mcpctl.calling.server_check import check
     from mcpctl.commands.servers.columns import say_hidden, say_policy, write_checked
-    from mcpctl.proxy.server_check import check
 
-    options, paths = output.listing(json, jsonl, format, fields), opt.paths(config, data_dir)
+    options, paths = listing.chosen(), place.paths()
     say_policy(paths)
     with output.progress("checking", "servers") as on_progress:
-        rows = check(paths, names or [], timeout, on_progress, project)
+        rows = check(paths, names or [], timeout, on_progress, place.project)
     say_hidden(paths, rows)
     write_checked(rows, options, paths)

@@ -2,15 +2,16 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from mcpctl import config, output, server_entries
+from mcpctl import output
+from mcpctl.base.errors import UpstreamFailed, warn
+from mcpctl.base.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
+from mcpctl.base.paths import Paths
 from mcpctl.clients import window_path
-from mcpctl.errors import UpstreamFailed, warn
-from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
+from mcpctl.config import config
 from mcpctl.output import Columns, ListOptions
-from mcpctl.paths import Paths
+from mcpctl.servers import server_entries
 from mcpctl.store import server_logs
 
 
@@ -47,7 +48,7 @@ def with_logins(columns: Columns) -> Columns:
     """The columns with the one that says whether somebody is logged in."""
     shown = list(columns.shown)
     shown.insert(shown.index("runs"), "login")
-    return replace(columns, shown=tuple(shown))
+    return columns._replace(shown=tuple(shown))
 
 
 IMPORTED = Columns(
@@ -80,7 +81,7 @@ def write_checked(rows: Sequence[Row], options: ListOptions, paths: Paths) -> No
     columns, has_problems = CHECKED, "problems" in output.chosen_fields(CHECKED, options)
     if options.effective == "table":
         columns, has_problems = (
-            replace(CHECKED, shown=tuple(name for name in CHECKED.shown if name != "problems")),
+            CHECKED._replace(shown=tuple(name for name in CHECKED.shown if name != "problems")),
             False,
         )
     output.write_list(Found.of(rows), columns, options)

@@ -7,8 +7,8 @@ def enable(
     name: opt.ServerName,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Switch a server on.
 
@@ -16,10 +16,11 @@ def enable(
     Example:
       mcpctl servers enable github
     """
-    from mcpctl import output, server_entries
+    from mcpctl import output
     from mcpctl.commands.people import Gate
+    from mcpctl.servers import server_entries
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     server_entries.enable(paths.config, name, True, Gate(paths, from_script).config)
     output.write_done(json, lambda: server_entries.show(paths, name), name)
     output.say(f"enabled in {paths.config}")

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from mcpctl.commands import complete
+from mcpctl.commands import options as opt
 
 _NAMES = {
     "env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"),
@@ -16,120 +18,100 @@ _NAMES = {
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 """How a shell has a variable before a command."""
 
-Env = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env",
-        metavar="NAME=VALUE",
-        help="A variable for the server; '${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
-        show_default=False,
-    ),
-]
-Deny = Annotated[
-    list[str] | None,
-    typer.Option("--deny", metavar="TOOL", help="A tool that can be neither found nor called.", show_default=False),
-]
-Projects = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--project",
-        metavar="NAME",
-        help="A project that sees the server; without one, every project sees it.",
-        show_default=False,
-        autocompletion=complete.projects,
-    ),
-]
-Header = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--header",
-        metavar="NAME=VALUE",
-        help="A header of every request; 'Bearer ${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
-        show_default=False,
-    ),
-]
-Login = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--oauth",
-        metavar="NAME=VALUE",
-        help="How one logs in to it, such as client_id=ID or 'client_secret=${VAR}'; man mcpctl-config has all names.",
-        show_default=False,
-        autocompletion=complete.choices(
-            "client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="
+Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "The command that starts the server.")]
+
+
+@dataclass(frozen=True)
+class Entry(opt.Options):
+    """What of an entry is given, beside its program."""
+
+    url: Annotated[str | None, typer.Option(metavar="URL", help="The address of a remote server.")] = None
+    transport: Annotated[
+        str | None,
+        typer.Option(
+            metavar="http|sse", help="The transport of URL: Streamable HTTP, or the older SSE.",
+            autocompletion=complete.choices("http", "sse"),
         ),
-    ),
-]
-InheritEnv = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--inherit-env",
-        metavar="all|minimal|NAME",
-        help="Of mcpctl's environment it gets all, the usual few (minimal), or those and NAME. [default: minimal]",
-        show_default=False,
-        autocompletion=complete.choices("all", "minimal"),
-    ),
-]
-Command = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[-- COMMAND [ARGS]...]", help="The command that starts the server.", show_default=False),
-]
-Transport = Annotated[
-    str | None,
-    typer.Option(
-        metavar="http|sse", help="The transport of URL: Streamable HTTP, or the older SSE.",
-        autocompletion=complete.choices("http", "sse"),
-    ),
-]  # fmt: skip
-Url = Annotated[str | None, typer.Option(metavar="URL", help="The address of a remote server.")]
-EnvFile = Annotated[str | None, typer.Option(metavar="FILE", help="A file of NAME=value lines for its environment.")]
-Cwd = Annotated[str | None, typer.Option(metavar="DIR", help="The folder in which the command runs.")]
-Only = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only", metavar="TOOL", help="A tool, or some with *: no other tools are offered.", show_default=False
-    ),
-]
-StartTimeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that the start may take.")]
-CallTimeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that a call may take; 0: no limit.")]
+    ] = None  # fmt: skip
+    header: Annotated[
+        list[str] | None,
+        opt.option(
+            "--header",
+            "NAME=VALUE",
+            "A header of every request; 'Bearer ${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
+        ),
+    ] = None
+    oauth: Annotated[
+        list[str] | None,
+        opt.option(
+            "--oauth",
+            "NAME=VALUE",
+            "How one logs in to it, such as client_id=ID or 'client_secret=${VAR}'; man mcpctl-config has all names.",
+            complete.choices("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
+        ),
+    ] = None
+    env: Annotated[
+        list[str] | None,
+        opt.option(
+            "--env",
+            "NAME=VALUE",
+            "A variable for the server; '${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
+        ),
+    ] = None
+    env_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A file of NAME=value lines for its environment.")
+    ] = None
+    inherit_env: Annotated[
+        list[str] | None,
+        opt.option(
+            "--inherit-env",
+            "all|minimal|NAME",
+            "Of mcpctl's environment it gets all, the usual few (minimal), or those and NAME. [default: minimal]",
+            complete.choices("all", "minimal"),
+        ),
+    ] = None
+    cwd: Annotated[str | None, typer.Option(metavar="DIR", help="The folder in which the command runs.")] = None
+    project: Annotated[
+        list[str] | None,
+        opt.option(
+            "--project",
+            "NAME",
+            "A project that sees the server; without one, every project sees it.",
+            complete.projects,
+        ),
+    ] = None
+    deny: Annotated[list[str] | None, opt.option("--deny", "TOOL", "A tool that can be neither found nor called.")] = (
+        None
+    )
+    only: Annotated[
+        list[str] | None, opt.option("--only", "TOOL", "A tool, or some with *: no other tools are offered.")
+    ] = None
+    start_timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds that the start may take.")] = None
+    call_timeout: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds that a call may take; 0: no limit.")
+    ] = None
 
-
-def given(
-    words: Sequence[str],
-    url: str | None,
-    transport: str | None,
-    header: list[str] | None,
-    oauth: list[str] | None,
-    env: list[str] | None,
-    env_file: str | None,
-    inherit_env: list[str] | None,
-    cwd: str | None,
-    project: list[str] | None,
-    deny: list[str] | None,
-    only: list[str] | None,
-    start_timeout: float | None,
-    call_timeout: float | None,
-) -> dict[str, Any]:
-    """The keys of an entry with what was given for them; raises `WrongUsage`."""
-    program, *args = words or [""]
-    values = {
-        "command": program, "args": args, "url": url, "transport": transport,
-        "headers": _assignments("header", header or []),
-        "oauth": _login(oauth or []),
-        "env": _assignments("env", env or []),
-        "env_file": env_file, "inherit_env": _inheritance(inherit_env or []),
-        "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
-        "projects": list(dict.fromkeys(project or [])), "tools": dict.fromkeys(deny or [], False),
-        "only": list(dict.fromkeys(only or [])),
-    }  # fmt: skip
-    return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+    def given(self, words: Sequence[str]) -> dict[str, Any]:
+        """The keys of an entry with what was given for them, and the command in `words`; raises `WrongUsage`."""
+        program, *args = words or [""]
+        values = {
+            "command": program, "args": args, "url": self.url, "transport": self.transport,
+            "headers": _assignments("header", self.header or []),
+            "oauth": _login(self.oauth or []),
+            "env": _assignments("env", self.env or []),
+            "env_file": self.env_file, "inherit_env": _inheritance(self.inherit_env or []),
+            "cwd": self.cwd, "start_timeout_s": self.start_timeout, "call_timeout_s": self.call_timeout,
+            "projects": list(dict.fromkeys(self.project or [])), "tools": dict.fromkeys(self.deny or [], False),
+            "only": list(dict.fromkeys(self.only or [])),
+        }  # fmt: skip
+        return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
 def check_no_file(words: Sequence[str]) -> None:
     """Raise `WrongUsage` where what is to be added is a client's file."""
     import shlex
 
-    from mcpctl.errors import WrongUsage
+    from mcpctl.base.errors import WrongUsage
 
     if words[-1].endswith(".json") and len(words) <= len(("NAME", "COMMAND")):
         hint = f"take over the servers in it with: mcpctl servers import --from {shlex.quote(words[-1])}"
@@ -144,10 +126,10 @@ def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> 
     import shlex
     import shutil
 
-    from mcpctl.entry_masks import masked_url
-    from mcpctl.errors import WrongUsage
-    from mcpctl.server_settings import URL
-    from mcpctl.store.redact import mask
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.config.entry_masks import masked_url
+    from mcpctl.config.server_settings import URL
+    from mcpctl.secrets.redact import mask
 
     line = words[0] if words else ""
     if URL.match(line):
@@ -175,7 +157,7 @@ def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> 
 
 def _inheritance(given: Sequence[str]) -> str | list[str]:
     """What `--inherit-env` says; nothing where it is not given."""
-    from mcpctl import server_settings
+    from mcpctl.config import server_settings
 
     is_word = len(given) == 1 and given[0] in (server_settings.ALL, server_settings.MINIMAL)
     return given[0] if is_word else list(dict.fromkeys(given))
@@ -193,7 +175,7 @@ def _login(given: list[str]) -> dict[str, Any]:
 
 def _assignments(option: str, texts: list[str]) -> dict[str, str]:
     """The `NAME=VALUE` of `--env`, `--header` and `--oauth`, by name; raises `WrongUsage`."""
-    from mcpctl.errors import WrongUsage
+    from mcpctl.base.errors import WrongUsage
 
     values: dict[str, str] = {}
     for text in texts:

@@ -14,16 +14,9 @@ if TYPE_CHECKING:
     from mcpctl.clients.importing import Import
 
 From = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="CLIENT|FILE",
-        help="Only from this client, or from FILE.",
-        show_default=False,
-        autocompletion=complete.clients,
-    ),
+    str | None, opt.option("--from", "CLIENT|FILE", "Only from this client, or from FILE.", complete.clients)
 ]
-Prefix = Annotated[str, typer.Option(metavar="P", help="Begin every name with P.", show_default=False)]
+Prefix = Annotated[str, opt.option("--prefix", "P", "Begin every name with P.")]
 WRITTEN = ("added", "replaced")
 """What becomes of entries that go into the file."""
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite servers of the same name.")]
@@ -37,12 +30,9 @@ def import_(
     dry_run: opt.DryRun = False,
     no_check: opt.NoCheck = False,
     from_script: opt.FromScript = False,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    listing: opt.Rows,
+    place: opt.Place,
 ) -> None:
     """Take over the servers that other MCP clients have.
 
@@ -65,18 +55,18 @@ def import_(
     """
 
     from mcpctl import output
+    from mcpctl.base.models import Found
     from mcpctl.clients import importing
     from mcpctl.commands import client_changes
     from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
     from mcpctl.commands.servers.columns import IMPORTED
-    from mcpctl.models import Found
     from mcpctl.output.text import block_of
 
-    options = output.listing(json, jsonl, format, fields)
+    options = listing.chosen()
     batch = importing.read(source, prefix, replace, importing.renames(rename or ()))
     _say_read(batch, importing.places(source))
-    paths = opt.paths(config, data_dir, creates=True)
+    paths = place.paths(creates=True)
     permit = Gate(paths, from_script, dry=dry_run).config
     try:
         diff = importing.run(paths.config, batch, permit, dry_run=dry_run)
@@ -97,7 +87,8 @@ def import_(
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:
     """Say which files were read; if there were none, say (in a pipe too) where mcpctl looked."""
-    from mcpctl import errors, output
+    from mcpctl import output
+    from mcpctl.base import errors
 
     if batch.files:
         output.say(f"read {', '.join(str(file.path) for file in batch.files)}")

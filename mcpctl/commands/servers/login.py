@@ -10,9 +10,7 @@ Scopes = Annotated[
     list[str] | None,
     typer.Option("--scope", metavar="S", help="Ask for this, in place of what the server asks for."),
 ]
-ClientId = Annotated[
-    str, typer.Option(metavar="ID", help="The client to log in as, in place of the entry's.", show_default=False)
-]
+ClientId = Annotated[str, opt.option("--client-id", "ID", "The client to log in as, in place of the entry's.")]
 NoBrowser = Annotated[
     bool,
     typer.Option("--no-browser", help="Open no browser: print the address, and take the one that it ends at."),
@@ -25,8 +23,8 @@ def login(
     client_id: ClientId = "",
     no_browser: NoBrowser = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Log in to a server with a URL, in the browser; its tokens are kept and refreshed from then on.
 
@@ -43,14 +41,14 @@ def login(
     """
     import asyncio
 
-    from mcpctl import config as configuration
     from mcpctl import output
     from mcpctl.commands.people import only_for_people
     from mcpctl.commands.servers import logins
-    from mcpctl.server_settings import CLIENT_CREDENTIALS
+    from mcpctl.config import config as configuration
+    from mcpctl.config.server_settings import CLIENT_CREDENTIALS
     from mcpctl.store import clock
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     where = logins.place(paths, name)
     if not where.oauth or where.oauth.grant != CLIENT_CREDENTIALS:
         only_for_people("log in")

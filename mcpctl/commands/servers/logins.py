@@ -4,13 +4,15 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcpctl import config, output
-from mcpctl.command_values import CannotLaunch
-from mcpctl.errors import WrongUsage
-from mcpctl.feature_names import EXPOSABLE
-from mcpctl.paths import Paths
-from mcpctl.plurals import counted
-from mcpctl.server_environment import Endpoint, endpoint
+from mcpctl import output
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.feature_names import EXPOSABLE
+from mcpctl.base.paths import Paths
+from mcpctl.base.plurals import counted
+from mcpctl.config import config
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import Endpoint, endpoint
+from mcpctl.config.server_settings import STDIO
 
 if TYPE_CHECKING:
     from mcpctl.oauth.tokens import Tokens
@@ -21,7 +23,7 @@ _PROBE_S = 3.0
 def place(paths: Paths, name: str) -> Endpoint:
     """The address of a server that one can log in to; raises `NotFound`, `WrongUsage` or `CannotLaunch`."""
     server = config.load(paths.config).server(name)
-    if not server.url:
+    if server.kind == STDIO:
         raise WrongUsage(f"server '{name}' is a command, and logs in by itself", "see its own documentation", "no_url")
     if server.has_token:
         hint = f"to log in instead, first: mcpctl servers set {name} --unset headers.Authorization"
@@ -50,7 +52,7 @@ def keep(paths: Paths, tokens: "Tokens") -> None:
 
 def remember_needed(paths: Paths, names: Sequence[str]) -> None:
     """Have lists of servers say of these that they need a login, until they work. It never fails."""
-    from mcpctl.failure import Failure
+    from mcpctl.base.failure import Failure
     from mcpctl.policy import words
     from mcpctl.store.state import State, StateError
 
@@ -67,7 +69,7 @@ def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
     servers = config.load(paths.config).servers if names else {}
     asked: dict[str, Endpoint] = {}
     for name in names:
-        if (server := servers.get(name)) and server.url and not server.headers:
+        if (server := servers.get(name)) and server.kind != STDIO and not server.headers:
             with contextlib.suppress(CannotLaunch):  # its variables may be set where it is used
                 asked[name] = endpoint(server, paths.config)
     if not asked:
@@ -86,8 +88,8 @@ def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
 
 def say_works(paths: Paths, name: str) -> None:
     """Connect to a server and say what it lists; raises `UpstreamFailed` where it cannot be used."""
-    from mcpctl.errors import UpstreamFailed
-    from mcpctl.proxy.server_check import check
+    from mcpctl.base.errors import UpstreamFailed
+    from mcpctl.calling.server_check import check
 
     row, *_ = check(paths, [name], None, lambda *_: None)
     if row["status"] == "failed":

@@ -3,12 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def logout(
-    name: opt.ServerName,
-    json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def logout(name: opt.ServerName, json: opt.Json = False, *, place: opt.Place) -> None:
     """Delete the login to a server; its issuer is told, where it can take tokens back.
 
     \b
@@ -18,11 +13,11 @@ def logout(
     import asyncio
 
     from mcpctl import output
+    from mcpctl.base.errors import NotFound, warn
     from mcpctl.commands.servers import logins
-    from mcpctl.errors import NotFound, warn
     from mcpctl.oauth.token_store import TokenStore
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     where, store = logins.place(paths, name), TokenStore(paths)
     if (kept := store.find(where.url, secrets=False)) is None:
         raise NotFound(f"nobody is logged in to '{name}'", f"log in with: mcpctl servers login {name}", "not_logged_in")

@@ -9,7 +9,7 @@ from mcpctl.commands import options as opt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcpctl.models import Row
+    from mcpctl.base.models import Row
 
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")]
 Lines = Annotated[int, typer.Option("--lines", "-n", metavar="N", min=0, max=200, help="Only the last N lines.")]
@@ -21,8 +21,8 @@ def logs(
     lines: Lines = 200,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Show what a server has last written to stderr, whoever started it: mcpctl serve, or a command.
 
@@ -36,17 +36,17 @@ def logs(
       mcpctl servers logs github -n 20 -f
       mcpctl servers logs github --jsonl -f | jq -r .text
     """
-    from mcpctl import config as configuration
     from mcpctl import output
-    from mcpctl.errors import NotFound, WrongUsage
-    from mcpctl.models import Found
+    from mcpctl.base.errors import NotFound, WrongUsage
+    from mcpctl.base.models import Found
+    from mcpctl.config import config as configuration
     from mcpctl.output import Columns
     from mcpctl.store import server_logs
 
-    options = output.listing(json, jsonl, "auto", None)
+    options = opt.Rows(None, json, jsonl).chosen()
     if follow and json:
         raise WrongUsage("--json prints one array, and -f has no end", "give --jsonl")
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     loaded = configuration.load(paths.config)
     if name not in loaded.servers and name not in loaded.problems:
         raise configuration.no_server(name, {*loaded.servers, *loaded.problems})

@@ -3,18 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def ls(
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def ls(listing: opt.Listing, place: opt.ProjectPlace) -> None:
     """List the configured servers.
 
     Secrets are never printed: ${VAR} stays as it is, and literal values show as ***. LOGIN is there if a
@@ -25,15 +14,16 @@ def ls(
       mcpctl servers ls
       mcpctl servers ls --json | jq -r '.[] | select(.enabled) | .name'
     """
-    from mcpctl import output, server_entries
+    from mcpctl import output
+    from mcpctl.base.models import Found
     from mcpctl.commands.servers.columns import COLUMNS, with_logins
-    from mcpctl.models import Found
     from mcpctl.oauth.login_state import EXPIRED, NEEDED
+    from mcpctl.servers import server_entries
 
-    options = output.listing(json, jsonl, format, fields, limit, offset, count)
-    rows = server_entries.ls(opt.paths(config, data_dir), project)
+    options = listing.chosen()
+    rows = server_entries.ls(place.paths(), place.project)
     columns = with_logins(COLUMNS) if options.effective == "table" and any(row["login"] for row in rows) else COLUMNS
-    output.write_list(Found.of(rows, filtered=project is not None), columns, options)
-    opt.say_project(project)
+    output.write_list(Found.of(rows, filtered=place.project is not None), columns, options)
+    opt.say_project(place.project)
     for name in (row["name"] for row in rows if row["enabled"] and row["login"] in (NEEDED, EXPIRED)):
         output.say(f"log in with: mcpctl servers login {name}")

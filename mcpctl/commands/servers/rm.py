@@ -7,8 +7,8 @@ def rm(
     names: opt.ServerNames,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 
@@ -20,11 +20,12 @@ def rm(
       mcpctl servers rm github
       mcpctl servers rm github weather notes
     """
-    from mcpctl import output, server_entries
+    from mcpctl import output
     from mcpctl.commands.people import Gate
+    from mcpctl.servers import server_entries
     from mcpctl.store import server_logs
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     server_entries.remove(paths.config, names, Gate(paths, from_script).config)
     for name in names:
         server_logs.remove(paths, name)

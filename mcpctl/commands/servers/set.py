@@ -5,48 +5,30 @@ from typing import Annotated
 import typer
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.servers import entry_options as entry
+from mcpctl.commands.servers import entry_options
 
 Program = Annotated[
     str | None, typer.Option("--command", metavar="PROGRAM", help="Its program; its arguments stay as they are.")
 ]
-Args = Annotated[
-    list[str] | None,
-    typer.Option("--arg", metavar="ARG", help="An argument, in place of all that it has.", show_default=False),
-]
+Args = Annotated[list[str] | None, opt.option("--arg", "ARG", "An argument, in place of all that it has.")]
 Unset = Annotated[
     list[str] | None,
-    typer.Option(
-        "--unset", metavar="FIELD", help="Take out a field, such as cwd or env.NAME, before the others are set.",
-        show_default=False,
-    ),
-]  # fmt: skip
+    opt.option("--unset", "FIELD", "Take out a field, such as cwd or env.NAME, before the others are set."),
+]
 
 
 def set(
     name: opt.ServerName,
-    words: entry.Command = None,
+    words: entry_options.Command = None,
     program: Program = None,
     args: Args = None,
-    url: entry.Url = None,
-    transport: entry.Transport = None,
-    header: entry.Header = None,
-    oauth: entry.Login = None,
-    env: entry.Env = None,
-    env_file: entry.EnvFile = None,
-    inherit_env: entry.InheritEnv = None,
-    cwd: entry.Cwd = None,
-    project: entry.Projects = None,
-    deny: entry.Deny = None,
-    only: entry.Only = None,
-    start_timeout: entry.StartTimeout = None,
-    call_timeout: entry.CallTimeout = None,
+    *,
+    entry: entry_options.Entry,
     unset: Unset = None,
     dry_run: opt.DryRun = False,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    place: opt.Place,
 ) -> None:
     """Change a server's entry in config.toml. What is not named stays as it is, and so do comments and order.
 
@@ -62,21 +44,19 @@ def set(
       mcpctl servers set time -- uvx mcp-server-time --local-timezone Europe/Oslo
       mcpctl servers set acme --unset command --unset inherit_env --url https://acme.example/mcp
     """
-    from mcpctl import output, server_changes, server_entries
+    from mcpctl import output
+    from mcpctl.base.errors import WrongUsage, warn
     from mcpctl.clients import import_preview
     from mcpctl.commands.people import Gate
-    from mcpctl.errors import WrongUsage, warn
     from mcpctl.output.text import block_of
+    from mcpctl.servers import server_changes, server_entries
 
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
     to_url = "--unset command --unset args --unset inherit_env --url"
-    entry.check_program(words or [program or ""], f"mcpctl servers set {name}", to_url)
-    given = entry.given(
-        words or [program or "", *(args or [])], url, transport, header, oauth, env, env_file, inherit_env, cwd,
-        project, deny, only, start_timeout, call_timeout,
-    )  # fmt: skip
-    paths = opt.paths(config, data_dir)
+    entry_options.check_program(words or [program or ""], f"mcpctl servers set {name}", to_url)
+    given = entry.given(words or [program or "", *(args or [])])
+    paths = place.paths()
     path = paths.config
     change = server_changes.fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
     before, after = server_entries.edited(path, change)

@@ -3,13 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def show(
-    name: opt.ServerName,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def show(name: opt.ServerName, fields: opt.Fields = None, json: opt.Json = False, *, place: opt.Place) -> None:
     """Show one server's entry, with its secrets masked.
 
     \b
@@ -17,8 +11,9 @@ def show(
       mcpctl servers show github
       mcpctl servers show github --json
     """
-    from mcpctl import output, server_entries
+    from mcpctl import output
     from mcpctl.output import text
+    from mcpctl.servers import server_entries
 
-    row = server_entries.show(opt.paths(config, data_dir), name)
+    row = server_entries.show(place.paths(), name)
     output.write_row(row, json, lambda: text.pairs(row), fields)

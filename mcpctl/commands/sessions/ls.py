@@ -1,21 +1,10 @@
 """`mcpctl sessions ls`"""
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import AskedOfSessions, filtered
+from mcpctl.commands.filter_options import AskedOfSessions
 
 
-@filtered
-def ls(
-    asked: AskedOfSessions,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    data_dir: opt.DataDir = None,
-) -> None:
+def ls(asked: AskedOfSessions, listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
     """List the sessions on record, last activity first. A terminal is told how many were removed, and why.
 
     With --server, --tool, --failed, --hint, --grep or --min-duration a session has such a call, one that fits them all
@@ -29,14 +18,14 @@ def ls(
       mcpctl sessions ls --failed --server github --since yesterday
     """
     from mcpctl import output
-    from mcpctl.commands import names
     from mcpctl.commands.sessions.columns import COLUMNS
-    from mcpctl.store import evictions
 
-    listing = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = listing.chosen()
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records)
-        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
-        output.write_list(records.sessions(wanted, *asked.statuses), COLUMNS, listing)
-        for remark in evictions.remarks(records.evictions()):
-            output.say(remark)
+        wanted = asked.resolved(records, opt.paths(None, data_dir))
+        output.write_list(records.sessions(wanted, *asked.statuses), COLUMNS, options)
+        if removed := records.evictions():
+            from mcpctl.store import evictions
+
+            for remark in evictions.remarks(removed):
+                output.say(remark)

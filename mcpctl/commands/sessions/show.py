@@ -2,16 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    session: Annotated[
-        str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.sessions)
-    ],
+    session: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.sessions)],
     fields: opt.Fields = None,
     json: opt.Json = False,
     data_dir: opt.DataDir = None,
@@ -28,5 +24,5 @@ def show(
     from mcpctl.output import text
 
     with opt.records(data_dir) as records:
-        row = records.session(session)
+        row = records.session(session, None if json or fields else text.CALL_OF_SESSION)
         output.write_row(row, json, lambda: text.session(row), fields)

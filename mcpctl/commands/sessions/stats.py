@@ -5,24 +5,17 @@ from typing import Annotated
 import typer
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import AskedOfSessions, filtered
+from mcpctl.commands.filter_options import AskedOfSessions
 
 
-@filtered
 def stats(
     asked: AskedOfSessions,
     _saved: Annotated[
         bool, typer.Option("--saved", help="The tokens that mcpctl has saved the model, or cost it: all there is yet.")
     ] = True,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    listing: opt.Listing,
+    place: opt.Place,
 ) -> None:
     """Compare the tokens of the last session, or of those chosen, with those that it would have had without mcpctl.
 
@@ -44,19 +37,18 @@ def stats(
       mcpctl sessions stats --since 7d --client claude-code
       mcpctl sessions stats --session last --json | jq .[].saved_tokens
     """
-    from mcpctl import output, savings
+    from mcpctl import output
+    from mcpctl.calling import savings
     from mcpctl.catalog import rows as catalogs
-    from mcpctl.commands import names
-    from mcpctl.commands.sessions.saving import COLUMNS
+    from mcpctl.commands.sessions.columns import SAVED
 
-    listing = output.listing(json, jsonl, format, fields, limit, offset, count)
-    paths = opt.paths(config, data_dir)
-    with opt.records(data_dir) as records:
-        wanted = asked.resolved(records)
-        names.refuse_strangers(wanted, records, paths)
+    options = listing.chosen()
+    paths = place.paths()
+    with opt.records(place.data_dir) as records:
+        wanted = asked.resolved(records, paths)
         rows = savings.rows(
             records.overheads(wanted, *asked.statuses),
             lambda project: catalogs.catalog(paths, project=project, quiet=True),
             only_last=not asked.is_any,
         )
-        output.write_list(rows, COLUMNS, listing)
+        output.write_list(rows, SAVED, options)

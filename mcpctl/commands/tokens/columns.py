@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mcpctl.models import TOKEN_FIELDS
+from mcpctl.base.models import TOKEN_FIELDS
 from mcpctl.output import Columns
 
 

@@ -9,26 +9,23 @@ from mcpctl.commands import options as opt
 
 Projects = Annotated[
     list[str] | None,
-    typer.Option(
-        "--project", metavar="NAME", show_default=False, autocompletion=complete.projects,
-        help="Only for servers of this project and of none; UNASSIGNED: only of none. May be given again.",
+    opt.option(
+        "--project",
+        "NAME",
+        "Only for servers of this project and of none; UNASSIGNED: only of none. May be given again.",
+        complete.projects,
     ),
-]  # fmt: skip
+]
 Servers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--server", metavar="NAME", show_default=False, autocompletion=complete.servers,
-        help="Only for this server. May be given again.",
-    ),
-]  # fmt: skip
+    list[str] | None, opt.option("--server", "NAME", "Only for this server. May be given again.", complete.servers)
+]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only for tools that read, by the hints that count.")]
 Expires = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME", show_default=False,
-        help="Valid for 12h, 30d or 8w, or until 2026-12-31, which is the beginning of that day.",
+    opt.option(
+        "--expires", "TIME", "Valid for 12h, 30d or 8w, or until 2026-12-31, which is the beginning of that day."
     ),
-]  # fmt: skip
+]
 
 
 def create(
@@ -37,8 +34,8 @@ def create(
     read_only: ReadOnly = False,
     expires: Expires = None,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Make a token, and print it once; only its hash is kept.
 
@@ -55,15 +52,16 @@ def create(
     """
     import time
 
-    from mcpctl import config as configuration
-    from mcpctl import output, projects
+    from mcpctl import output
     from mcpctl.commands.people import only_for_people
     from mcpctl.commands.tokens.expiry import moment
-    from mcpctl.store import tokens
-    from mcpctl.store.policy_file import PolicyFile
+    from mcpctl.config import config as configuration
+    from mcpctl.config import projects
+    from mcpctl.policy import tokens
+    from mcpctl.policy.policy_file import PolicyFile
 
     only_for_people("make tokens")
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     loaded = configuration.load(paths.config)
     for name in project or ():
         projects.check(name, {*loaded.known_projects, projects.UNASSIGNED}, paths.config)

@@ -3,7 +3,7 @@
 import datetime
 import re
 
-from mcpctl.errors import WrongUsage
+from mcpctl.base.errors import WrongUsage
 
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_S = 100 * 365 * 86400

@@ -3,16 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def ls(
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    data_dir: opt.DataDir = None,
-) -> None:
+def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
     """List the tokens that were made, the oldest first: what each is for, and whether it is valid.
 
     \b
@@ -23,12 +14,12 @@ def ls(
     import time
 
     from mcpctl import output
+    from mcpctl.base.models import Found
     from mcpctl.commands.tokens.columns import COLUMNS
-    from mcpctl.models import Found
-    from mcpctl.store import tokens
-    from mcpctl.store.policy_file import PolicyFile
+    from mcpctl.policy import tokens
+    from mcpctl.policy.policy_file import PolicyFile
 
-    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = listing.chosen()
     paths = opt.paths(None, data_dir)
     kept: tuple[tokens.Token, ...] = ()
     if PolicyFile.is_made(paths):

@@ -2,12 +2,10 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="The tokens' ids.", autocompletion=complete.tokens)]
+Ids = Annotated[list[str], opt.argument("ID...", "The tokens' ids.", complete.tokens)]
 
 
 def revoke(
@@ -22,8 +20,8 @@ def revoke(
       mcpctl tokens revoke 3f9c21a0
     """
     from mcpctl import output
-    from mcpctl.store import tokens
-    from mcpctl.store.policy_file import PolicyFile
+    from mcpctl.policy import tokens
+    from mcpctl.policy.policy_file import PolicyFile
 
     with PolicyFile.connect(opt.paths(None, data_dir)) as file:
         tokens.revoke(file, ids)

@@ -3,15 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def allow(
-    keys: opt.BarredTools,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def allow(keys: opt.BarredTools, listing: opt.Rows, place: opt.Place) -> None:
     """Take back a denial of tools in their servers' entries. Only a person at a terminal can.
 
     It takes NAME = false out of [servers.SERVER.tools] of config.toml and, where the entry has only, puts NAME into it;
@@ -27,8 +19,8 @@ def allow(
     from mcpctl.commands.tools import permitting
     from mcpctl.commands.tools.columns import PERMITTED
 
-    options = output.listing(json, jsonl, format, fields)
+    options = listing.chosen()
     output.chosen_fields(PERMITTED, options)  # an unknown one is refused before anything is written
     only_for_people("allow tools")
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     permitting.write(paths, permitting.allow(paths, keys), options)

@@ -7,15 +7,13 @@ import typer
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Keys = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[KEY...]", help="These tools.", show_default=False, autocompletion=complete.tools),
-]
+Keys = Annotated[list[str] | None, opt.argument("[KEY...]", "These tools.", complete.tools)]
 Servers = Annotated[
     list[str] | None,
-    typer.Option("--server", metavar="NAME", help="All tools of this server, and its instructions; may be repeated.",
-                 show_default=False, autocompletion=complete.servers),
-]  # fmt: skip
+    opt.option(
+        "--server", "NAME", "All tools of this server, and its instructions; may be repeated.", complete.servers
+    ),
+]
 All = Annotated[bool, typer.Option("--all", help="All tools of all servers.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether what is shown is right.")]
 
@@ -27,8 +25,8 @@ def approve(
     yes: Yes = False,
     project: opt.Project = None,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Approve tools as they are defined now, so that they are no longer held. Only a person at a terminal can.
 
@@ -43,12 +41,12 @@ def approve(
       mcpctl tools approve --all
     """
     from mcpctl import output
+    from mcpctl.base.plurals import counted
     from mcpctl.commands.people import only_for_people
     from mcpctl.commands.tools import approving
-    from mcpctl.plurals import counted
 
     only_for_people("approve tools")
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     approved = approving.approve(paths, keys or [], servers or [], every=all, asks=not yes, project=project)
     output.write_done(json, lambda: approved)
     output.say(f"approved {counted(len(approved), 'tool')}")

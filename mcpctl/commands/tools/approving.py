@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mcpctl import output
+from mcpctl.base.errors import NotFound, Refused, WrongUsage
+from mcpctl.base.feature_names import kind_of_list
+from mcpctl.base.paths import Paths
+from mcpctl.base.plurals import counted
+from mcpctl.base.rules import Selection
 from mcpctl.catalog import drift_check, rows
 from mcpctl.commands.tools import differences
-from mcpctl.errors import NotFound, Refused, WrongUsage
-from mcpctl.feature_names import kind_of_list
 from mcpctl.output import changes
-from mcpctl.paths import Paths
-from mcpctl.plurals import counted
-from mcpctl.rules import Selection
-from mcpctl.store import pins
-from mcpctl.store.pins import Shown
+from mcpctl.policy import pins
+from mcpctl.policy.pins import Shown
 
 TERMINAL = Path("/dev/tty")
 _WHAT = "name tools, --server NAME or --all"

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.errors import WrongUsage
-from mcpctl.files import read_stdin
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.files import read_stdin
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import split_typed
 from mcpctl.jsonc.faults import fault, told
-from mcpctl.models import Tool
-from mcpctl.tool_keys import split_typed
 from mcpctl.wire import jsonrpc
 
 Arguments = Callable[[Tool | None], bytes]

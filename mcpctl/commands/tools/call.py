@@ -9,19 +9,16 @@ from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.errors import McpctlError
-    from mcpctl.proxy.own_session import Result
+    from mcpctl.base.errors import McpctlError
+    from mcpctl.calling.own_session import Result
 
 Key = Annotated[
-    str,
-    typer.Argument(metavar="KEY|-", help="The tool: server:tool; - reads calls from stdin, one a line.",
-                   autocompletion=complete.tools),
-]  # fmt: skip
+    str, opt.argument("KEY|-", "The tool: server:tool; - reads calls from stdin, one a line.", complete.tools)
+]
 Arguments = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[JSON|-|KEY=VALUE...]", help="The arguments: JSON, - for JSON on stdin, or pairs.",
-                   show_default=False, autocompletion=complete.arguments),
-]  # fmt: skip
+    opt.argument("[JSON|-|KEY=VALUE...]", "The arguments: JSON, - for JSON on stdin, or pairs.", complete.arguments),
+]
 Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="FILE", show_default=False,
@@ -37,10 +34,8 @@ def call(
     force: Force = False,
     timeout: opt.Timeout = None,
     json: opt.Json = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Call a tool and print the text of its result. The call is recorded like any other.
 
@@ -65,29 +60,29 @@ def call(
       printf '%s\\n' 'browser:open url=https://example.com' browser:screenshot | mcpctl tools call -
     """
     from mcpctl import output
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.calling import calls_in_turn, one_shot
     from mcpctl.commands.tools import saving
     from mcpctl.commands.tools.arguments import asked, read
-    from mcpctl.errors import WrongUsage
     from mcpctl.output import text
-    from mcpctl.proxy import calls_in_turn, one_shot
 
-    words, paths = arguments or [], opt.paths(config, data_dir)
+    words, paths = arguments or [], place.paths()
     if key == "-":
         if words or output_file:
             raise WrongUsage("with -, calls are on stdin, and all that they answer on stdout", "leave the rest out")
         stdin = sys.stdin.fileno()
-        if failure := calls_in_turn.run(paths, stdin, asked, _write_line, timeout, toolset, project):
+        if failure := calls_in_turn.run(paths, stdin, asked, _write_line, timeout, place.toolset, place.project):
             raise failure
         return
     if json and output_file == "-":
         raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
-    place = saving.Place.of(output_file, force)
+    target = saving.Place.of(output_file, force)
     with output.telling(key) as tell:
         result = one_shot.call(
-            paths, key, lambda tool: read(words, tool), timeout, toolset, project, tell,
+            paths, key, lambda tool: read(words, tool), timeout, place.toolset, place.project, tell,
             as_sent=json, following=words[0] if words else "",
         )  # fmt: skip
-    content = place.save(result.content) if place and not result.failure else result.content
+    content = target.save(result.content) if target and not result.failure else result.content
     if json or not result.failure:
         output.write_row(result.raw, json, lambda: text.content(content, brief=sys.stdout.isatty()))
     if result.failure:
@@ -97,7 +92,7 @@ def call(
 def _write_line(made: "Result | McpctlError") -> None:
     """Print what became of a call on one line: breaks in JSON are between its tokens only."""
     from mcpctl import output
-    from mcpctl.errors import McpctlError
+    from mcpctl.base.errors import McpctlError
 
     if isinstance(made, McpctlError):
         output.write_text(output.to_json(made.body))

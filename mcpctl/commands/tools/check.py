@@ -3,25 +3,17 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 COMMAND = "mcpctl tools check"
 Keys = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[KEY...]", help="Tools: server:tool. Without any, all are checked.", show_default=False,
-        autocompletion=complete.tools,
-    ),
-]  # fmt: skip
+    list[str] | None, opt.argument("[KEY...]", "Tools: server:tool. Without any, all are checked.", complete.tools)
+]
 CatalogFile = Annotated[
-    Path | None,
-    typer.Option("--catalog", metavar="FILE", help="Check the tools in FILE: mcpctl tools export > FILE.",
-                 show_default=False),
-]  # fmt: skip
+    Path | None, opt.option("--catalog", "FILE", "Check the tools in FILE: mcpctl tools export > FILE.")
+]
 
 
 def check(
@@ -30,12 +22,9 @@ def check(
     fail_on: checks.FailOn = "error",
     select: checks.Select = None,
     ignore: checks.Ignore = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: checks.Format = "text",
-    rules: checks.Rules = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    report: checks.Report,
+    place: opt.Place,
 ) -> None:
     """Check tool definitions for instructions, hidden characters and other things that do not belong there.
 
@@ -55,17 +44,17 @@ def check(
       mcpctl tools check --catalog catalog.jsonl --ignore W504 --format sarif > tools.sarif
       mcpctl tools check --rules
     """
+    from mcpctl.base.models import TOOL_FINDING_FIELDS
+    from mcpctl.base.rules import selection
     from mcpctl.catalog import definition_check
     from mcpctl.checks.definition_rules import RULES
-    from mcpctl.models import TOOL_FINDING_FIELDS
-    from mcpctl.rules import selection
 
     asked = selection(RULES, fail_on, select or [], ignore or [], COMMAND)
-    kind = checks.chosen_format(json, jsonl, format)
-    if rules:
+    kind = report.kind()
+    if report.rules:
         checks.write_rules(RULES, kind)
         return
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     listed = definition_check.of_file(catalog) if catalog else definition_check.cached(paths)
     rows = definition_check.check(listed, keys or [], asked)
     is_brief = kind in ("text", "github") and not select

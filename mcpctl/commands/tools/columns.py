@@ -1,14 +1,13 @@
 """The columns of tools, for `tools ls` and `tools search`."""
 
-import dataclasses
-
-from mcpctl import hints, output
+from mcpctl import output
+from mcpctl.base import hints
+from mcpctl.base.models import PERMISSION_FIELDS, REFRESH_FIELDS, Found, Usage
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
-from mcpctl.models import PERMISSION_FIELDS, REFRESH_FIELDS, Found, Usage
 from mcpctl.output import Columns, ListOptions, text
-from mcpctl.paths import Paths
 
 BEST = 10
 """How many tools of a search a terminal gets, and how many are explained, without --limit."""
@@ -47,7 +46,7 @@ PERMITTED = Columns(
     noun="tools",
 )
 REFRESHED = Columns(REFRESH_FIELDS, REFRESH_FIELDS, noun="servers")
-EXPLAINED = dataclasses.replace(FOUND, fields=(*FOUND.fields, "explanation"))
+EXPLAINED = FOUND._replace(fields=(*FOUND.fields, "explanation"))
 
 
 def write_found(results: Found, options: ListOptions, *, explained: bool) -> None:
@@ -69,7 +68,7 @@ def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False)
     added = ["held"] if with_held else []
     added += [order.sort] if order.sort in rows.USAGE_FIELDS else []
     added += [order.by] if order.by and options.effective != "table" else []
-    return dataclasses.replace(COLUMNS, shown=("key", *added, *COLUMNS.shown[1:]), group=order.by or "")
+    return COLUMNS._replace(shown=("key", *added, *COLUMNS.shown[1:]), group=order.by or "")
 
 
 def footnote(catalog: Catalog) -> None:

@@ -3,15 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def deny(
-    keys: opt.TheseTools,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def deny(keys: opt.TheseTools, listing: opt.Rows, place: opt.Place) -> None:
     """Deny tools: they are neither found nor called any more, whatever the policy says.
 
     It writes NAME = false into [servers.SERVER.tools] of config.toml, comments and order kept; a running mcpctl serve
@@ -26,7 +18,7 @@ def deny(
     from mcpctl.commands.tools import permitting
     from mcpctl.commands.tools.columns import PERMITTED
 
-    options = output.listing(json, jsonl, format, fields)
+    options = listing.chosen()
     output.chosen_fields(PERMITTED, options)  # an unknown one is refused before anything is written
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     permitting.write(paths, permitting.deny(paths, keys), options)

@@ -3,21 +3,14 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Keys = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[KEY...]", help="Only these tools.", show_default=False, autocompletion=complete.tools),
-]
+Keys = Annotated[list[str] | None, opt.argument("[KEY...]", "Only these tools.", complete.tools)]
 LockFile = Annotated[
-    Path | None,
-    typer.Option("--lock", metavar="FILE", help="Compare with the definitions in FILE: mcpctl tools lock FILE.",
-                 show_default=False),
-]  # fmt: skip
+    Path | None, opt.option("--lock", "FILE", "Compare with the definitions in FILE: mcpctl tools lock FILE.")
+]
 
 
 def diff(
@@ -27,13 +20,9 @@ def diff(
     fail_on: checks.FailOn = "warning",
     select: checks.Select = None,
     ignore: checks.Ignore = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: checks.Format = "text",
-    rules: checks.Rules = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    report: checks.Report,
+    place: opt.ProjectPlace,
 ) -> None:
     """Show what changed in the tools of servers since they were pinned, or against a lock file. For CI.
 
@@ -50,14 +39,14 @@ def diff(
       mcpctl tools diff --lock mcpctl.lock.json --format github
       mcpctl tools diff --rules
     """
+    from mcpctl.base.rules import selection
     from mcpctl.catalog.drift_rules import RULES
     from mcpctl.commands.tools import differences
-    from mcpctl.rules import selection
 
     asked = selection(RULES, fail_on, select or [], ignore or [], differences.COMMAND)
-    kind = checks.chosen_format(json, jsonl, format)
-    if rules:
+    kind = report.kind()
+    if report.rules:
         checks.write_rules(RULES, kind)
         return
-    found = differences.of(opt.paths(config, data_dir), keys or [], opt.listed("server", server), lock, project, asked)
+    found = differences.of(place.paths(), keys or [], opt.listed("server", server), lock, place.project, asked)
     differences.write(found, kind)

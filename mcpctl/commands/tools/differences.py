@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcpctl import output
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.feature_names import is_feature
+from mcpctl.base.models import CHANGE_FIELDS, Row
+from mcpctl.base.paths import Paths
+from mcpctl.base.plurals import counted
+from mcpctl.base.rules import Selection
+from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import drift_check, lock_file, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.drift_check import Wanted
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.commands import check_options
-from mcpctl.errors import WrongUsage
-from mcpctl.feature_names import is_feature
-from mcpctl.models import CHANGE_FIELDS, Row
 from mcpctl.output import changes
-from mcpctl.paths import Paths
-from mcpctl.plurals import counted
-from mcpctl.rules import Selection
-from mcpctl.store.policy_file import PolicyFile
-from mcpctl.tool_keys import join, split_typed
+from mcpctl.policy.policy_file import PolicyFile
 
 COMMAND = "mcpctl tools diff"
 

@@ -8,35 +8,27 @@ import typer
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Queries = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Labelled queries, one JSON object a line.", show_default=False)
-]
+Queries = Annotated[Path | None, opt.option("--queries", "FILE", "Labelled queries, one JSON object a line.")]
 FromRecords = Annotated[
     bool, typer.Option("--from-records", help="Use the recorded searches and the calls after them.")
 ]
 CatalogFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--catalog", metavar="FILE", help="Search the tools in FILE, one JSON object a line.", show_default=False
-    ),
+    Path | None, opt.option("--catalog", "FILE", "Search the tools in FILE, one JSON object a line.")
 ]
 Providers = Annotated[
     list[str] | None,
-    typer.Option(
-        "--provider", metavar="P", show_default=False,
-        help="Measure this provider: bm25, semantic, cloud or off. May be repeated.",
-        autocompletion=complete.choices("bm25", "semantic", "cloud", "off"),
-    ),
-]  # fmt: skip
-Baseline = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Fail if search is worse than in FILE, an earlier output of --json.", show_default=False
+    opt.option(
+        "--provider",
+        "P",
+        "Measure this provider: bm25, semantic, cloud or off. May be repeated.",
+        complete.choices("bm25", "semantic", "cloud", "off"),
     ),
 ]
+Baseline = Annotated[
+    Path | None, opt.option("--baseline", "FILE", "Fail if search is worse than in FILE, an earlier output of --json.")
+]
 FailUnder = Annotated[
-    list[str] | None,
-    typer.Option(metavar="METRIC=N", help="Fail if a metric is below N: recall@5=0.8.", show_default=False),
+    list[str] | None, opt.option("--fail-under", "METRIC=N", "Fail if a metric is below N: recall@5=0.8.")
 ]
 
 
@@ -47,14 +39,11 @@ def eval(
     provider: Providers = None,
     baseline: Baseline = None,
     fail_under: FailUnder = None,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
+    *,
+    listing: opt.Rows,
     project: opt.Project = None,
     toolset: opt.Toolset = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    place: opt.Place,
 ) -> None:
     """Measure how well searches find the right tools.
 
@@ -85,9 +74,9 @@ def eval(
     from mcpctl import output
     from mcpctl.commands.tools import measuring
 
-    options = output.listing(json, jsonl, format, fields)
+    options = listing.chosen()
     demands = measuring.Demands.read(fail_under or (), baseline)
-    source = measuring.Source(queries, from_records, catalog, opt.paths(config, data_dir), project, toolset)
+    source = measuring.Source(queries, from_records, catalog, place.paths(), project, toolset)
     measured = measuring.measured(source, provider or [])
     output.write_list(measuring.rows(measured), measuring.COLUMNS, options)
     demands.check(measured)

@@ -2,24 +2,17 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-Toolset = Annotated[str, typer.Option(metavar="NAME|PATH", help="Only the tools of this toolset.", show_default=False)]
+Toolset = Annotated[str, opt.option("--toolset", "NAME|PATH", "Only the tools of this toolset.")]
 
 
 def export(
-    server: opt.ServerFilter = None,
-    read_only: opt.ReadOnly = None,
-    destructive: opt.Destructive = None,
-    idempotent: opt.Idempotent = None,
-    open_world: opt.OpenWorld = None,
+    which: opt.WhichTools,
     toolset: Toolset = "none",
     json: opt.Json = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ProjectPlace,
 ) -> None:
     """Print the tools of all enabled servers as the servers sent them: one JSON object a line, {"server", "tool"}.
 
@@ -34,7 +27,7 @@ def export(
     from mcpctl import output
     from mcpctl.catalog import catalog_file, rows
 
-    filters = rows.Wanted(opt.listed("server", server), read_only, destructive, idempotent, open_world)
-    with rows.catalog(opt.paths(config, data_dir), toolset, project, servers=filters.servers) as catalog:
+    filters = which.wanted()
+    with rows.catalog(place.paths(), toolset, place.project, servers=filters.servers) as catalog:
         lines = (line.decode() for line in catalog_file.written(catalog, filters))
         output.write_lines(iter([f"[{','.join(lines)}]"]) if json else lines)

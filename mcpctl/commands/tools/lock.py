@@ -7,21 +7,11 @@ import typer
 
 from mcpctl.commands import options as opt
 
-File = Annotated[
-    Path | None,
-    typer.Argument(metavar="[FILE]", help="The lock file; mcpctl.lock.json in this folder.", show_default=False),
-]
+File = Annotated[Path | None, opt.argument("[FILE]", "The lock file; mcpctl.lock.json in this folder.")]
 WithHeld = Annotated[bool, typer.Option("--with-held", help="Lock the tools that are held, too, as they are.")]
 
 
-def lock(
-    file: File = None,
-    with_held: WithHeld = False,
-    json: opt.Json = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def lock(file: File = None, with_held: WithHeld = False, json: opt.Json = False, *, place: opt.ProjectPlace) -> None:
     """Write a lock file for a repository: the tools of the servers in use as they were last listed, one tool a line.
 
     It has their definitions with a hash, no secrets and no commands. mcpctl tools diff --lock FILE tells in CI what
@@ -35,13 +25,22 @@ def lock(
       mcpctl tools lock --project acme tools/mcpctl.lock.json
     """
     from mcpctl import output
+    from mcpctl.base.errors import Refused, WrongUsage
+    from mcpctl.base.plurals import counted
     from mcpctl.catalog import lock_file, rows
-    from mcpctl.commands.tools import locking
-    from mcpctl.plurals import counted
 
     path = file or lock_file.DEFAULT
-    with rows.catalog(opt.paths(config, data_dir), project=project) as catalog:
-        locking.check(catalog, path, with_held=with_held)
+    with rows.catalog(place.paths(), project=place.project) as catalog:
+        if path.suffix != ".json":
+            hint = f"name the file, such as: mcpctl tools lock {path}.json"
+            if path.name in catalog.config.servers:
+                hint = "it takes no servers: it locks the tools of all that are in use; mcpctl tools lock"
+            raise WrongUsage(f"the name of a lock file ends in .json, and '{path}' does not", hint, "not_a_lock_file")
+        held = [tool for tool in catalog.known() if tool.held] if catalog.config.policy.enforces else []
+        if held and not with_held:
+            hint = "look at them with: mcpctl tools diff, and approve them; or lock them as they are with --with-held"
+            are = "is" if len(held) == 1 else "are"
+            raise Refused(f"{counted(len(held), 'tool')} of those to be locked {are} held", hint, "tools_held")
         was_written = lock_file.write(path, catalog)
         number = len(catalog.known())
     output.write_done(json, lambda: {"path": str(path), "tools": number, "written": was_written})

@@ -4,24 +4,12 @@ from mcpctl.commands import options as opt
 
 
 def ls(
-    server: opt.ServerFilter = None,
-    read_only: opt.ReadOnly = None,
-    destructive: opt.Destructive = None,
-    idempotent: opt.Idempotent = None,
-    open_world: opt.OpenWorld = None,
+    which: opt.WhichTools,
     sort: opt.Sort = None,
     by: opt.By = None,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    listing: opt.Listing,
+    place: opt.ToolsetPlace,
 ) -> None:
     """List the tools of all enabled servers, as last listed, with their behaviour hints.
 
@@ -47,10 +35,10 @@ def ls(
 
     opt.one_of("sort", sort, rows.SORTS)
     opt.one_of("by", by, rows.GROUPS)
-    options = output.listing(json, jsonl, format, fields, limit, offset, count)
-    filters = rows.Wanted(opt.listed("server", server), read_only, destructive, idempotent, open_world)
-    order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
-    with rows.catalog(paths, toolset, project, servers=filters.servers) as catalog:
+    options = listing.chosen()
+    filters = which.wanted()
+    order, paths = rows.Order(sort, by), place.paths()
+    with rows.catalog(paths, place.toolset, place.project, servers=filters.servers) as catalog:
         layout = columns.ordered(order, options, with_held=catalog.has_held)
         usage = columns.usage(paths, layout, options, sort)
         output.write_list(rows.listed(catalog, filters, order, usage), layout, options)

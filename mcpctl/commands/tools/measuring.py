@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcpctl import files, output
+from mcpctl import output
+from mcpctl.base import files
+from mcpctl.base.errors import NotFound, Problems, Unusable, WrongUsage, warn
+from mcpctl.base.models import Found, Tool
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import catalog_file
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
-from mcpctl.config import load
-from mcpctl.errors import NotFound, Problems, Unusable, WrongUsage, warn
-from mcpctl.models import Found, Tool
+from mcpctl.config.config import load
+from mcpctl.config.settings import OPTIMIZATIONS
 from mcpctl.output import Columns
-from mcpctl.paths import Paths
 from mcpctl.search import evaluate, labels
 from mcpctl.search.evaluate import METRICS, Label, Measured
 from mcpctl.search.providers import builder
-from mcpctl.settings import OPTIMIZATIONS
 from mcpctl.toolsets.toolset import searched
 
 

@@ -3,19 +3,20 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mcpctl import output, server_changes, server_entries
+from mcpctl import output
+from mcpctl.base.errors import WrongUsage, warn
+from mcpctl.base.models import PERMISSION_FIELDS, Found, Row
+from mcpctl.base.near_names import nearest
+from mcpctl.base.paths import Paths
+from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import explained, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands.people import Gate
 from mcpctl.commands.tools.columns import PERMITTED
-from mcpctl.errors import WrongUsage, warn
-from mcpctl.models import PERMISSION_FIELDS, Found, Row
-from mcpctl.near_names import nearest
 from mcpctl.output import ListOptions
-from mcpctl.paths import Paths
 from mcpctl.policy.decide import ALLOW
-from mcpctl.server_changes import Change, Keys
-from mcpctl.tool_keys import join, split_typed
+from mcpctl.servers import server_changes, server_entries
+from mcpctl.servers.server_changes import Change, Keys
 
 _STILL = {"deny": "is still denied", "ask": "is asked about at each call", "held": "is still held"}
 

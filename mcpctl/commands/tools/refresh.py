@@ -2,17 +2,10 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Servers = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[SERVER]...", help="Only these servers.", show_default=False, autocompletion=complete.servers
-    ),
-]
+Servers = Annotated[list[str] | None, opt.argument("[SERVER]...", "Only these servers.", complete.servers)]
 
 
 def refresh(
@@ -21,9 +14,8 @@ def refresh(
     jsonl: opt.Jsonl = False,
     format: opt.Format = "auto",
     fields: opt.Fields = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.ProjectPlace,
 ) -> None:
     """Start the servers and list their tools again, and their prompts and resources.
 
@@ -35,12 +27,12 @@ def refresh(
       mcpctl tools refresh github linear --json
     """
     from mcpctl import output
+    from mcpctl.calling import one_shot
     from mcpctl.commands.tools.columns import REFRESHED
-    from mcpctl.proxy import one_shot
 
-    options = output.listing(json, jsonl, format, fields)
+    options = opt.Rows(fields, json, jsonl, format).chosen()
     with output.progress("listing tools", "servers") as on_progress:
-        rows, failure = one_shot.refresh(opt.paths(config, data_dir), servers or [], on_progress, project)
+        rows, failure = one_shot.refresh(place.paths(), servers or [], on_progress, place.project)
     output.write_list(rows, REFRESHED, options)
     if failure:
         raise failure

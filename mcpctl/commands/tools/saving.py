@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcpctl import files, output
-from mcpctl.errors import UpstreamFailed, WrongUsage
+from mcpctl import output
+from mcpctl.base import files
+from mcpctl.base.errors import UpstreamFailed, WrongUsage
 from mcpctl.output import tool_files
 
 

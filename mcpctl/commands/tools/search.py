@@ -1,5 +1,6 @@
 """`mcpctl tools search`"""
 
+import os
 from typing import Annotated
 
 import typer
@@ -8,24 +9,12 @@ from mcpctl.commands import options as opt
 
 
 def search(
-    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What the tool should do.")],
-    server: opt.ServerFilter = None,
-    read_only: opt.ReadOnly = None,
-    destructive: opt.Destructive = None,
-    idempotent: opt.Idempotent = None,
-    open_world: opt.OpenWorld = None,
+    query: Annotated[list[str], opt.argument("QUERY...", "What the tool should do.")],
+    which: opt.WhichTools,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the relevance of each tool.")] = False,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    listing: opt.Listing,
+    place: opt.ToolsetPlace,
 ) -> None:
     """Rank the tools against a few words, in the order of tool_discovery.
 
@@ -45,17 +34,19 @@ def search(
       mcpctl tools search create an issue --explain --limit 3
       mcpctl tools search calendar --read-only --json
     """
+    # The threads that numpy would start take a tenth of its import, and are of no use to one search.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from mcpctl import output
     from mcpctl.catalog import rows
     from mcpctl.commands.tools import columns
     from mcpctl.search import search_rows
     from mcpctl.search.providers import builder
 
-    options = output.listing(json, jsonl, format, fields, limit, offset, count)
-    filters = rows.Wanted(opt.listed("server", server), read_only, destructive, idempotent, open_world)
-    paths = opt.paths(config, data_dir)
+    options = listing.chosen()
+    filters = which.wanted()
+    paths = place.paths()
     usage = columns.usage(paths, columns.FOUND, options)
-    with rows.catalog(paths, toolset, project, servers=filters.servers) as catalog:
+    with rows.catalog(paths, place.toolset, place.project, servers=filters.servers) as catalog:
         with output.progress("indexing", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
             results = search_rows.search(

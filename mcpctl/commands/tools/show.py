@@ -3,15 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def show(
-    key: opt.ToolKey,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def show(key: opt.ToolKey, fields: opt.Fields = None, json: opt.Json = False, *, place: opt.ToolsetPlace) -> None:
     """Show one tool: its description, its hints and their meaning, its parameters and its usage.
 
     \b
@@ -24,7 +16,7 @@ def show(
     from mcpctl.commands.tools import columns
     from mcpctl.output import text
 
-    paths = opt.paths(config, data_dir)
-    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
+    paths = place.paths()
+    with rows.catalog(paths, place.toolset, place.project, quiet=True) as catalog:
         row = rows.show(catalog, key, columns.recorded_usage(paths))
     output.write_row(row, json, lambda: text.tool(row), fields)

@@ -8,8 +8,8 @@ def add(
     keys: opt.ToolKeys = None,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Put tools into a toolset. Prints the keys of the tools that were not in it before.
 
@@ -22,11 +22,11 @@ def add(
       mcpctl tools ls --server github --toolset none --fields key | mcpctl toolsets add triage -
     """
     from mcpctl import output
+    from mcpctl.base.plurals import counted
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
-    from mcpctl.plurals import counted
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     keys_added = toolset_builder.add(paths, name, keys or [], Gate(paths, from_script).toolset)
     output.write_done(json, lambda: toolset_builder.show(paths, name), *keys_added)
     output.say(f"added {counted(len(keys_added), 'tool')} to {name}", always=toolset_builder.has_wildcard(keys or []))

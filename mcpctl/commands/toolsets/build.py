@@ -2,21 +2,17 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
 
 def build(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
-    description: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The purpose of the toolset.", show_default=False)
-    ] = None,
+    description: Annotated[str | None, opt.option("--description", "TEXT", "The purpose of the toolset.")] = None,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Create a toolset of these tools.
 
@@ -32,11 +28,11 @@ def build(
       mcpctl tools search issue --toolset none --fields key | mcpctl toolsets build ./tools/triage.json -
     """
     from mcpctl import output
+    from mcpctl.base.plurals import counted
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
-    from mcpctl.plurals import counted
 
-    words, paths = keys or [], opt.paths(config, data_dir)
+    words, paths = keys or [], place.paths()
     reference, count = toolset_builder.build(paths, name, words, description, Gate(paths, from_script).toolset)
     output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
     output.say(counted(count, "tool"), always=toolset_builder.has_wildcard(words))

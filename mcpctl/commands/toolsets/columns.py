@@ -1,6 +1,6 @@
 """The columns of toolsets."""
 
-from mcpctl.models import TOOLSET_FIELDS
+from mcpctl.base.models import TOOLSET_FIELDS
 from mcpctl.output import Columns
 
 COLUMNS = Columns(

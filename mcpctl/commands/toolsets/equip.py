@@ -7,8 +7,8 @@ def equip(
     name: opt.ToolsetName,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Put a toolset in force: every client and command that names no other finds and calls only its tools.
 
@@ -24,7 +24,7 @@ def equip(
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     reference = toolset_builder.equip(paths, name, Gate(paths, from_script).equip)
     output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
     output.say("in force now; end it with: mcpctl toolsets unequip")

@@ -3,16 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def ls(
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    limit: opt.Limit = None,
-    offset: opt.Offset = 0,
-    count: opt.Count = False,
-    data_dir: opt.DataDir = None,
-) -> None:
+def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
     """List the toolsets of the data directory, and the equipped one even if it is in another place.
 
     If a file of hypertool-mcp has several toolsets, each is listed as FILE#NAME.
@@ -26,5 +17,5 @@ def ls(
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.toolsets.columns import COLUMNS
 
-    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = listing.chosen()
     output.write_list(toolset_builder.ls(opt.paths(None, data_dir)), COLUMNS, options)

@@ -15,8 +15,8 @@ def rm(
     everything: All = False,
     from_script: opt.FromScript = False,
     json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
+    *,
+    place: opt.Place,
 ) -> None:
     """Remove tools from a toolset, or with --all delete the toolset. Prints the keys of the removed tools.
 
@@ -32,10 +32,10 @@ def rm(
       mcpctl toolsets rm triage --all
     """
     from mcpctl import output
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.base.plurals import counted
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
-    from mcpctl.errors import WrongUsage
-    from mcpctl.plurals import counted
     from mcpctl.toolsets.toolset_files import is_path
 
     if bool(keys) is everything:
@@ -44,7 +44,7 @@ def rm(
         problem = "tools and --all contradict each other" if everything else "no tool was named"
         raise WrongUsage(problem, hint, "no_tools")
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     if keys:
         removed = toolset_builder.remove(paths, name, keys, Gate(paths, from_script).toolset)
         output.write_done(json, lambda: toolset_builder.show(paths, name), *removed)

@@ -2,24 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-Name = Annotated[
-    str | None,
-    typer.Argument(metavar="[NAME|PATH]", help="The toolset; without it, the one in force.", show_default=False),
-]
+Name = Annotated[str | None, opt.argument("[NAME|PATH]", "The toolset; without it, the one in force.")]
 
 
-def show(
-    name: Name = None,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
-    project: opt.Project = None,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def show(name: Name = None, fields: opt.Fields = None, json: opt.Json = False, *, place: opt.ProjectPlace) -> None:
     """Show a toolset: its tools with their status, notes and overrides.
 
     The status of a tool is ok, changed (its parameters, output or hints differ from when it was added, which is only
@@ -34,5 +22,5 @@ def show(
     from mcpctl.catalog import toolset_builder
     from mcpctl.output import text
 
-    row = toolset_builder.show(opt.paths(config, data_dir), name, project)
+    row = toolset_builder.show(place.paths(), name, place.project)
     output.write_row(row, json, lambda: text.toolset(row), fields)

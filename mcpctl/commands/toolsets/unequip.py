@@ -3,12 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def unequip(
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    config: opt.ConfigFile = None,
-    data_dir: opt.DataDir = None,
-) -> None:
+def unequip(from_script: opt.FromScript = False, json: opt.Json = False, *, place: opt.Place) -> None:
     """End the equipped toolset: all tools can be found and called again.
 
     \b
@@ -19,7 +14,7 @@ def unequip(
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
 
-    paths = opt.paths(config, data_dir)
+    paths = place.paths()
     toolset_builder.unequip(paths, Gate(paths, from_script).equip)
     output.write_done(json, lambda: {"equipped": None})
     output.say("no toolset is equipped")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import ROOT, Mcpctl
 
@@ -160,6 +160,7 @@ def adding(times: int, *those: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ, cwd=ROOT)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_two_hundred_at_once_from_twenty_processes_are_all_there_once(path: Path) -> None:
     before = content(path)
@@ -179,6 +180,7 @@ def test_two_hundred_at_once_from_twenty_processes_are_all_there_once(path: Path
     assert [file.name for file in path.parent.iterdir()] == ["triage.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_killing_it_in_the_middle_of_writes_never_tears_the_file(path: Path) -> None:
     before, sizes = content(path), set()

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from mcpctl.base.models import FINDING_FIELDS
+from mcpctl.base.paths import Paths
 from mcpctl.demo import notes
-from mcpctl.models import FINDING_FIELDS
-from mcpctl.paths import Paths
 from mcpctl.toolsets.check_rules import RULES
 from mcpctl.toolsets.toolset import ref_id
 from tests.configured import configure, demo_tools, noted, overridden, reference, stub, toolset
@@ -137,7 +137,7 @@ def write(content: Any, name: str = "triage.json") -> str:
 
 
 def _hash() -> str:
-    from mcpctl.models import Tool
+    from mcpctl.base.models import Tool
 
     definition = next(definition for definition in DEFINITIONS if definition["name"] == "add_note")
     return ref_id(Tool("notes", "add_note", definition, ""))

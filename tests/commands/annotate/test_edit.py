@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands import agreement
-from mcpctl.paths import Paths
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 

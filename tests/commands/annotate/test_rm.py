@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 

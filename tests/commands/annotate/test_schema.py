@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.commands.annotate.test_check import CASES, GOOD
 from tests.configured import demo_tools
 from tests.conftest import Mcpctl

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands import people
-from mcpctl.paths import Paths
-from mcpctl.store import approvals, grants
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import approvals, grants
+from mcpctl.policy.policy_file import PolicyFile
 from tests.commands.approvals.waiting import GRANT, opened, wanted
 from tests.conftest import Mcpctl
 from tests.proxy.client import journal_lines

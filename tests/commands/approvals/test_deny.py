@@ -2,9 +2,9 @@
 
 import pytest
 
-from mcpctl.paths import Paths
-from mcpctl.store import approvals
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.paths import Paths
+from mcpctl.policy import approvals
+from mcpctl.policy.policy_file import PolicyFile
 from tests.commands.approvals.waiting import opened, wanted
 from tests.conftest import Mcpctl
 

@@ -1,7 +1,7 @@
 """`mcpctl approvals ls`"""
 
-from mcpctl.models import APPROVAL_FIELDS
-from mcpctl.paths import Paths
+from mcpctl.base.fields import APPROVAL_FIELDS
+from mcpctl.base.paths import Paths
 from tests.commands.approvals.waiting import opened
 from tests.conftest import Mcpctl
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS
-from mcpctl.paths import Paths
+from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
+from mcpctl.base.paths import Paths
 from tests.conftest import Mcpctl
 from tests.recorded import call, raw, session, two_sessions
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import calls, clock, index
 from mcpctl.store.filters import CallFilter
 from tests.configured import DEMO, demo_tools

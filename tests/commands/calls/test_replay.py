@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import configure, demo_tools, listed
 from tests.conftest import Mcpctl, Ran
 from tests.recorded import CLAUDE, call, call_id, raw, searched, session
@@ -120,6 +120,7 @@ def test_a_diff_is_of_the_results_and_says_so_with_its_status(mcpctl: Mcpctl, pa
     assert f"--- {call_id(2)} s:echo (ok)" in ran.out
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.usefixtures("server")
 def test_a_result_that_was_cut_is_not_compared(mcpctl: Mcpctl, paths: Paths) -> None:

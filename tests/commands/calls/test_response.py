@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import responses
 from mcpctl.store.responses import Owner
 from tests.conftest import Mcpctl

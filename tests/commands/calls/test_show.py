@@ -3,8 +3,8 @@
 import pytest
 from msgspec import Raw
 
-from mcpctl.models import CALL_FIELDS
-from mcpctl.paths import Paths
+from mcpctl.base.fields import CALL_FIELDS
+from mcpctl.base.paths import Paths
 from tests.conftest import Mcpctl
 from tests.recorded import call, call_id, raw, session, two_sessions
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.conftest import Mcpctl
 from tests.recorded import call, raw, session, two_sessions
 

@@ -8,7 +8,7 @@ from typing import IO
 import pytest
 from rich.cells import cell_len
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.conftest import MCPCTL, Mcpctl
 from tests.recorded import CURSOR, call, call_id, created, opened, raw, searched, session, two_sessions
 

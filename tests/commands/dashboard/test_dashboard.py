@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands import people
 from mcpctl.dashboard.logins import Logins
 from mcpctl.dashboard.running import Running, claimed, running
 from mcpctl.oauth import browser
-from mcpctl.paths import Paths
 from tests.commands.dashboard.processes import Started, asked, environment, logged_in
 from tests.conftest import MCPCTL, ROOT, Mcpctl
 from tests.terminal import Terminal
@@ -163,6 +163,7 @@ def test_it_needs_neither_the_sdk_nor_numpy() -> None:
     assert subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
+@pytest.mark.slow
 @process
 def test_it_answers_on_this_machine_alone_and_logs_in_once(paths: Paths) -> None:
     with Started() as started:
@@ -177,6 +178,7 @@ def test_it_answers_on_this_machine_alone_and_logs_in_once(paths: Paths) -> None
             socket.create_connection(("127.0.0.2", started.port), timeout=5)
 
 
+@pytest.mark.slow
 @process
 def test_pages_that_are_read_write_no_more_than_commands_do(paths: Paths, mcpctl: Mcpctl) -> None:
     assert mcpctl("sessions", "ls").code == 0
@@ -187,6 +189,7 @@ def test_pages_that_are_read_write_no_more_than_commands_do(paths: Paths, mcpctl
     assert after - before == {"dashboard.json"}
 
 
+@pytest.mark.slow
 @process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_at_once_with_streams_open(paths: Paths, number: int) -> None:
@@ -205,6 +208,7 @@ def test_a_signal_ends_it_at_once_with_streams_open(paths: Paths, number: int) -
     assert json.loads(paths.dashboard.read_text()) == {"port": started.port}
 
 
+@pytest.mark.slow
 @process
 def test_it_comes_back_on_its_port_with_a_new_key_however_it_ended(paths: Paths, mcpctl: Mcpctl) -> None:
     with Started() as first:
@@ -230,6 +234,7 @@ def test_a_port_that_is_taken_is_said_and_that_of_last_time_given_up(paths: Path
             assert started.port != port
 
 
+@pytest.mark.slow
 @process
 def test_a_second_process_prints_a_link_to_the_first(paths: Paths) -> None:
     with Started() as first, Started() as second:
@@ -238,6 +243,7 @@ def test_a_second_process_prints_a_link_to_the_first(paths: Paths) -> None:
         logged_in(second.said["url"])
 
 
+@pytest.mark.slow
 @process
 def test_in_front_of_a_terminal_a_person_may_answer_and_else_nobody(paths: Paths, mcpctl: Mcpctl) -> None:
     with Terminal([*MCPCTL, "dashboard"], environment()) as terminal:
@@ -269,6 +275,7 @@ def test_what_has_no_terminal_only_reads(paths: Paths) -> None:
         assert "read-only, since only a person can answer approvals" in started.process.stderr.read()
 
 
+@pytest.mark.slow
 @process
 def test_the_lines_of_the_guide_work(home: Path, mcpctl: Mcpctl) -> None:
     text = (ROOT / "mcpctl" / "docgen" / "guides" / "dashboard.md").read_text(encoding="utf-8")

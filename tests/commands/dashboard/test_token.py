@@ -2,8 +2,8 @@
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import claimed
-from mcpctl.paths import Paths
 from tests.commands.dashboard.processes import Started, asked
 from tests.conftest import Mcpctl
 
@@ -26,6 +26,7 @@ def test_without_a_dashboard_there_is_none(mcpctl: Mcpctl, paths: Paths) -> None
     assert not paths.data.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_scripts_read_with_it_and_answer_nothing(mcpctl: Mcpctl) -> None:
     with Started() as started:

@@ -1,6 +1,6 @@
 """`mcpctl db rebuild`"""
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import journal_lines
 from tests.configured import configure
 from tests.conftest import Mcpctl

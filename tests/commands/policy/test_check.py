@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from mcpctl.base.models import FINDING_FIELDS
+from mcpctl.base.paths import Paths
 from mcpctl.catalog.policy_check import RULES
-from mcpctl.models import FINDING_FIELDS
-from mcpctl.paths import Paths
 from tests.configured import configure, demo_tools, listed, stub, toolset
 from tests.conftest import ROOT, Mcpctl
 from tests.sarif import SARIF

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from mcpctl.definitions import pin_of
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
-from mcpctl.store import grants
-from mcpctl.store.grants import Grant
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.definitions import pin_of
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
+from mcpctl.policy import grants
+from mcpctl.policy.grants import Grant
+from mcpctl.policy.policy_file import PolicyFile
 from tests.configured import configure, demo_tools, listed, overridden, stub, toolset
 from tests.conftest import Mcpctl
 

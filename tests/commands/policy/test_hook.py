@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from mcpctl.definitions import pin_of
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
-from mcpctl.store import approvals, grants
-from mcpctl.store.grants import Grant
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.definitions import pin_of
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
+from mcpctl.policy import approvals, grants
+from mcpctl.policy.grants import Grant
+from mcpctl.policy.policy_file import PolicyFile
 from tests.configured import configure, demo_tools, listed, stub, toolset
 from tests.conftest import Mcpctl
 from tests.test_main import MUST_NOT
@@ -285,6 +285,7 @@ def test_another_client_is_wrong_usage(mcpctl: Mcpctl) -> None:
     assert mcpctl("policy", "hook", "cursor").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_it_imports_nothing_heavy(paths: Paths) -> None:
     demo_tools(paths, policy=READS)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import typer
 
-from mcpctl import config
+from mcpctl.base.models import POLICY_IMPORT_FIELDS
+from mcpctl.base.paths import Paths
 from mcpctl.commands import agreement
-from mcpctl.models import POLICY_IMPORT_FIELDS
-from mcpctl.paths import Paths
-from mcpctl.policy_settings import PolicyTable
+from mcpctl.config import config
+from mcpctl.config.policy_settings import PolicyTable
 from tests.configured import configure, listed, stub
 from tests.conftest import Mcpctl
 

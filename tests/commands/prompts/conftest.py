@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.servers import command

@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.conftest import Mcpctl
 from tests.proxy.client import journal_lines
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("library")]
 
 
+@pytest.mark.slow
 def test_the_texts_of_a_prompt_are_printed_and_that_it_was_got_is_on_record(mcpctl: Mcpctl, paths: Paths) -> None:
     ran = mcpctl("prompts", "get", "library_review", "title=5", "words=a b")
     assert (ran.code, ran.out) == (0, "review title='5' words='a b'\n")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.main import main
-from mcpctl.paths import Paths
 from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.proxy.client import journal_lines
@@ -12,6 +12,7 @@ from tests.servers import command
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("library")]
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_texts_and_bytes_as_they_are(paths: Paths, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     def read(uri: str) -> bytes:
         assert main(["resources", "read", uri, "--config", str(paths.config), "--data-dir", str(paths.data)]) == 0

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from tests.conftest import MCPCTL, Mcpctl
 
 HAND_WRITTEN = """\
@@ -288,6 +288,7 @@ def test_a_place_that_cannot_be_written_exits_5(mcpctl: Mcpctl, tmp_path: Path) 
     assert ran.code == 5
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_servers_added_at_once_are_all_there(paths: Paths) -> None:
     processes = [subprocess.Popen([*MCPCTL, "servers", "add", f"s{n}", "--", "run"], stdout=-1) for n in range(5)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.servers import command
@@ -52,6 +52,7 @@ def test_what_each_server_gets_of_the_environment_is_told(
     assert re.fullmatch(r"minimal \(\d+\) \+ (PYTHONPATH, A_TOKEN|A_TOKEN, PYTHONPATH), B", some)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_a_server_cannot_read_the_environment_of_the_command_that_starts_it(paths: Paths, tmp_path: Path) -> None:
     seen, notes = tmp_path / "seen", [DEMO["notes"]["command"], *DEMO["notes"]["args"]]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
+from mcpctl.base.paths import Paths
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.paths import Paths
+from mcpctl.config import config
 from tests.commands.servers.test_add import HAND_WRITTEN, by_hand
 from tests.conftest import ROOT, Mcpctl, Ran
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands import options as opt
 from mcpctl.commands.people import AGENTS
 from mcpctl.commands.servers.logins import say_works
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.paths import Paths
 from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.oauth import sites
@@ -35,7 +35,7 @@ def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Somebody at a terminal of their own, with a browser."""
     for name in AGENTS:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: True)
+    monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: True)
     monkeypatch.setenv("BROWSER", str(browser(tmp_path)))
 
 
@@ -61,7 +61,7 @@ def test_who_has_logged_in_is_told_what_the_server_lists(mcpctl: Mcpctl, paths: 
 
 def test_what_else_it_lists_is_said_where_there_is_some(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"status": "ok", "problems": [], "tools": 0, "prompts": 1, "resources": 1200}
-    monkeypatch.setattr("mcpctl.proxy.server_check.check", lambda *_: [row])
+    monkeypatch.setattr("mcpctl.calling.server_check.check", lambda *_: [row])
     said: list[str] = []
     monkeypatch.setattr("mcpctl.output.say", lambda text, **_: said.append(text))
     say_works(opt.paths(None, None), "s")
@@ -153,7 +153,7 @@ def test_nobody_logs_in_where_there_is_no_keyring_to_keep_it(
 def test_a_client_with_its_own_secret_needs_nobody(
     mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+    monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
     monkeypatch.setenv("ROBOT_SECRET", "s3cret")
     configure(paths, {"s": {"url": at.url, "oauth": {**ROBOT, "scopes": ["read"]}}})
     ran = mcpctl("servers", "login", "s", "--json")
@@ -169,7 +169,7 @@ def test_no_agent_logs_in_for_its_user(
     if agent:
         monkeypatch.setenv(agent, "1")
     else:
-        monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+        monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
     ran = mcpctl("servers", "login", "s")
     assert ran.code == 6
     assert "only a person can log in" in ran.err

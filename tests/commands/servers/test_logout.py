@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.paths import Paths
 from tests.commands.servers.test_login import person, remembered
 from tests.configured import configure
 from tests.conftest import Mcpctl

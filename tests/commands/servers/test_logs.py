@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import configure, stub
 from tests.conftest import MCPCTL, Mcpctl
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from mcpctl import config
-from mcpctl.paths import Paths
-from mcpctl.server_entries import FIELDS
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
+from mcpctl.servers.server_entries import FIELDS
 from mcpctl.store.state import State
 from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl

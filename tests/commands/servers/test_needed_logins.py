@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands.servers import logins
 from mcpctl.commands.servers.logins import say_needed
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.paths import Paths
 from tests.conftest import Mcpctl
 from tests.oauth import sites
 from tests.oauth.logins import login

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import configure, demo_tools, stub
 from tests.conftest import Mcpctl
 from tests.recorded import two_sessions

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import server_entries
-from mcpctl.errors import Unusable
-from mcpctl.paths import Paths
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths
+from mcpctl.servers import server_entries
 from tests.commands.servers.test_add import by_hand, written
 from tests.configured import configure, stub
 from tests.conftest import Mcpctl

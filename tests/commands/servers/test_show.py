@@ -1,6 +1,6 @@
 """`mcpctl servers show`"""
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import configure, stub
 from tests.conftest import Mcpctl
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from mcpctl.models import SESSION_FIELDS
-from mcpctl.paths import Paths
-from mcpctl.settings import RecordSettings
+from mcpctl.base.fields import SESSION_FIELDS
+from mcpctl.base.paths import Paths
+from mcpctl.config.settings import RecordSettings
 from mcpctl.store import retention
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, at, call, created, opened, searched, session, two_sessions
@@ -42,6 +42,7 @@ def test_a_row_has_every_field(mcpctl: Mcpctl, paths: Paths) -> None:
         "capabilities": {"roots": {}},
         "project": None,
         "toolset": None,
+        "config_path": None,
     }
 
 

@@ -5,9 +5,9 @@ import tracemalloc
 
 import pytest
 
-from mcpctl import output
-from mcpctl.models import CALL_FIELDS, READ_FIELDS, SESSION_FIELDS
-from mcpctl.paths import Paths
+from mcpctl.base.fields import CALL_FIELDS, READ_FIELDS, SESSION_FIELDS
+from mcpctl.base.paths import Paths
+from mcpctl.output import json_text
 from mcpctl.search import labels
 from mcpctl.store.records import Records
 from tests.commands.approvals import waiting
@@ -146,7 +146,7 @@ def test_calls_are_read_as_they_are_printed(paths: Paths) -> None:
     lines = [line for number in range(2000) for line in call(f"{number:05}", number / 100)]
     session(paths, rest=lines)
     with Records(paths) as records:
-        pieces = output._json_object(records.session("last"))
+        pieces = json_text.pieces(records.session("last"))
         before = next(piece for piece in pieces if piece.startswith(',"calls"'))
         tracemalloc.start()
         size = sum(map(len, pieces))

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import msgspec
 
-from mcpctl.paths import Paths
-from mcpctl.proxy import metatools
+from mcpctl.base.paths import Paths
+from mcpctl.metatools import offers
 from mcpctl.store.recorder import tokens
 from tests.configured import DEMO, configure, demo_tools
 from tests.conftest import Mcpctl
@@ -26,8 +26,8 @@ def test_the_last_session_is_compared_with_all_definitions(mcpctl: Mcpctl, paths
     (row,) = mcpctl("sessions", "stats", "--saved", "--json").json
     assert mcpctl("sessions", "stats", "--json").json == [row]
     servers = ["notes", "weather"]
-    meta = tokens(len(msgspec.json.encode(metatools.tools(servers, metatools.Offer(reads=True)))))
-    meta += tokens(len(metatools.instructions(servers).encode()))
+    meta = tokens(len(msgspec.json.encode(offers.tools(servers, offers.Offer(reads=True)))))
+    meta += tokens(len(offers.instructions(servers).encode()))
     keys = ["notes:delete_note", "weather:convert_temperature", "notes:list_notes"]
     wrapped = sum(tokens(len(json.dumps({"toolKey": key, "arguments": 0}, separators=(",", ":"))) - 1) for key in keys)
     assert row == {

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.paths import Paths
 from mcpctl.commands.people import AGENTS
 from mcpctl.commands.tokens.expiry import moment
-from mcpctl.errors import WrongUsage
-from mcpctl.paths import Paths
-from mcpctl.store import tokens
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import tokens
+from mcpctl.policy.policy_file import PolicyFile
 from tests.configured import configure, stub
 from tests.conftest import MCPCTL, Mcpctl
+from tests.table import for_each
 from tests.terminal import Terminal
 
 
@@ -94,7 +95,7 @@ def test_a_program_of_an_agent_makes_none(
 
 
 def test_without_a_terminal_none_is_made(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+    monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
     ran = mcpctl("tokens", "create")
     assert (ran.code, ran.err.splitlines()[0]) == (
         6, "mcpctl: only a person can make tokens: this does not run in front of a terminal",
@@ -124,7 +125,7 @@ def test_a_time_is_a_span_or_a_date(text: str, after: float) -> None:
     assert moment(text, 72800.0) == 72800.0 + after
 
 
-@pytest.mark.parametrize("text", ["", "d", "1y", "-1d", "1.5d", "1970-13-01", "²d", "1d1d"])
+@for_each("text", ["", "d", "1y", "-1d", "1.5d", "1970-13-01", "²d", "1d1d"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(WrongUsage):
         moment(text, 0.0)

@@ -2,10 +2,11 @@
 
 import time
 
-from mcpctl.models import TOKEN_FIELDS
-from mcpctl.paths import Paths
-from mcpctl.store import clock, tokens
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.models import TOKEN_FIELDS
+from mcpctl.base.paths import Paths
+from mcpctl.policy import tokens
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import clock
 from tests.conftest import Mcpctl
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mcpctl.paths import Paths
-from mcpctl.store import tokens
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.base.paths import Paths
+from mcpctl.policy import tokens
+from mcpctl.policy.policy_file import PolicyFile
 from tests.conftest import Mcpctl
 
 

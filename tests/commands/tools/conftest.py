@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests import configured
 from tests.configured import READ, WRITE
 

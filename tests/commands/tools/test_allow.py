@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.commands.servers.test_add import by_hand
 from tests.commands.tools.test_deny import entry, of_s
 from tests.configured import READ, WRITE, listed
@@ -48,7 +48,7 @@ def test_anybody_may_deny_and_only_a_person_allow(
     if by == "a model":
         monkeypatch.setenv("CLAUDECODE", "1")
     else:
-        monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+        monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
     entry(paths, only=["read", "write"])
     assert mcpctl("tools", "deny", "s:write").code == 0
     before = paths.config.read_bytes()

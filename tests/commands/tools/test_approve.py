@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl import definitions
+from mcpctl.base import definitions
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.paths import Paths
-from mcpctl.store import approvals, grants, pins
-from mcpctl.store.approvals import Wanted
-from mcpctl.store.grants import Grant, binding
-from mcpctl.store.policy_file import PolicyFile
+from mcpctl.policy import approvals, grants, pins
+from mcpctl.policy.approvals import Wanted
+from mcpctl.policy.grants import Grant, binding
+from mcpctl.policy.policy_file import PolicyFile
 from tests import configured
 from tests.commands.tools.conftest import Listing
 from tests.configured import READ, WRITE
@@ -51,7 +51,7 @@ def test_only_a_person_approves(
 def test_without_a_terminal_nothing_is_approved(
     files: Listing, mcpctl: Mcpctl, person: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+    monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
     assert mcpctl("tools", "approve", "--all", "--yes").code == 6
 
 

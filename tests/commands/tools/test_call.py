@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import MCPCTL, Mcpctl
 from tests.servers import command
@@ -163,6 +163,7 @@ def test_stdin_that_is_nested_too_deeply_is_refused(mcpctl: Mcpctl, paths: Paths
     assert (ran.code, "stdin is nested too deeply" in ran.err) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
 @pytest.mark.parametrize("words", [("tools", "call", "s:echo", "-"), ("toolsets", "build", "mine", "-")])
 def test_stdin_that_is_no_utf8_is_refused(paths: Paths, words: Sequence[str], locale: str) -> None:
@@ -338,6 +339,7 @@ def test_calls_of_one_day_share_one_session(mcpctl: Mcpctl, paths: Paths) -> Non
     assert [call["arguments"] for call in mcpctl("calls", "ls", "--json").json] == [{"n": 2}, {"n": 1}, {"n": 0}]
 
 
+@pytest.mark.slow
 def test_calls_at_once_are_all_on_record_in_one_session(mcpctl: Mcpctl, paths: Paths) -> None:
     echoing(paths)
     processes = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.commands.tools.test_call import server
 from tests.configured import configure
 from tests.conftest import Mcpctl, Ran

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.commands.tools.test_call import server
 from tests.configured import configure, demo_tools, listed
 from tests.conftest import MCPCTL, Mcpctl
@@ -31,6 +31,7 @@ def text(result: Any) -> Any:
     return json.loads(result["content"][0]["text"])
 
 
+@pytest.mark.slow
 def test_one_server_answers_all_and_all_are_on_record_in_one_session(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
     ran = run('{"toolKey": "s:count"}\n\ns.count\n{"toolKey":"s:count","arguments":{}}')
@@ -42,6 +43,7 @@ def test_one_server_answers_all_and_all_are_on_record_in_one_session(mcpctl: Mcp
     assert [row["via"] for row in mcpctl("calls", "ls", "--json").json] == ["cli"] * 3
 
 
+@pytest.mark.slow
 def test_words_are_typed_by_the_schema_as_on_the_command_line(paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
     listed(paths, "s", [{"name": "echo", "inputSchema": {"properties": {"id": {"type": "string"}}}}])
@@ -54,6 +56,7 @@ def test_words_are_typed_by_the_schema_as_on_the_command_line(paths: Paths) -> N
     assert lines(ran)[3]["error"]["message"].endswith("line 1, column 2: a name in double quotes is missing here")
 
 
+@pytest.mark.slow
 def test_a_line_is_answered_before_the_next_is_read(paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
     argv = [*MCPCTL, "tools", "call", "-"]
@@ -68,12 +71,14 @@ def test_a_line_is_answered_before_the_next_is_read(paths: Paths) -> None:
         assert process.wait(timeout=30) == 0
 
 
+@pytest.mark.slow
 def test_the_result_is_as_it_was_sent_but_on_one_line(paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "result").write_text('{"content":[], "n":1.0,\r"x":"\\u00e9"}', encoding="utf-8")
     configure(paths, {"s": server("raw")})
     assert run(f"s:raw file={tmp_path / 'result'}\n").stdout == '{"content":[], "n":1.0, "x":"\\u00e9"}\n'
 
 
+@pytest.mark.slow
 def test_a_line_that_fails_is_answered_and_the_others_go_on(paths: Paths) -> None:
     demo_tools(paths)
     ran = run(
@@ -97,6 +102,7 @@ def test_a_line_that_fails_is_answered_and_the_others_go_on(paths: Paths) -> Non
     assert "weather:get_forcast" in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_forbidden_tool_is_refused_and_on_record(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": {**server("counter"), "tools": {"count": False}}})
     ran = run("s:count\n")
@@ -104,6 +110,7 @@ def test_a_forbidden_tool_is_refused_and_on_record(mcpctl: Mcpctl, paths: Paths)
     assert mcpctl("calls", "show", "last", "--json").json["status"] == "denied"
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_too_long_does_not_take_the_next_with_it(paths: Paths) -> None:
     configure(paths, {"s": server("raw"), "c": server("counter")})
     ran = run("s:sleep seconds=60\nc:count\n", "--timeout", "0.5")
@@ -111,6 +118,7 @@ def test_a_call_that_takes_too_long_does_not_take_the_next_with_it(paths: Paths)
     assert (ran.returncode, first["error"]["code"], text(second)["count"]) == (4, "timed_out", 1)
 
 
+@pytest.mark.slow
 def test_it_ends_where_nobody_reads_the_answers(paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
     reading, writing = os.pipe()
@@ -126,6 +134,7 @@ def test_it_ends_where_nobody_reads_the_answers(paths: Paths) -> None:
         assert process.stderr.read() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sigint_counts")
 def test_an_interrupt_ends_it_while_it_waits_for_a_line(paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
@@ -140,6 +149,7 @@ def test_an_interrupt_ends_it_while_it_waits_for_a_line(paths: Paths) -> None:
         assert process.wait(timeout=30) == 130
 
 
+@pytest.mark.slow
 def test_no_line_is_no_call(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
     ran = run("")

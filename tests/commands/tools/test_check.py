@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from mcpctl.base.feature_names import PROMPTS, list_of
+from mcpctl.base.models import TOOL_FINDING_FIELDS
+from mcpctl.base.paths import Paths
 from mcpctl.checks.definition_rules import RULES
-from mcpctl.feature_names import PROMPTS, list_of
-from mcpctl.models import TOOL_FINDING_FIELDS
-from mcpctl.paths import Paths
 from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.sarif import SARIF

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.commands.servers.test_add import by_hand, written
 from tests.configured import READ, WRITE, configure, listed, stub
 from tests.conftest import Mcpctl

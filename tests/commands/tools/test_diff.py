@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.store.state import ListKey, State
 from tests import configured
 from tests.commands.tools.conftest import Listing

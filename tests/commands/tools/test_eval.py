@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, call, raw, searched, session

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl.base.paths import Paths
 from mcpctl.demo import notes
-from mcpctl.paths import Paths
 from tests.configured import configure, demo_tools, listed, stub, toolset
 from tests.conftest import Mcpctl
 

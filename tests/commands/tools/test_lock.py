@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import definitions
+from mcpctl.base import definitions
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache, lock_file
-from mcpctl.paths import Paths
 from tests import configured
 from tests.commands.tools.conftest import Listing
 from tests.configured import CHANGES, READ, WRITE

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from mcpctl.store import index
 from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure, listed
 from tests.conftest import Mcpctl
 from tests.servers import command

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.recorded import at, call, session
@@ -146,8 +146,8 @@ def test_a_search_service_ranks_where_it_is_configured_and_words_where_it_fails(
         row = mcpctl(*search, "--json").json[0]
         cloud.answer = lambda asked: (500, {}, b"")
         failed = mcpctl(*search, "--json")
-    assert ran.out == "notes:add_note  0.5000\n  explanation: it [31mwrites\n"
-    assert (row["explanation"]["said"], row["explanation"]["parts"]) == ("it [31mwrites", [])
+    assert ran.out == "notes:add_note  0.5000\n  explanation: it \ufffd[31mwrites\n"
+    assert (row["explanation"]["said"], row["explanation"]["parts"]) == ("it \ufffd[31mwrites", [])
     assert failed.json[0]["key"] == "notes:delete_note"
     assert "ranked by bm25; cloud: HTTP 500 Internal Server Error" in failed.err
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.recorded import at, call, session

@@ -2,7 +2,7 @@
 
 import json
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import DEMO, demo_tools, listed, stub, toolset
 from tests.conftest import Mcpctl
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import demo_tools, noted, overridden, toolset
 from tests.conftest import Mcpctl
 

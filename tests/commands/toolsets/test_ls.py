@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from mcpctl.paths import Paths
+from mcpctl.base.paths import Paths
 from tests.configured import noted, overridden, toolset
 from tests.conftest import Mcpctl
 

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
 from mcpctl.demo import notes
-from mcpctl.models import Tool
-from mcpctl.paths import Paths
 from mcpctl.toolsets.toolset import ref_id
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import Mcpctl

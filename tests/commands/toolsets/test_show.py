@@ -1,7 +1,7 @@
 """`mcpctl toolsets show`"""
 
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import rows
-from mcpctl.paths import Paths
 from mcpctl.toolsets.toolset import ref_id
 from tests.configured import demo_tools, noted, overridden, reference, toolset
 from tests.conftest import Mcpctl

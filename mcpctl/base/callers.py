@@ -1,0 +1,87 @@
+"""Who asks: the client of a request, with the revision of the protocol that it speaks, what it can do and claims."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The revisions an `initialize` handshake agrees on, oldest first."""
+MODERN_REVISION = "2026-07-28"
+"""The revision whose requests each carry their own envelope; there is no handshake."""
+ASKED = ("elicitation", "roots", "sampling")
+"""The capabilities of clients of which servers make use, and which are translated from one era to the other."""
+_LONGEST_SET = 200
+
+
+class Client(Struct, frozen=True):
+    """A client as records name it."""
+
+    name: str | None = None
+    version: str | None = None
+    protocol_version: str | None = None
+    capabilities: bytes = b"null"
+    """JSON as the client sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a request says of itself beside its envelope; unproven, secret in part, and never passed on."""
+
+    token: str | None = field(default=None, repr=False)
+    """None where it has none, so that the process's own counts."""
+    project: str | None = field(default=None, repr=False)
+    """The project to which it narrows what is seen; empty for none of them, None where it does not say."""
+    of_person: bool = False
+    """Whether a person at the command line asks, whom no project has to be named for."""
+
+
+NO_CLAIMS = Claims()
+UNREADABLE = "\0"
+"""In place of a claim that cannot be read: no token, and no name of a project."""
+
+
+class Caller(Struct, frozen=True, dict=True):
+    """The revision, identity and capabilities of a client's request, JSON as it sent them, and its claims."""
+
+    revision: str
+    info: bytes = b""
+    capabilities: bytes = b"{}"
+    client: Client = Client()
+    claims: Claims = NO_CLAIMS
+
+    @cached_property
+    def modern(self) -> bool:
+        """Whether the request carries its own envelope."""
+        return self.revision == MODERN_REVISION
+
+
+@lru_cache(maxsize=256)
+def capability_set(declared: bytes, only: Collection[str] | None = None) -> str:
+    """What a client declares that it can do, in one short text, such as `elicitation.form,roots`; of nothing an empty
+    one. What a server lists may depend on it."""
+    members = sorted(_members(declared).items(), key=lambda member: member[0])
+    text = ",".join(
+        part for name, value in members if only is None or name in only for part in _with_parts(name, value)
+    )
+    # Beyond a bound only whether it is the same counts; what begins so is a list of something else than tools.
+    is_plain = len(text) <= _LONGEST_SET and not text.startswith("@")
+    return text if is_plain else hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _with_parts(name: str, value: Any) -> list[str]:
+    # That a client says when its roots change is nothing that tools depend on.
+    parts = sorted(part for part in value if part != "listChanged") if isinstance(value, dict) else []
+    return [f"{name}.{part}" for part in parts] or [name]
+
+
+def _members(declared: bytes) -> dict[str, Any]:
+    try:
+        members = msgspec.json.decode(declared or b"{}")
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}

@@ -1,0 +1,109 @@
+"""What makes two definitions of a tool the same: all that a model reads and a client shows of it, hashed; its hints
+stand beside."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from mcpctl.base.feature_names import is_feature
+from mcpctl.base.models import HINTS, Tool
+
+_HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
+OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")
+"""What is hashed too of prompts, resources and templates."""
+SHOWN = ("icons", "_meta")
+"""What clients show of a tool; of `_meta` the page alone, which is its member `ui`: the rest may change by itself."""
+VERSION = "sha256/v2"
+"""How hashes are made, which each of them says: what they were made from, in which form, by which function."""
+OLDER = "sha256/v1"
+"""How they were made before: without what clients show."""
+_DEEPEST = 100
+
+
+class TooDeep(ValueError):
+    """A value that is nested so deep that it has no canonical text here."""
+
+
+def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
+    """What is hashed of a tool, as its server defines it: no toolset changes that."""
+    definition = msgspec.json.decode(tool.text)
+    hashed = (*_HASHED, *OF_FEATURES) if is_feature(tool.name) else _HASHED
+    said = {name: definition[name] for name in hashed if name in definition}
+    annotations = definition.get("annotations")
+    if isinstance(annotations, dict) and "title" in annotations:
+        said["annotations"] = {"title": annotations["title"]}  # the older place of the title, which models read too
+    return {**said, **shown(definition)} if version == VERSION else said
+
+
+def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The members of a definition that clients show and no model reads."""
+    meta = definition.get("_meta")
+    page = {"_meta": {"ui": meta["ui"]}} if isinstance(meta, dict) and "ui" in meta else {}
+    return {"icons": definition["icons"], **page} if "icons" in definition else page
+
+
+@lru_cache(maxsize=8192)
+def hash_of(tool: Tool, version: str = VERSION) -> str:
+    """The hash of a tool as its server defines it: of its name, title, description, both schemas, icons and page.
+
+    A definition that is nested deeper than any that is meant to be read is hashed as it came.
+    """
+    try:
+        return hashed(described(tool, version), version)
+    except TooDeep:
+        return hashed(f"as it came: {tool.text}", version)
+
+
+def hashed(value: Any, version: str = OLDER) -> str:
+    """The hash of a JSON value, whatever the order of its members: canonical JSON in the manner of RFC 8785."""
+    return f"{version}:{hashlib.sha256(canonical(value)).hexdigest()}"
+
+
+def canonical(value: Any) -> bytes:
+    """The one JSON text of a value: members sorted, no spaces, whole numbers without a fraction; raises `TooDeep`."""
+    text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _whole(value: Any, deep: int = 0) -> Any:
+    # A bound of its own: how deep the interpreter goes depends on who calls.
+    if deep > _DEEPEST:
+        raise TooDeep
+    if isinstance(value, dict):
+        return {name: _whole(member, deep + 1) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_whole(item, deep + 1) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53 else value
+
+
+def declared_hints(tool: Tool) -> Mapping[str, bool]:
+    """The hints that its server declares, whatever a toolset says."""
+    return {name: value for name in HINTS if isinstance(value := tool.annotations.get(name), bool)}
+
+
+def pin_of(tool: Tool) -> str:
+    """What a yes to a call of a tool is bound to: its hash, and the hints that its server declares."""
+    kept = vars(tool)  # as `cached_property` keeps what it gives: there may be tens of thousands
+    if "pin" not in kept:
+        kept["pin"] = _pin(tool, VERSION)
+    pin: str = kept["pin"]
+    return pin
+
+
+def older_pin_of(tool: Tool) -> str:
+    """What `pin_of` gave before clients' part of a definition was hashed."""
+    return _pin(tool, OLDER)
+
+
+def is_pin_of(pin: str, tool: Tool) -> bool:
+    """Whether a pin, or one that was made before, is that of a tool as it is."""
+    return pin == (older_pin_of(tool) if pin.startswith(OLDER) else pin_of(tool))
+
+
+def _pin(tool: Tool, version: str) -> str:
+    hints = "".join(f"{name[0]}{int(value)}" for name, value in declared_hints(tool).items())
+    return f"{hash_of(tool, version)};{hints}"

@@ -1,0 +1,160 @@
+"""The failures that a user can meet: each has a message, a hint that fixes it, a stable code and an exit code."""
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The exit codes; `man mcpctl` has the same table."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    UPSTREAM = 4
+    UNUSABLE = 5
+    REFUSED = 6
+    PROBLEMS = 7
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+EXIT_MEANINGS = {
+    ExitCode.OK: "Done, also when there was nothing to list.",
+    ExitCode.FAILED: "Failed in a way that no other status names.",
+    ExitCode.USAGE: "Wrong usage: an unknown option or value, or an id that is not unique.",
+    ExitCode.NOT_FOUND: "Not found: the server, tool, session, call or toolset that was named does not exist.",
+    ExitCode.UPSTREAM: "A server failed, or its tool answered with an error.",
+    ExitCode.UNUSABLE: "Data or configuration cannot be used.",
+    ExitCode.REFUSED: "Refused by policy.",
+    ExitCode.PROBLEMS: "A check found problems.",
+    ExitCode.INTERRUPTED: "Interrupted.",
+    ExitCode.PIPE_CLOSED: "The reader of stdout has gone.",
+}
+"""The meaning of each exit code, for the manual."""
+
+
+class McpctlError(Exception):
+    """A failure for the user; `main` prints its message and hint, and exits with `exit_code`."""
+
+    code = "failed"
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, hint: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if code:
+            self.code = code
+
+    @property
+    def body(self) -> dict[str, dict[str, str]]:
+        """The failure as an object."""
+        return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
+
+
+class WrongUsage(McpctlError):
+    """The command line is wrong."""
+
+    code = "usage"
+    exit_code = ExitCode.USAGE
+
+
+class UnknownCommand(WrongUsage):
+    """A word in the place of a command that is none; what it may mean, the whole tree knows."""
+
+    code = "no_such_command"
+
+    def __init__(self, word: str, noun: str) -> None:
+        super().__init__(f"there is no command '{f'{noun} {word}' if noun else word}'", "")
+        self.word = word
+        self.noun = noun
+
+
+class NotFound(McpctlError):
+    """A thing that the user named does not exist."""
+
+    code = "not_found"
+    exit_code = ExitCode.NOT_FOUND
+
+
+class UpstreamFailed(McpctlError):
+    """An upstream server failed, or its tool answered `isError`."""
+
+    code = "upstream_failed"
+    exit_code = ExitCode.UPSTREAM
+
+
+class Unusable(McpctlError):
+    """Data or configuration cannot be used as it is."""
+
+    code = "unusable"
+    exit_code = ExitCode.UNUSABLE
+
+
+class Refused(McpctlError):
+    """Policy forbids it."""
+
+    code = "refused"
+    exit_code = ExitCode.REFUSED
+
+
+class Problems(McpctlError):
+    """A check found problems."""
+
+    code = "problems"
+    exit_code = ExitCode.PROBLEMS
+
+
+_COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
+
+
+def inert(text: str) -> str:
+    """A line that no CI system takes for a command: `##[…` and `##vso[…` are broken anywhere in it."""
+    return _COMMAND.sub("# #", text)
+
+
+_PIECE = re.compile(r" *(?:\bmcpctl [^;]+|\S+ *)")
+
+
+def folded(text: str) -> str:
+    """A line of stderr, on a terminal broken between words, but never in a command, which one copies."""
+    if not sys.stderr.isatty():
+        return text
+    import shutil
+
+    width = shutil.get_terminal_size().columns
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
+_MAX_WARNED = 1000
+_MAX_WARNING = 2000
+_warned: dict[str, None] = {}
+"""The warnings that were printed, the oldest first; beyond the maximum the oldest are forgotten."""
+before_warning: list[Callable[[], None]] = []
+"""Functions that make room on the terminal before a warning."""
+
+
+def warn(message: str) -> None:
+    """Print a warning on stderr, once for each message, without control characters."""
+    message = message[:_MAX_WARNING]
+    if message in _warned:
+        return
+    if len(_warned) >= _MAX_WARNED:
+        # Another thread may have removed it meanwhile.
+        _warned.pop(next(iter(_warned), ""), None)
+    _warned[message] = None
+    from mcpctl.base.visible_text import printable
+
+    for make_room in before_warning:
+        make_room()
+    with contextlib.suppress(OSError, ValueError):
+        print(folded(f"mcpctl: {inert(printable(message))}"), file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,50 @@
+"""A call, or a request of ours, that did not happen or did not end: as data.
+
+`mcpctl.policy.words` makes the sentences, for a model and for a person; nothing reads them back.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+OF_LOGIN = frozenset(("needs_login", "login_not_refreshed"))
+"""The codes of requests that were not begun with for want of a login: with one, their connection is good as it is."""
+
+
+class Failure(Struct, frozen=True):
+    """What went wrong: a stable code, whether the server may have begun with it, and the facts of its code.
+
+    Of a server's failure the facts are `server`; `did` (what became of the server) and `reason` (why), clauses of ours
+    alone; `said`, what the server had to say, with the words that join it to ours; `logs_of`, the server whose log
+    has more of that; `retry_s`; `http_status`. Of a refusal they are those that `mcpctl.policy.decide` gives.
+    """
+
+    code: str
+    facts: Mapping[str, Any] = {}
+    was_sent: bool = False
+
+    def about(self, **facts: Any) -> "Failure":
+        """The failure with facts that it did not have."""
+        return replace(self, facts={**facts, **self.facts})
+
+    @property
+    def said(self) -> str:
+        """What the server had to say of it: for people and the record, never for a model."""
+        return str(self.facts.get("said", ""))
+
+
+class Failed(Exception):
+    """Raised where a request of ours, or a server as a whole, failed."""
+
+    def __init__(self, failure: Failure, error: bytes = b"") -> None:
+        super().__init__(f"{failure.facts.get('reason', failure.code)}{failure.said}")
+        self.failure = failure
+        self.error = error
+        """The JSON-RPC error object, where the server answered with one."""
+
+
+def failed(code: str, reason: str, *, said: str = "", was_sent: bool = True, **facts: Any) -> Failed:
+    """A request that was sent, unless said otherwise, and brought no answer."""
+    return Failed(Failure(code, {"reason": reason, "said": said, **facts}, was_sent))

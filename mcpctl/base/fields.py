@@ -1,0 +1,471 @@
+"""The one table of fields: the lines of journals and the rows on record, each member with its type and its meaning.
+
+All else is made from it: the structs by which lines are read and written (`store/journal_lines.py`), the tables of the
+index, the fields that commands list, the REST interface with its OpenAPI document, and mcpctl-records(5). Names are the
+same everywhere. A member without a meaning has that of the same name in a class above it.
+
+Annotations stay texts: every command that lists what is on record loads this module, and `typing` would take longer to
+evaluate them than all the rest of it. Types have no quotation marks, so that `types` can read them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from msgspec import UNSET as UNSET
+    from msgspec import Raw as Json
+    from msgspec import Struct, UnsetType
+
+    NULL: Json
+else:
+    Json, UnsetType, UNSET, NULL = Any, None, object(), object()
+
+    class Struct:
+        """A line as it is declared; `journal_lines` makes the struct."""
+
+        def __init_subclass__(cls, **config: Any) -> None:
+            cls.config = {"gc": False, **config}
+
+
+SessionStatus = Literal["active", "closed"]
+SESSION_STATUSES = get_args(SessionStatus)
+CallStatus = Literal["running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted"]
+CALL_STATUSES = get_args(CallStatus)
+ApprovalState = Literal["pending", "allowed", "denied", "used", "expired"]
+Scope = Literal["once", "session", "always"]
+Risk = Literal["read-only", "changing", "destructive", "not-declared"]
+LOOSENED = "loosened"
+"""The decision that a change of the configuration is by which more may be called without a yes."""
+DECISIONS = (
+    "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable", LOOSENED,
+)  # fmt: skip
+"""The decisions on a call, or on a change of the configuration."""
+
+# ---- the lines of journals
+
+
+class Line(Struct, tag_field="type", kw_only=True, gc=False):
+    """The members of every line."""
+
+    timestamp: Annotated[str, "The time when the line was written."]
+    v: Annotated[int, "The version of the format, 1."] = 1
+
+
+class SessionCreated(Line, tag="sessions.created"):
+    """The first line: who is connected. `via` is `client`, or `cli` for the day's command-line session."""
+
+    id: Annotated[str, "The id, a UUID."]
+    via: Annotated[
+        str,
+        "client, or cli for commands such as tools call, which share one session a day. Of a call also replay: it is"
+        " the one of parent_id called again by calls replay.",
+    ] = "client"
+    client_name: Annotated[str | None, "The client's name for itself."] = None
+    client_version: Annotated[str | None, "The client's version."] = None
+    protocol_version: Annotated[str | None, "The revision of the protocol that the client speaks."] = None
+    capabilities: Annotated[Json, "JSON: the capabilities that the client declared."] = NULL
+    project: Annotated[str | None, "The project in force, or null."] = None
+    toolset: Annotated[str | None, "The toolset in force, or null."] = None
+    config_path: Annotated[
+        str | None,
+        "The path of the configuration file of the session, config.toml; null for the sessions of commands, each of"
+        " which may have another, and for those recorded before mcpctl kept it.",
+    ] = None
+
+
+class DiscoveryFinished(Line, tag="discoveries.finished"):
+    """One search and what it answered."""
+
+    id: str
+    session_id: Annotated[str, "The session it belongs to."]
+    query: Annotated[Json, "JSON: the queries of the search."]
+    context: Annotated[str | None, "The client's description of its task, or null."]
+    provider: Annotated[str, "The provider that ranked the tools."]
+    fallback: Annotated[str | None, "The reason why another provider than the configured one ranked them, or null."]
+    results: Annotated[Json, "JSON: the tools that the search found, best first, as objects of key and relevance."]
+    started_at: Annotated[str, "The start time."]
+    duration_ms: Annotated[int, "The duration, a whole number of milliseconds; null until the end."]
+    tokens: Annotated[int, "The tokens of the answer, estimated."]
+    project: str | None = None
+
+
+class CallStarted(Line, tag="calls.started"):
+    """One call, on record before anything is sent to its server."""
+
+    id: str
+    session_id: str
+    request_id: Annotated[Json, "JSON: the id of the client's request, cut like a name."]
+    via: str
+    server: Annotated[str, "The server that was called; null where what was to be read is of none."]
+    tool: Annotated[str, "The tool's name on its server."]
+    arguments: Annotated[
+        Json,
+        "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb, a string"
+        " with their beginning.",
+    ]
+    annotations: Annotated[Json, "JSON: the hints declared or overridden at that time, as {hint: {value, source}}."]
+    input_tokens: Annotated[int, "The tokens of the arguments, estimated."]
+    encoding: Annotated[str, "The way in which tokens were counted."]
+    parent_id: Annotated[
+        str | None,
+        "The earlier round of this call, or null. A tool that asks for input is called again with it: all these rounds"
+        " are one call, which begins with the first round and ends with the outcome of the last. Where via is replay,"
+        " the call that was called again; where the server is @mcpctl, the call whose answer is read.",
+    ] = None
+    client_name: str | None = None
+    client_version: str | None = None
+    project: str | None = None
+    toolset: str | None = None
+
+
+class CallFinished(Line, tag="calls.finished"):
+    """How a call ended; on record before its answer leaves."""
+
+    id: str
+    session_id: str
+    status: Annotated[
+        str,
+        "The state of a call, prompt or resource: running, ok, tool_error, denied, failed, cancelled, input_required or"
+        " interrupted. The state of a session: active or closed.",
+    ]
+    response: Annotated[Json, "JSON: the server's result, redacted, and cut to max_response_kb; null if there is none."]
+    error: Annotated[
+        Json,
+        "JSON: the error of the server or of mcpctl, or null. For a tool_error it is null in the journal; in the index"
+        " and under --json its message is the beginning of the tool's first text.",
+    ]
+    duration_ms: int
+    output_tokens: Annotated[int, "The tokens of what the client got of the response, estimated."]
+    response_bytes: Annotated[int, "The size of the whole response in bytes."]
+    response_truncated: Annotated[bool, "Whether the recorded response was cut; 0 or 1 in SQL."]
+    delivered_bytes: Annotated[
+        int | UnsetType,
+        "The size of what the client got of the response. A journal has it only where that is not all of it, as it has"
+        " the next two.",
+    ] = UNSET
+    shortened: Annotated[bool | UnsetType, "Whether the client got a part of the response; 0 or 1 in SQL."] = UNSET
+    response_file: Annotated[
+        bool | UnsetType,
+        "Whether the whole response was kept in responses/, where it may have made room since; 0 or 1.",
+    ] = UNSET
+
+
+class ReadFinished(Line, tag="reads.finished"):
+    """One prompt that was got, or one resource that was read, and how that ended; on record before its answer leaves.
+    What was read is not kept."""
+
+    id: str
+    session_id: str
+    via: str
+    kind: Annotated[str, "The kind that was read: prompt or resource."]
+    server: str | None
+    name: Annotated[
+        str,
+        "The journal's file name. Of what was read: the name of the prompt, or the URI of the resource, on its server;"
+        " where it is of none, as it was asked for.",
+    ]
+    status: str
+    error: Json
+    started_at: str
+    duration_ms: int
+    response_bytes: int
+    client_name: str | None
+    client_version: str | None
+    project: str | None
+    toolset: str | None
+
+
+class DecisionMade(Line, tag="decisions.made"):
+    """Why a call was let through, asked about or kept back; what every rule allows by default leaves no such line."""
+
+    id: str
+    session_id: str
+    call_id: Annotated[
+        str | None,
+        "The call that it is about, or what was read; null for an attempt that never became one, and for what was"
+        " refused outside of any call.",
+    ]
+    key: Annotated[
+        str,
+        "The tool's key, as it was asked for; of a prompt or resource server:@prompts/NAME or server:@resources/URI,"
+        " without a server where it is of none.",
+    ]
+    decision: Annotated[
+        str,
+        "allowed, asked, approved, declined, expired, denied, held, unanswerable or loosened. asked: somebody is asked;"
+        " unanswerable: nobody could be.",
+    ]
+    rule: Annotated[str, "The rule that decided, or the code of the refusal."]
+    rule_place: Annotated[str | None, "The place of the rule, such as config.toml:14, or null."]
+    channel: Annotated[str, "Who decided: rule, grant (an earlier yes), client, hook, terminal or dashboard."]
+    scope: Annotated[str | None, "How long a yes holds: once, session or always; or null."]
+    arguments_hash: Annotated[str | None, "A hash of the arguments, the same for any order of their members; or null."]
+    pin: Annotated[str | None, "A hash of the tool's definition, and its declared hints; or null."]
+    token_id: Annotated[str | None, "The token of the request, or null."]
+    project: str | None
+    waited_ms: Annotated[int | None, "The time that the answer took, a whole number of milliseconds, or null."]
+    enforced: Annotated[bool, "false where the policy only records."]
+
+
+class QuestionAsked(Line, tag="questions.asked"):
+    """A question of a server to the client in the middle of a call, once its outcome is known."""
+
+    id: str
+    session_id: str
+    call_id: str | None
+    server: str
+    method: Annotated[str, "The question's method: elicitation/create, sampling/createMessage or roots/list."]
+    message: Annotated[
+        str | None,
+        "The question to the user, or the beginning of what the client's model was asked, redacted and cut like a name;"
+        " null if there is none.",
+    ]
+    outcome: Annotated[
+        str,
+        "accept, decline or cancel: the user's answer, accept also of any answer of the client's own. error: the client"
+        " answered with an error. refused: the client was not asked. unanswered: it never answered.",
+    ]
+    waited_ms: int
+
+
+class SessionClosed(Line, tag="sessions.closed"):
+    """The last line. A session whose `serve` was killed gets it later, with the time of its last activity."""
+
+    id: str
+    end_time: Annotated[str, "The end of the session; null while it is active."]
+
+
+LINES = (
+    SessionCreated, DiscoveryFinished, CallStarted, CallFinished, ReadFinished, DecisionMade, QuestionAsked,
+    SessionClosed,
+)  # fmt: skip
+
+# ---- the rows on record, their fields in the order of --json
+
+
+class Session:
+    """One session of a client."""
+
+    id: str
+    client_name: str | None
+    client_version: str | None
+    protocol_version: str | None
+    status: Annotated[SessionStatus, "active or closed."]
+    start_time: Annotated[str, "The start of the session."]
+    last_activity: Annotated[str, "The time of the session's last activity."]
+    end_time: str | None
+    tool_call_count: Annotated[int, "The number of calls of the session. A call in several rounds counts once."]
+    total_tokens: Annotated[int, "Input and output tokens together."]
+    discovery_count: Annotated[int, "The number of searches of the session."]
+    discovery_tokens: Annotated[int, "The tokens of the answers to the session's searches."]
+    capabilities: Json
+    project: str | None
+    toolset: str | None
+    config_path: str | None
+
+
+class Call:
+    """One call."""
+
+    id: str
+    session_id: str
+    request_id: Json
+    parent_id: str | None
+    via: str
+    server: str
+    tool: str
+    arguments: Json
+    response: Json
+    status: Annotated[CallStatus, "running, ok, tool_error, denied, failed, cancelled, input_required or interrupted."]
+    error: Json
+    started_at: str
+    duration_ms: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    total_tokens: int | None
+    encoding: str | None
+    annotations: Json
+    client_name: str | None
+    client_version: str | None
+    project: str | None
+    toolset: str | None
+    response_bytes: int | None
+    response_truncated: bool | None
+    delivered_bytes: int | None
+    shortened: bool | None
+    response_file: bool | None
+    decision_id: Annotated[str | None, "The last decision of the call, or null."]
+    error_message: Annotated[str | None, "The text of error, as far as it is on record; or null."]
+    config_path: str | None
+
+
+class Discovery(DiscoveryFinished):
+    """One search."""
+
+
+class Read(ReadFinished):
+    """One prompt or resource that was read."""
+
+
+class Decision(DecisionMade):
+    """A decision on a call."""
+
+    made_at: Annotated[str, "The time of the decision."]
+
+
+class Approval:
+    """A call that needed consent, and what became of it."""
+
+    id: Annotated[str, "The id, six hexadecimal digits."]
+    state: Annotated[ApprovalState, "pending, allowed, denied, used (the call has been made) or expired."]
+    scope: Scope | None
+    key: Annotated[str, "The tool's key."]
+    risk: Annotated[str, "The risk of the tool: read-only, changing, destructive or not-declared."]
+    hints: Annotated[str, "Where each of the tool's hints comes from, in words."]
+    arguments: Annotated[str, "The arguments as a person is shown them: without secrets, perhaps cut."]
+    hidden: Annotated[int, "The number of values of the arguments that are hidden."]
+    left_out: Annotated[int, "The bytes of the arguments that are not shown."]
+    rule: Annotated[str, "The rule that asks."]
+    rule_place: str | None
+    project: str | None
+    token_id: str | None
+    session_id: str
+    arguments_hash: Annotated[str, "A hash of the arguments, the same for any order of their members."]
+    pin: Annotated[str, "A hash of the tool's definition, and its declared hints."]
+    channel: Annotated[str | None, "Who answered: client, hook, terminal or dashboard; null before."]
+    created_at: Annotated[str, "The time when consent was asked for."]
+    expires_at: Annotated[str, "The time until which it can be answered, and a yes to one call waits for it."]
+    answered_at: Annotated[str | None, "The time of the answer, or null."]
+
+
+class Total:
+    """The calls of one group."""
+
+    calls: Annotated[int, "The number of calls. A call in several rounds counts once."]
+    failed: Annotated[int, "The number of calls that did not do what was asked."]
+    denied: Annotated[int, "The number of calls that were refused."]
+    p50_ms: Annotated[int | None, "The duration that half of the calls did not exceed."]
+    p95_ms: Annotated[int | None, "The duration that 95 of 100 calls did not exceed."]
+    longest_ms: Annotated[int | None, "The longest duration."]
+    duration_ms: Annotated[int | None, "The durations together."]
+    input_tokens: Annotated[int | None, "The tokens of the arguments together, estimated."]
+    output_tokens: Annotated[int | None, "The tokens of what clients got of the responses together, estimated."]
+    total_tokens: Annotated[int | None, "Input and output tokens together."]
+    last_used: Annotated[str | None, "The start of the newest call."]
+
+
+class Tool:
+    """One tool as its server last listed it, with the changes of the toolset in force."""
+
+    key: Annotated[str, "server:tool, the name by which it is called."]
+    server: Annotated[str, "The server's name in the configuration."]
+    tool: str
+    title: Annotated[str | None, "The title that its server gives it, or null."]
+    description: Annotated[str | None, "The description, with the notes of the toolset in force."]
+    read_only: Annotated[dict[str, Any], "The hint readOnlyHint: {declared, override, effective, source, file}."]
+    destructive: Annotated[dict[str, Any], "The hint destructiveHint, in the same way."]
+    idempotent: Annotated[dict[str, Any], "The hint idempotentHint, in the same way."]
+    open_world: Annotated[dict[str, Any], "The hint openWorldHint, in the same way."]
+    risk: Annotated[Risk, "The risk by the hints in effect."]
+    label: Annotated[str | None, "The title, else the first line of the description."]
+    signature: Annotated[str, "Its parameters in one line."]
+    usage: Annotated[int, "The number of its calls on record."]
+    last_used: str | None
+    listed_at: Annotated[str | None, "The time when its server was last asked for its tools, or null."]
+    held: Annotated[str | None, "The reason why a person has to approve it first, or null."]
+
+
+class ToolShown(Tool):
+    """One tool with its whole definition."""
+
+    permitted: Annotated[bool, "Whether it may be found and called."]
+    toolset: str | None
+    in_toolset: Annotated[bool | None, "Whether the toolset in force has it; null where none is."]
+    definition: Annotated[dict[str, Any], "The definition, as its server sent it."]
+
+
+class Server:
+    """One entry of the configuration, its secrets masked."""
+
+    name: Annotated[str, "The server's name."]
+    enabled: Annotated[bool | None, "Whether it is enabled."]
+    transport: Annotated[str | None, "stdio, http or sse."]
+    runs: Annotated[str | None, "The command line, or the address."]
+    command: Annotated[str | None, "The command, or null."]
+    args: Annotated[list[str] | None, "The arguments of the command."]
+    url: Annotated[str | None, "The address, or null."]
+    headers: Annotated[dict[str, str] | None, "The headers that are sent with every request."]
+    oauth: Annotated[dict[str, Any] | None, "The settings of the login, or null."]
+    env: Annotated[dict[str, str] | None, "The variables that it gets."]
+    env_file: Annotated[str | None, "The file with more of them, or null."]
+    inherit_env: Annotated[list[str] | str | None, "The variables of mcpctl that it gets, too."]
+    cwd: Annotated[str | None, "The folder that it runs in, or null."]
+    start_timeout_s: Annotated[float | None, "How many seconds it may take to start."]
+    call_timeout_s: Annotated[float | None, "How many seconds a call may take."]
+    projects: Annotated[list[str] | None, "The projects that see it; none for all."]
+    permissions: Annotated[Any, "The rules of [policy] for its tools alone."]
+    only: Annotated[Any, "The names or patterns of what it may offer; null for all."]
+    may_ask: Annotated[list[str] | None, "The questions that it may ask clients."]
+    expose: Annotated[list[str] | None, "The features that clients see besides tools."]
+    tools: Annotated[int | None, "The number of tools that it last listed, or null."]
+    prompts: Annotated[int | None, "The number of prompts that it last listed, or null."]
+    resources: Annotated[int | None, "The number of resources that it last listed, or null."]
+    listed_at: Annotated[str | None, "The time when it was last listed, or null."]
+    login: Annotated[str | None, "The state of the login; null where none is needed."]
+    login_expires_at: Annotated[str | None, "The time when the login expires, or null."]
+    problem: Annotated[str | None, "The reason why it cannot be used, or null."]
+    failed_at: Annotated[str | None, "The time when it could last not be used, or null."]
+
+
+TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
+"""The rows that the index has, by the names of their tables."""
+
+
+class Index:
+    """The columns of the index that are fields of no row."""
+
+    journal: Annotated[str, "The file name of the journal."]
+    position: Annotated[int, "The start of the line in the journal, in bytes."]
+    hints: Annotated[
+        str,
+        "The same as four letters, for read-only, destructive, idempotent and open world: a capital for true, a small"
+        " letter for false, - for not declared.",
+    ]
+    failed: Annotated[int, "Whether it did not do what was asked, as --failed has it; 0 or 1."]
+    offset: Annotated[int, "How far the journal has been read, in bytes."]
+    calls: Annotated[int, "The number of the tool's calls on record, also failed ones; several rounds count once."]
+    last_used: Annotated[str, "The start of the newest call, or of its last round."]
+
+
+def names(kind: type) -> tuple[str, ...]:
+    """The members of a line or row, but for those of every line."""
+    return tuple(types(kind))
+
+
+def types(kind: type) -> dict[str, str]:
+    """The members of a line or row, each with its type as it is written above."""
+    written: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        if each is not Line or each is kind:
+            for name, text in vars(each).get("__annotations__", {}).items():
+                written[name] = text.removeprefix("Annotated[").partition(", '")[0].partition(', "')[0]
+    return written
+
+
+def meanings(kind: type) -> dict[str, str]:
+    """The meanings of all names: those that they have in this line or row, else where they come first."""
+    from typing import get_type_hints
+
+    told: dict[str, str] = {}
+    for each in (kind, *LINES, *TABLES.values(), Index):
+        for name, hint in get_type_hints(each, include_extras=True).items():
+            for meaning in getattr(hint, "__metadata__", ()):
+                told.setdefault(name, meaning)
+    return told
+
+
+SESSION_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, DECISION_FIELDS = map(names, TABLES.values())
+APPROVAL_FIELDS, TOTAL_FIELDS = names(Approval), names(Total)
+CALL_PAYLOADS = ("arguments", "response", "error", "error_message")
+"""The fields of a call that have what was sent and what came back."""

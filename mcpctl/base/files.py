@@ -1,0 +1,310 @@
+"""Files of people and of strangers: read up to a size limit, changed under a lock, and never half written."""
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from mcpctl.base import posix
+from mcpctl.base.errors import NotFound, Refused, Unusable, WrongUsage
+from mcpctl.base.paths import cannot_write
+
+MAX_BYTES = 16 << 20
+"""The most bytes of a file that a person writes, such as a configuration or a toolset."""
+MAX_LARGE_BYTES = 64 << 20
+"""The most bytes of a file that a program writes, such as an exported catalog or a client's state."""
+BOM = "\ufeff"
+_KINDS = {
+    stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}  # fmt: skip
+_MAX_NAME = 50
+"""How many characters of a file's name the temporary file repeats: its own name may have 255 bytes."""
+_MOST_TRIES = 200
+_AT_REST_NS = 3 * 10**9
+"""No clock of a file system is coarser than two seconds."""
+_BESIDE = re.compile(r"\..{1,50}\.[0-9a-f]{16}\.new", re.DOTALL)
+
+Change = Callable[[bytes | None], bytes | None]
+"""What a file is to have, from what it has; None is no file."""
+
+
+def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> bytes:
+    """The bytes of a regular file.
+
+    Raises `NotFound` if it does not exist, and `Unusable` with `code` if it has more than `most` bytes, cannot be read,
+    or is not a regular file: a pipe would block, and a device never ends.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            return _content(fd, path, most, code)
+        finally:
+            os.close(fd)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"there is no file {path}", "check the name", "file_not_found") from None
+    except OSError as error:
+        raise Unusable(f"cannot read {path}: {error.strerror}", "make it readable", code) from error
+    except ValueError as error:  # a name with a NUL in it
+        raise Unusable(f"cannot read {str(path)!r}: {error}", "check the name", code) from error
+
+
+def read_text(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> str:
+    """The UTF-8 text of a regular file, with its byte order mark; raises what `read` raises."""
+    try:
+        return read(path, most, code).decode()
+    except UnicodeDecodeError as error:
+        raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", code) from error
+
+
+def read_stdin(most: int = MAX_BYTES) -> str:
+    """The text on stdin; raises `WrongUsage` if it has more than `most` characters."""
+    text = sys.stdin.read(most + 1)
+    if len(text) > most:
+        size = f"{most >> 20} MB" if most >> 20 else f"{most:,} characters"
+        raise WrongUsage(f"stdin has more than {size}", "pass less text", "stdin_too_large")
+    return text
+
+
+def _content(fd: int, path: Path, most: int, code: str) -> bytes:
+    kind = stat.S_IFMT(os.fstat(fd).st_mode)
+    if kind != stat.S_IFREG:
+        message = f"cannot read {path}: it is {_KINDS.get(kind, 'something else')}, not a regular file"
+        raise Unusable(message, "name a regular file", code)
+    parts: list[bytes] = []
+    remaining = most + 1
+    # In parts, since Python allocates the whole size before it reads.
+    while remaining and (part := os.read(fd, min(remaining, 1 << 20))):
+        parts.append(part)
+        remaining -= len(part)
+    if not remaining:
+        size = f"{most >> 20} MB" if most >> 20 else f"{most >> 10} kB"
+        raise Unusable(f"cannot read {path}: it is larger than {size}", "name another file", code)
+    return b"".join(parts)
+
+
+def edit(
+    path: Path,
+    change: Change,
+    hint: str,
+    *,
+    private: bool = True,
+    within: Path | None = None,
+) -> None:
+    """Replace a file's content by what `change` returns for it; None stands for no file, before and after.
+
+    The steps are lock, read, change, write beside, fsync, compare, rename: edits at the same time lose nothing, and a
+    crash leaves a whole file. A program that takes no lock may write meanwhile: then the change is made to what it
+    wrote. Nothing is written if nothing changes. A file keeps its mode and its owner. A new file and the folders made
+    for it are readable only by their owner, unless `private` is false. A link is followed and stays a link; with
+    `within`, it must lead to an existing file in that folder. Raises `Unusable` with `hint` if the edit fails, and
+    `Refused` for a link that leads elsewhere.
+    """
+    try:
+        changed = target(path, within)
+        if not any(_try_edit(changed, change, private) for _ in range(_MOST_TRIES)):
+            raise Unusable(f"{path} was changed {_MOST_TRIES} times meanwhile", "try again later", "file_busy")
+    except OSError as error:
+        raise cannot_write(path, error, hint) from error
+
+
+def create(path: Path, content: bytes, *, replaces: bool) -> None:
+    """Write a new file; raises `Unusable` where there is something of the name, unless the file is to replace it, and
+    `Refused` for a link to another folder: what is named is replaced, and not what a stranger's link leads to."""
+    hint = "choose another file"
+    if replaces:
+        edit(path, lambda _: content, hint, private=False, within=path.absolute().parent)
+        return
+    try:
+        is_new = _create(path, content, private=False)
+    except OSError as error:
+        raise cannot_write(path, error, hint) from error
+    if not is_new:
+        raise there_is(path)
+
+
+def there_is(path: Path) -> Unusable:
+    """The failure for a file that is not to be overwritten."""
+    return Unusable(f"{path} exists already", "overwrite it with --force, or choose another name", "file_exists")
+
+
+def target(path: Path, within: Path | None) -> Path:
+    """The file that a link leads to, or the path itself.
+
+    Raises `Refused` if it is not an existing file in the folder `within`, and `OSError` for links in a circle.
+    """
+    try:
+        target = path.resolve()
+        is_circle = target.is_symlink()  # as Python 3.13 resolves links in a circle
+    except RuntimeError:  # as older ones do
+        is_circle = True
+    if is_circle:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    if within is not None:
+        if not target.is_relative_to(within.resolve()):
+            message = f"{path} leads to {target}, which is outside of {within}"
+            raise Refused(message, f"if that is the file you mean, name it: {target}", "leads_outside")
+        if path.is_symlink() and not target.exists():
+            raise Refused(
+                f"{path} is a link to {target}, which does not exist", "delete the link first", "leads_nowhere"
+            )
+    return target
+
+
+def _try_edit(path: Path, change: Change, private: bool) -> bool:
+    """Edit the file; False if somebody else has changed it since this edit opened it."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return _create(path, change(None), private)
+    try:
+        # The file itself is locked: a lock file beside it would stay in people's repositories.
+        posix.lock(fd, wait=True)
+        if not is_at(path, fd):
+            return False
+        before = _content(fd, path, MAX_LARGE_BYTES, "file_unreadable")
+        after = change(before)
+        if after == before:
+            return True
+        if after is None:
+            if not _still_has(path, before):
+                return False
+            path.unlink()
+            _sync_folder(path.parent)
+        elif not _replace(path, after, os.fstat(fd), before):
+            return False
+    finally:
+        os.close(fd)
+    _sweep(path.parent)
+    return True
+
+
+def _replace(path: Path, content: bytes, old: os.stat_result, before: bytes) -> bool:
+    """Put a new file in the place of the old one; False if that no longer has the bytes that it had."""
+    beside, fd = _beside(path, 0o600)
+    try:
+        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            with contextlib.suppress(PermissionError):
+                os.fchown(fd, old.st_uid, old.st_gid)
+        os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)
+        _fill(fd, content)
+        is_unchanged = _still_has(path, before)
+        if is_unchanged:
+            beside.rename(path)
+        else:
+            beside.unlink()
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(fd)
+    _sync_folder(path.parent)
+    return is_unchanged
+
+
+def _still_has(path: Path, content: bytes) -> bool:
+    try:
+        return read(path, MAX_LARGE_BYTES) == content
+    except NotFound:
+        return False
+
+
+def _create(path: Path, content: bytes | None, private: bool) -> bool:
+    if not content:
+        return True
+    folders: list[Path] = []
+    try:
+        _make_folders(path.parent, 0o700 if private else 0o777, folders)
+        beside, fd = _beside(path, 0o600 if private else 0o666)
+        try:
+            _fill(fd, content)
+            posix.put(beside, path)
+        except FileExistsError:
+            return False
+        finally:
+            beside.unlink(missing_ok=True)
+            os.close(fd)
+    except BaseException:
+        for folder in reversed(folders):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+    _sync_folder(path.parent)
+    _sweep(path.parent)
+    return True
+
+
+def _make_folders(folder: Path, mode: int, created: list[Path]) -> None:
+    """Create a folder and its missing parents, and append each to `created`, the outermost first."""
+    for missing in reversed([parent for parent in (folder, *folder.parents) if not parent.exists()]):
+        with contextlib.suppress(FileExistsError):
+            missing.mkdir(mode=mode)
+            created.append(missing)
+
+
+def _beside(path: Path, mode: int) -> tuple[Path, int]:
+    """A new file beside another, locked while its writer lives. Nobody can guess its name and put a link there."""
+    while True:
+        beside = path.with_name(f".{path.name[:_MAX_NAME]}.{os.urandom(8).hex()}.new")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(beside, flags, mode)
+        with contextlib.suppress(OSError):  # a file system without locks, on which nothing is swept either
+            posix.lock(fd, wait=True)
+        if is_at(beside, fd):
+            return beside, fd
+        os.close(fd)  # another process swept it before it was locked
+
+
+def _fill(fd: int, content: bytes) -> None:
+    posix.write(fd, content)
+    os.fsync(fd)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name survive a power failure, if the file system can."""
+    with contextlib.suppress(OSError):
+        posix.sync_folder(folder)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the files that killed writers have left in a folder: our files that no process has locked."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for leftover in [Path(entry.path) for entry in entries if _BESIDE.fullmatch(entry.name)]:
+            with contextlib.suppress(OSError):
+                fd = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    status = os.fstat(fd)
+                    is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+                    if is_ours and posix.lock(fd) and is_at(leftover, fd):
+                        leftover.unlink()
+                finally:
+                    os.close(fd)
+
+
+def is_at(path: Path, fd: int) -> bool:
+    """Whether an open file is still the one of this name."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def stamp(path: Path) -> tuple[int, int, int] | None:
+    """What changes whenever the file does; None where there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, at every call
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def stamp_at_rest(path: Path) -> object:
+    """The stamp of a file that is not written just now, where what is written in the same moment need not change it; of
+    another, what is like no stamp."""
+    now, found = time.time_ns(), stamp(path)
+    return found if found and now - found[1] > _AT_REST_NS else object()

@@ -1,0 +1,167 @@
+"""The hints of a tool about its behaviour: the one place that decides which values count."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mcpctl.base.models import HINTS, Tool
+
+DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+"""The protocol's defaults: https://modelcontextprotocol.io/specification, ToolAnnotations."""
+
+RISKS = ("read-only", "changing", "destructive", "not-declared")
+"""The worst that a tool may do, in the order in which lists group by it."""
+
+PERMISSIONS = ("read", "write", "destructive")
+"""The permissions that a client can give separately, the least first."""
+
+MARK = "*"
+"""The mark of an overridden hint in narrow columns."""
+
+_LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+"""The value of each hint that makes a tool look harmless."""
+
+MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
+"""The hints that say nothing of a tool whose risk is `read-only`."""
+
+
+class Hint(NamedTuple):
+    """A hint's effective value and where it comes from: `override`, `declared` or `default`."""
+
+    value: bool
+    source: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a server or toolset set the value; a default is the protocol's guess."""
+        return self.source != "default"
+
+
+def effective(tool: Tool) -> dict[str, Hint]:
+    """The four hints in effect, by name: the toolset's override, else the server's declaration, else the default.
+
+    `destructiveHint` and `idempotentHint` mean nothing for a read-only tool: if nobody sets them, it counts as not
+    destructive and safe to repeat.
+    """
+    return _decide(tool.annotations, tool.overrides.hints if tool.overrides else {})
+
+
+def deciding(tool: Tool) -> dict[str, Hint]:
+    """The four hints that decide whether something is permitted, such as a call by `tool_execute_read`.
+
+    They are the hints in effect, except that an override which loosens a hint (to read-only, not destructive,
+    idempotent or closed) counts only from the user's own data directory: a file in a repository is only as trustworthy
+    as the repository. An override that tightens a hint counts from everywhere.
+    """
+    return _deciding(tool, tool.annotations)
+
+
+@lru_cache(maxsize=4096)
+def trusted(tool: Tool, *, may_loosen: bool) -> Mapping[str, Hint]:
+    """The four hints that count for rules: `deciding`, but what the server declares counts only where it tightens a
+    hint, unless it `may_loosen`."""
+    if may_loosen:
+        return deciding(tool)
+    return _deciding(tool, {name: value for name, value in tool.annotations.items() if value != _LOOSE.get(name)})
+
+
+def _deciding(tool: Tool, declared: Mapping[str, Any]) -> dict[str, Hint]:
+    overrides = tool.overrides
+    if overrides is None or overrides.own:
+        return _decide(declared, overrides.hints if overrides else {})
+    without = _decide(declared, {})
+    tighter = {n: v for n, v in overrides.hints.items() if v != _LOOSE[n] or without[n].value == v}
+    return _decide(declared, tighter)
+
+
+def _decide(annotations: Mapping[str, Any], overrides: Mapping[str, bool]) -> dict[str, Hint]:
+    hints: dict[str, Hint] = {}
+    for name in HINTS:
+        declared = annotations.get(name)
+        if name in overrides:
+            hints[name] = Hint(overrides[name], "override")
+        elif isinstance(declared, bool):
+            hints[name] = Hint(declared, "declared")
+        else:
+            hints[name] = Hint(DEFAULTS[name], "default")
+    if hints["readOnlyHint"].value:
+        for name in MEANINGLESS_IF_READ_ONLY:
+            if not hints[name].is_known:
+                hints[name] = Hint(name == "idempotentHint", "default")
+    return hints
+
+
+def is_loose(name: str, value: bool) -> bool:
+    """Whether this value of a hint makes a tool look harmless."""
+    return _LOOSE[name] == value
+
+
+def permission(tool: Tool) -> str:
+    """The permission that a call of the tool needs, one of `PERMISSIONS`: without a declaration `destructive`."""
+    return {"read-only": "read", "changing": "write"}.get(risk(deciding(tool)), "destructive")
+
+
+def risk(hints: Mapping[str, Hint]) -> str:
+    """The worst that a tool with these hints in effect, or these known ones, may do, one of `RISKS`.
+
+    `read-only`: it is declared or overridden as read-only; then its destructive hint means nothing. `not-declared`:
+    neither its read-only nor its destructive hint is set. `changing`: it is not read-only, and a hint says that it is
+    not destructive. `destructive`: all others, also a tool that only says that it is not read-only, which the protocol
+    counts as destructive, and a declared read-only tool that a toolset overrides as destructive.
+    """
+    read_only = hints.get("readOnlyHint") or Hint(DEFAULTS["readOnlyHint"], "default")
+    destructive = hints.get("destructiveHint") or Hint(DEFAULTS["destructiveHint"], "default")
+    if destructive == Hint(True, "override") and read_only.source != "override":
+        return "destructive"
+    if read_only.value:
+        return "read-only"
+    if not read_only.is_known and not destructive.is_known:
+        return "not-declared"
+    return "destructive" if destructive.value else "changing"
+
+
+def declared(tool: Tool) -> dict[str, bool]:
+    """The hints that a server or toolset has set, without defaults, to be sent or shown as declared."""
+    return {name: hint.value for name, hint in effective(tool).items() if hint.is_known}
+
+
+@lru_cache(maxsize=4096)
+def snapshot(tool: Tool | None) -> bytes:
+    """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when none is."""
+    import msgspec
+
+    hints = (
+        {n: {"value": h.value, "source": h.source} for n, h in effective(tool).items() if h.is_known} if tool else {}
+    )
+    return msgspec.json.encode(hints) if hints else b"null"
+
+
+def recorded(known: Any) -> dict[str, Hint]:
+    """The hints that a `snapshot` has, read from its JSON; what is odd in it says nothing."""
+    entries = {name: known.get(name) for name in HINTS} if isinstance(known, Mapping) else {}
+    return {
+        name: Hint(entry["value"], str(entry.get("source")))
+        for name, entry in entries.items()
+        if isinstance(entry, Mapping) and isinstance(entry.get("value"), bool)
+    }
+
+
+def cell(hint: Hint) -> str:
+    """A hint in a narrow column: `yes` or `no`, with `*` if it is overridden; `-` if it is not declared."""
+    if not hint.is_known:
+        return "-"
+    return ("yes" if hint.value else "no") + (MARK if hint.source == "override" else "")
+
+
+_LETTERS = (("readOnlyHint", "R"), ("destructiveHint", "D"), ("idempotentHint", "I"), ("openWorldHint", "O"))
+
+
+def compact(recorded: Mapping[str, Any] | None) -> str:
+    """Four hints in one column, as `RdI-`: a capital for true, small for false, `-` not declared, `*` overridden."""
+    out = []
+    for name, letter in _LETTERS:
+        entry = (recorded or {}).get(name)
+        value = entry.get("value") if isinstance(entry, dict) else None
+        mark = MARK if isinstance(entry, dict) and entry.get("source") == "override" else ""
+        out.append("-" if value is None else (letter if value else letter.lower()) + mark)
+    return "".join(out)

@@ -1,0 +1,144 @@
+"""The types that all modules share: tools, hints, rows of records."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+Row = Mapping[str, Any]
+"""One session, call, discovery, tool or server, with its fields under the names that users see."""
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+"""The tool annotations that describe behaviour, in the order of the MCP schema."""
+
+SAVING_FIELDS = (
+    "id", "client_name", "project", "last_activity", "servers", "unlisted", "tools", "definitions_tokens",
+    "metatools_tokens", "discovery_tokens", "query_tokens", "key_tokens", "saved_tokens", "saved_percent", "encoding",
+)  # fmt: skip
+STANDING_FIELDS = ("id", "key", "scope", "since", "until", "project", "token_id", "session_id", "pin")
+CHECK_FIELDS = (
+    "server", "status", "transport", "implementation", "revision", "tools", "prompts", "resources", "connect_ms",
+    "list_ms", "environment", "problems",
+)  # fmt: skip
+TOOLSET_FIELDS = (
+    "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",
+)  # fmt: skip
+ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
+FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
+TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "place", "path", "line", "counts")
+CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
+DOCTOR_FIELDS = ("area", "status", "code", "subject", "message", "fix", "fixable")
+IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
+INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "restart", "command")
+POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
+PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
+REFRESH_FIELDS = ("server", "tools", "prompts", "resources", "revision", "duration_ms")
+PROMPT_FIELDS = ("name", "server", "prompt", "title", "description", "arguments", "label", "listed_at")
+RESOURCE_FIELDS = (
+    "uri", "server", "name", "title", "description", "mime_type", "size", "is_template", "label", "listed_at",
+)  # fmt: skip
+TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
+NOT_FAILED = ("ok", "running", "input_required")
+"""The statuses of calls that did what was asked, or may still do it."""
+
+
+HOLDS = ("changed", "new", "suspicious", "not_locked")
+"""Why a tool may be held: it, or what its server says of itself, has changed since it was pinned; it is new on a server
+that is pinned; its definition looks like an attack; the lock file does not have it."""
+
+Usage = Mapping[tuple[str, str], tuple[int, str | None]]
+"""By server and tool: the number of its calls on record, failed ones included, and the start of the newest."""
+
+Progress = Callable[[int, int], None]
+"""A callback for long work: it is called with the amount done and the total, at the end too."""
+
+
+def unseen(done: int, total: int) -> None:
+    """A `Progress` that shows nothing."""
+
+
+class RawJson(str):
+    """JSON text that is passed on unchanged, so that numbers and spacing survive."""
+
+    __slots__ = ()
+
+
+class Overrides(NamedTuple):
+    """The hints that a toolset sets for one tool, in place of those that its server declares."""
+
+    hints: Mapping[str, bool]
+    file: str
+    own: bool
+    """Whether the file is in the user's own data directory; a repository's file may only tighten permissions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tool:
+    """One tool as its server defines it, or with the changes of a toolset.
+
+    Definitions are untrusted: any member may have any type.
+    """
+
+    server: str
+    name: str
+    definition: Mapping[str, Any]
+    text: str
+    """The definition's JSON exactly as the server sent it."""
+    notes: str = ""
+    """The text that a toolset has added to the description."""
+    overrides: Overrides | None = None
+    held: str = ""
+    """Why a person has to approve it first, one of `HOLDS`; empty where nobody has to."""
+    is_approved: bool = False
+    """Whether a person has approved exactly this definition."""
+
+    @property
+    def key(self) -> str:
+        """`server:tool`, the name users and models copy."""
+        return f"{self.server}:{self.name}"
+
+    @cached_property
+    def title(self) -> str | None:
+        """The display name: `title`, else the older `annotations.title`."""
+        for title in (self.definition.get("title"), self.annotations.get("title")):
+            if isinstance(title, str) and title.strip():
+                return title
+        return None
+
+    @cached_property
+    def description(self) -> str:
+        """The description, or an empty text."""
+        text = self.definition.get("description")
+        return text if isinstance(text, str) else ""
+
+    @cached_property
+    def input_schema(self) -> Mapping[str, Any]:
+        """The parameters' JSON Schema, or an empty object if it is missing or not an object."""
+        schema = self.definition.get("inputSchema")
+        return schema if isinstance(schema, dict) else {}
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        """The declared annotations as the server sent them."""
+        declared = self.definition.get("annotations")
+        return declared if isinstance(declared, dict) else {}
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer to a list command: the number of rows, and any window of them."""
+
+    count: Callable[[], int]
+    rows: Callable[[int | None, int], Iterator[Row]]
+    """`rows(limit, offset)`; a limit of None is no limit."""
+    filtered: bool = False
+    """Whether filters have left rows out."""
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], *, filtered: bool = False) -> "Found":
+        """The answer for rows that are in memory."""
+        return cls(
+            filtered=filtered,
+            count=lambda: len(rows),
+            rows=lambda limit, offset: iter(rows[offset : None if limit is None else offset + limit]),
+        )

@@ -1,0 +1,53 @@
+"""Names similar to a mistyped one: only for messages, never to act on."""
+
+import heapq
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+
+from mcpctl.base.tool_keys import split
+
+_COMPARED = 150
+_NEAR = 0.6
+"""The similarity of a close match: difflib's default."""
+_SHORTEST = 3
+"""The letters of the shortest word that is compared apart from its name: nearly any two letters are like `as`."""
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
+    """A hint with the names most similar to `name`, or `otherwise` if none is similar."""
+    near = alike(name, names)
+    return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
+
+
+def alike(name: str, names: Iterable[str], n: int = 3, cutoff: float = _NEAR) -> list[str]:
+    """The names that are spelled most like `name`, best first."""
+    return get_close_matches(name, list(names), n=n, cutoff=cutoff)
+
+
+def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
+    """The tool keys most like a mistyped key or tool name, best first."""
+    typed = name[:256].lower()
+    # A comparison letter by letter is slow, so it is made only for the keys that share the most parts with the name.
+    parts = {typed[start : start + 3] for start in range(max(len(typed) - 2, 1))}
+    likely = heapq.nlargest(_COMPARED, sorted(keys), key=lambda key: sum(part in key.lower() for part in parts))
+    near = sorted((-_likeness(typed, key[:256].lower()), key) for key in likely)
+    return [key for likeness, key in near[:n] if likeness <= -_NEAR]
+
+
+def _likeness(typed: str, key: str) -> float:
+    """The similarity of a typed name to a tool's name or to a word of it, reduced if the servers differ."""
+    server, name = split(key)
+    typed_server, _, typed_name = typed.rpartition(":")
+    words = (_ratio(typed_name, word) for word in re.split(r"[\W_]+", name) if len(word) >= _SHORTEST)
+    likeness = max(_ratio(typed_name, name), 0.9 * max(words, default=0.0))
+    if not typed_server:
+        return max(likeness, _ratio(typed, key))
+    return likeness if typed_server == server else likeness * (0.9 if _ratio(typed_server, server) else 0.8)
+
+
+def _ratio(a: str, b: str) -> float:
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    if matcher.real_quick_ratio() < _NEAR or matcher.quick_ratio() < _NEAR:
+        return 0.0
+    return matcher.ratio()

@@ -1,0 +1,152 @@
+"""The paths of the configuration and the data, and folders that only their owner can read."""
+
+import errno
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpctl.base.errors import Unusable
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+INDEX_VERSION = 9
+"""Part of the index's file name: programs with different schemas never share a file."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The configuration file, and the files of the data directory."""
+
+    config: Path
+    data: Path
+
+    @property
+    def sessions(self) -> Path:
+        """The folder of the journals, one file a session."""
+        return self.data / "sessions"
+
+    @property
+    def responses(self) -> Path:
+        """The folder of whole answers of which a client got a part, one folder a session, one file a call."""
+        return self.data / "responses"
+
+    @property
+    def index(self) -> Path:
+        """The SQLite index, derived from the journals alone."""
+        return self.data / f"index-v{INDEX_VERSION}.db"
+
+    @property
+    def older_indexes(self) -> list[Path]:
+        """Where older versions kept their index: it has nothing that this version's index lacks."""
+        return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
+
+    @property
+    def evictions(self) -> Path:
+        """What was removed from the record, and for which limit, in JSON lines."""
+        return self.data / "evicted.jsonl"
+
+    @property
+    def toolsets(self) -> Path:
+        """The folder of the toolsets that are not in a repository, one file each."""
+        return self.data / "toolsets"
+
+    @property
+    def state(self) -> Path:
+        """The SQLite database of state that is not a record, such as the catalog cache."""
+        return self.data / "state.db"
+
+    @property
+    def policy(self) -> Path:
+        """The SQLite database of what people have decided: pins, consent, tokens. Nothing else has it."""
+        return self.data / "policy.db"
+
+    def log(self, server: str) -> Path:
+        """The last lines of a server's stderr."""
+        # A name in config.toml that cannot be used may be asked for too; no name that can has a dot.
+        return self.data / "logs" / f"{_NOT_IN_NAMES.sub('.', server)}.jsonl"
+
+    @property
+    def oauth(self) -> Path:
+        """The folder of the logins to remote servers, one file each; several configurations may share them."""
+        return self.data / "oauth"
+
+    @property
+    def installs(self) -> Path:
+        """The folder of what clients' files had before and after mcpctl was installed there."""
+        return self.data / "installs"
+
+    @property
+    def dashboard(self) -> Path:
+        """Where the dashboard runs, and the key of its logins; locked by its process."""
+        return self.data / "dashboard.json"
+
+    @property
+    def redaction_key(self) -> Path:
+        """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""
+        return self.data / "redaction.key"
+
+    @property
+    def search_index(self) -> Path:
+        """The index of the last search by a command, derived from the catalog alone."""
+        return self.data / "search-index.npz"
+
+
+def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[str, str] = os.environ) -> Paths:
+    """The paths from the options, else the environment, else the user's own folders."""
+    return Paths(
+        config=config or _named(env, "MCPCTL_CONFIG") or _base(env, "config") / "config.toml",
+        data=data_dir or _named(env, "MCPCTL_DATA_DIR") or _base(env, "data"),
+    )
+
+
+def chosen(config: Path | None = None, data_dir: Path | None = None, *, creates: bool = False) -> Paths:
+    """The paths of a command.
+
+    A configuration file that was named must exist, unless the command `creates` it: a mistyped name is not an empty
+    configuration.
+    """
+    result = find(config, data_dir)
+    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not result.config.exists():
+        hint = "check the name; mcpctl servers add creates a new file"
+        raise Unusable(f"there is no configuration file {result.config}", hint, "config_missing")
+    return result
+
+
+_ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
+
+
+def private_dir(path: Path) -> Path:
+    """Create `path` as a folder that only its owner can read, unless it exists."""
+    try:
+        for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
+            missing.mkdir(mode=0o700, exist_ok=True)
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return path
+
+
+def cannot_write(path: Path, error: OSError, hint: str = _ELSEWHERE) -> Unusable:
+    """The failure for a `path` that cannot be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "make room there"
+    return Unusable(f"cannot write {path}: {error.strerror or error}", hint, code="not_writable")
+
+
+def _named(env: Mapping[str, str], variable: str) -> Path | None:
+    value = env.get(variable)
+    return Path(value).expanduser() if value else None
+
+
+def _base(env: Mapping[str, str], kind: str) -> Path:
+    home = _named(env, "MCPCTL_HOME")
+    if home:
+        return home / "data" if kind == "data" else home
+    import platformdirs
+
+    folder = platformdirs.user_data_path if kind == "data" else platformdirs.user_config_path
+    try:
+        return folder("mcpctl", appauthor=False)
+    except RuntimeError as error:
+        raise Unusable("cannot find your home folder", "set HOME or MCPCTL_HOME", "no_home") from error

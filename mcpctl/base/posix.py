@@ -1,0 +1,341 @@
+"""Everything POSIX about locks and processes, in one place, so that other systems can be supported."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import subprocess
+
+_PR_SET_DUMPABLE = 4
+_MOST_ENVIRONMENT = 2 << 20
+"""Linux lets arguments and environment have so much together, where nobody has raised its limit on stacks."""
+_THREADS = 13
+"""The position of the number of threads in `/proc/PID/stat`, counted from after the session."""
+
+
+def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
+    """Take the lock of an open file; False when another process holds it and `wait` is not set."""
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
+
+
+class Process(NamedTuple):
+    """A running process."""
+
+    parent: int
+    group: int
+    session: int
+    name: str
+
+
+def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: int) -> "subprocess.Popen[bytes]":
+    """Start `argv` as the leader of a new session; `stdin` is a descriptor, stdout and stderr are new pipes.
+
+    Raises OSError if it cannot be started.
+    """
+    import subprocess  # commands that only read records need locks but no processes
+
+    return subprocess.Popen(
+        list(argv),
+        bufsize=0,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+    )
+
+
+def hide_environment() -> None:
+    """Let no other process of this user read this one's environment or memory, where the system can do that (Linux).
+
+    What it starts is not hidden. Debuggers cannot attach to it, and it leaves no core file.
+    """
+    if sys.platform == "linux":
+        import ctypes  # 2 ms
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def give_back_memory() -> None:
+    """Give the system what this process does not use any more: the C library of Linux keeps a good part of it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(AttributeError):  # other C libraries
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def run_aside(script: Path) -> "subprocess.Popen[bytes]":
+    """Run a shell script in a new session. Its stdin is a pipe that never blocks us, and it has no other descriptor.
+
+    Raises OSError if there is no shell.
+    """
+    import subprocess  # commands that only read records need locks but no processes
+
+    process = subprocess.Popen(
+        ["/bin/sh", str(script)],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": "/usr/bin:/bin"},
+        cwd="/",
+        start_new_session=True,
+    )
+    assert process.stdin
+    os.set_blocking(process.stdin.fileno(), False)
+    return process
+
+
+def await_exit(process: "subprocess.Popen[bytes]") -> int:
+    """Block until the child has exited; returns its exit status, or the negative number of the signal that ended it.
+
+    The child stays a zombie until `process.wait()`, if the system can do that (macOS before Python 3.13 cannot). Until
+    then no other process gets its id, which is its session's id too.
+    """
+    if hasattr(os, "waitid"):
+        with contextlib.suppress(ChildProcessError):
+            result = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            assert result
+            return result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
+    return process.wait()
+
+
+def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
+    """The running processes of these sessions by id; without `sessions` all processes, in ten times the time.
+
+    Zombies are not among them. It takes some milliseconds.
+    """
+    return _processes_by_proc(sessions) if sys.platform == "linux" else _processes_by_ps()
+
+
+def parents() -> Sequence[int]:
+    """The process that started this one, and the one that started that: there may be a launcher between. Neither is the
+    system's first, which becomes the parent of whatever has lost its own."""
+    return [pid for pid in _parents() if pid > 1]
+
+
+@cache
+def _parents() -> Sequence[int]:
+    parent = os.getppid()
+    return [parent, table[parent].parent] if parent in (table := processes()) else [parent]
+
+
+def environments(variable: str) -> dict[int, str]:
+    """The value that a variable had when a process started, by id: for this user's processes that this one can see.
+
+    A process in a container numbers its processes anew: what it names by id is not known here, so it is left out.
+    """
+    return dict(_environments_by_proc(variable) if sys.platform == "linux" else _environments_by_ps(variable))
+
+
+def reads_from(pid: int) -> int | None:
+    """The inode of the pipe that a process has as its stdin; None where it has none, or that cannot be told."""
+    try:
+        status = os.stat(f"/proc/{pid}/fd/0")  # noqa: PTH116 - as with the files beside it
+    except OSError:
+        return None
+    return status.st_ino if stat.S_ISFIFO(status.st_mode) else None
+
+
+def in_session(session: int, table: Mapping[int, Process]) -> dict[int, str]:
+    """The names of a session's processes by id, in every process group."""
+    return {pid: process.name for pid, process in table.items() if process.session == session}
+
+
+def detached(session: int, table: Mapping[int, Process]) -> dict[int, str]:
+    """The names by id of processes in other sessions that processes of this session have started."""
+    return {
+        pid: process.name
+        for pid, process in table.items()
+        if process.session != session and _descends(pid, session, table)
+    }
+
+
+def signal_session(session: int, number: int, table: Mapping[int, Process]) -> None:
+    """Signal every process of a session that our child leads; `table` has those in other process groups."""
+    if session == os.getsid(0):
+        raise ValueError("this is our own session")
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(session, number)
+    for pid, process in table.items():
+        if process.session == session != process.group:
+            # Another process may have the id by now.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getsid(pid) == session:
+                    os.kill(pid, number)
+
+
+def has_terminal() -> bool:
+    """Whether this process is in front of a terminal: a person can type there, and nobody pipes into it."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
+    """The user whose process has the `local` end of a TCP connection on this machine, where the system says it (Linux).
+
+    The ends are addresses with their ports.
+    """
+    import socket  # commands that only read records need locks but no connections
+
+    kind, family = ("tcp6", socket.AF_INET6) if ":" in local[0] else ("tcp", socket.AF_INET)
+    with contextlib.suppress(OSError):
+        ends = [f"{_in_hex(socket.inet_pton(family, host))}:{port:04X}" for host, port in (local, remote)]
+        for line in Path(f"/proc/net/{kind}").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            if fields[1:3] == ends:
+                return int(fields[7])
+    return None
+
+
+def _in_hex(address: bytes) -> str:
+    """An address as the kernel prints it: by words, in the order of bytes that the machine has."""
+    words = (address[start : start + 4] for start in range(0, len(address), 4))
+    return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process with that id exists."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _descends(pid: int, session: int, table: Mapping[int, Process]) -> bool:
+    seen: set[int] = set()
+    while pid in table and pid not in seen:
+        seen.add(pid)
+        if table[pid].session == session:
+            return True
+        pid = table[pid].parent
+    return False
+
+
+def _processes_by_proc(sessions: Collection[int] | None = None) -> dict[int, Process]:
+    table: dict[int, Process] = {}
+    with os.scandir("/proc") as folders:
+        pids = [int(folder.name) for folder in folders if folder.name.isdigit()]
+    for pid in pids:
+        with contextlib.suppress(OSError, ValueError):
+            if sessions is not None and os.getsid(pid) not in sessions:
+                continue
+            # "pid (name) state ppid pgrp session …"; the name may hold anything, parentheses included
+            before, _, after = _beginning(f"/proc/{pid}/stat").rpartition(b")")
+            state, parent, group, session, *rest = after.split()
+            threads = rest[_THREADS]
+            if state not in b"ZX" or threads != b"1":  # a process of which only the first thread has ended still runs
+                name = before.partition(b"(")[2].decode("utf-8", "replace")
+                table[pid] = Process(int(parent), int(group), int(session), name)
+    return table
+
+
+def _beginning(path: str, size: int = 4096) -> bytes:
+    """The beginning of a file; reading it through `Path` would take twice as long."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(fd, size)
+    finally:
+        os.close(fd)
+
+
+def _environments_by_proc(variable: str) -> Iterator[tuple[int, str]]:
+    begins = f"{variable}=".encode()
+    with os.scandir("/proc") as folders:
+        pids = [folder.name for folder in folders if folder.name.isdigit()]
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
+                continue
+            texts = _beginning(f"/proc/{pid}/environ", _MOST_ENVIRONMENT).split(b"\0")
+            values = [text.removeprefix(begins).decode("utf-8", "replace") for text in texts if text.startswith(begins)]
+            if values and Path(f"/proc/{pid}/ns/pid").readlink() == Path("/proc/self/ns/pid").readlink():
+                yield int(pid), values[0]
+
+
+def _environments_by_ps(variable: str) -> Iterator[tuple[int, str]]:
+    import subprocess  # commands that only read records need locks but no processes
+
+    said = subprocess.run(
+        ["ps", "xeww", "-o", "pid=", "-o", "command="], capture_output=True, check=False
+    ).stdout.decode("utf-8", "replace")
+    for line in said.splitlines():
+        pid, _, words = line.strip().partition(" ")
+        if (place := words.find(f" {variable}=")) >= 0:
+            yield int(pid), words[place + len(variable) + 2 :].partition(" ")[0]
+
+
+def _processes_by_ps() -> dict[int, Process]:
+    import subprocess  # commands that only read records need locks but no processes
+
+    columns = ["ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state=", "-o", "comm="]
+    table: dict[int, Process] = {}
+    for line in (
+        subprocess.run(columns, capture_output=True, check=False).stdout.decode("utf-8", "replace").splitlines()
+    ):
+        with contextlib.suppress(OSError, ValueError):
+            pid, parent, group, state, name = line.split(maxsplit=4)
+            if not state.startswith("Z"):
+                # Only the `ps` of Linux can print the session.
+                table[int(pid)] = Process(int(parent), int(group), os.getsid(int(pid)), name)
+    return table
+
+
+def put(beside: Path, path: Path) -> None:
+    """Give a file the name `path`; raises FileExistsError rather than put it in the place of another."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links: whoever finds that looks and renames under the folder's lock.
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            lock(folder, wait=True)
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+            beside.rename(path)
+        finally:
+            os.close(folder)
+
+
+def write(fd: int, *parts: bytes | memoryview) -> None:
+    """Write all of it, whatever the system takes at once."""
+    for part in parts:
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new name in the folder survive a power failure."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

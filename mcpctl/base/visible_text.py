@@ -1,0 +1,40 @@
+"""Text of strangers as it is: without the characters that nobody sees, a model reads and a terminal obeys."""
+
+import unicodedata
+
+_HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")
+"""Controls, marks of format and direction, tags, and what has no meaning that people share."""
+_KEPT = "\n\t"
+_BREAKS = ("Zl", "Zp")
+_SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")
+"""Letters and marks that show nothing."""
+
+
+def visible(text: str) -> str:
+    """`text` without hidden characters; line breaks and tabs stay."""
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():  # nearly every text
+        return text
+    hidden = {ord(c) for c in set(text) if c not in _KEPT and unicodedata.category(c) in _HIDDEN}
+    return text.translate(dict.fromkeys(hidden)) if hidden else text
+
+
+def printable(text: str) -> str:
+    """`text` with U+FFFD for all that a terminal does not print, or takes for a command."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def one_line(text: str) -> str:
+    """`printable` text on one line, with single spaces."""
+    return printable(" ".join(text.split()))
+
+
+def escaped(text: str) -> str:
+    """`text` on one line with everything in it that a person would not see, or not as what it is, written as an escape
+    such as `\\u202e`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return text.translate({ord(c): c.encode("unicode_escape").decode() for c in set(text) if _is_unseen(c)})
+
+
+def _is_unseen(character: str) -> bool:
+    return unicodedata.category(character) in (*_HIDDEN, *_BREAKS) or character in _SHAPELESS

@@ -1,0 +1,1 @@
+"""The gateway for one command at a time, without a client."""

@@ -1,0 +1,163 @@
+"""The gateway without a client: one call, or one refresh, for a command."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from mcpctl.base import tool_keys
+from mcpctl.base.errors import Refused, Unusable, UpstreamFailed, warn
+from mcpctl.base.models import Found, Progress, Tool, unseen
+from mcpctl.base.paths import Paths
+from mcpctl.calling.own_session import CALLER, Result, Tell, own_session
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.config import config
+from mcpctl.config.config import Config
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.view import View
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.store import server_logs
+from mcpctl.store.state import State
+from mcpctl.toolsets import in_force
+
+_TOLD_EVERY_S = 0.1
+Arguments = Callable[[Tool | None], bytes]
+"""Gives the JSON of a call's arguments, for the tool as it is known; None where it is not."""
+
+
+def call(
+    paths: Paths,
+    key: str,
+    arguments: Arguments,
+    timeout_s: float | None = None,
+    toolset: str | None = None,
+    project: str | None = None,
+    tell: Tell = None,
+    *,
+    as_sent: bool = False,
+    following: str = "",
+) -> Result:
+    """Call a tool; raises what `McpctlError` fits where it has not answered.
+
+    The arguments are asked for when the key is known to name a server, and before anything starts. With `tell`, the
+    server is asked for its progress. An error has help on the arguments, unless it is wanted `as_sent`.
+    `following` is the word behind the key, which may be the tool of a server that is named there.
+    """
+    loaded = load(paths, project)
+    server, name = tool_keys.split_typed(key)
+    with State.opened(paths) as state:
+        catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
+        if not name:
+            raise rows.unknown(catalog, key, following)
+        if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
+            loaded.server(server)
+        passed = arguments(catalog.find(server, name))
+    full_key, loaded = tool_keys.join(server, name), patient(loaded, timeout_s)
+
+    async def called() -> Result:
+        async with own_session(loaded, paths, toolset, tell) as session:
+            return await session.call(full_key, passed, as_sent=as_sent)
+
+    return asyncio.run(called())
+
+
+def patient(loaded: Config, timeout_s: float | None) -> Config:
+    """The configuration with that much time for calls, where it is given."""
+    if timeout_s is None:
+        return loaded
+    servers = {
+        name: msgspec.structs.replace(server, call_timeout_s=timeout_s) for name, server in loaded.servers.items()
+    }
+    return replace(loaded, servers=servers)
+
+
+def refresh(
+    paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None
+) -> tuple[Found, UpstreamFailed | None]:
+    """List the tools of servers anew: those named, or all that are enabled. Progress is in servers.
+
+    The rows of those that were listed, and where others were not, the failure to raise once they are printed.
+    """
+    loaded = load(paths, project)
+    for name in names:
+        if not loaded.server(name).enabled:
+            raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
+    servers = list(dict.fromkeys(names)) or list(loaded.enabled)
+    if not servers and loaded.problems:
+        hint = f"fix it in {loaded.path}, or change it with: mcpctl servers set {next(iter(loaded.problems))}"
+        raise Unusable("no server was listed: none of the entries can be used", hint, "server_unusable")
+    if not servers and (disabled := sorted(name for name in loaded.servers if name not in loaded.elsewhere)):
+        hint = f"enable one with: mcpctl servers enable {disabled[0]}"
+        raise Unusable(
+            f"no server was listed: none is enabled, and these are disabled: {', '.join(disabled)}", hint, "disabled"
+        )
+    rows, failures = asyncio.run(_refreshed(loaded, paths, servers, on_progress))
+    if not failures:
+        return Found.of(rows), None
+    first = next(iter(failures))
+    hint = f"look closer with: mcpctl servers check {first}"
+    if see := server_logs.hint(paths, first):
+        hint += f"; {see}"
+    return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
+
+
+async def _refreshed(
+    loaded: Config, paths: Paths, names: list[str], on_progress: Progress
+) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
+    gateway = Gateway(loaded, paths)
+    gateway.asked_for.update(dict.fromkeys(names, ()))
+    try:
+        async with told(on_progress, len(names)) as one_done:
+            failures = await gateway.refresh(names, CALLER, one_done)
+        return [listed_row(gateway, name) for name in names if name not in failures], failures
+    finally:
+        await asyncio.gather(gateway.memory.written(), gateway.stop())
+
+
+def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
+    """A listed server: how much it has, which revision it speaks, how long it took to start."""
+    catalog, upstream = gateway.catalog(gateway.view(None)), gateway.upstreams[name]
+    listed = catalog.listed(name)
+    return {
+        "server": name,
+        "tools": len(listed.tools) if listed else 0,
+        **catalog.feature_counts(name),
+        "revision": upstream.connection.revision if upstream.connection else None,
+        "duration_ms": round(upstream.start_s * 1000),
+    }
+
+
+@contextlib.asynccontextmanager
+async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], None]]:
+    """Tell how many of `total` are done, again and again, since one may take long; what is given says that one is."""
+    done = 0
+
+    def one_done() -> None:
+        nonlocal done
+        done += 1
+        on_progress(done, total)
+
+    async def tell() -> None:
+        while done < total:
+            on_progress(done, total)
+            await asyncio.sleep(_TOLD_EVERY_S)
+
+    telling = asyncio.create_task(tell())
+    try:
+        yield one_done
+    finally:
+        telling.cancel()
+
+
+def load(paths: Paths, project: str | None) -> Config:
+    """The configuration, of which everything can be used that a call needs; says what is left out."""
+    loaded = config.load(paths.config, project)
+    State.check(paths)
+    PolicyFile.check(paths, loaded.policy)
+    for problem in loaded.problems.values():
+        warn(f"{problem}; this server is skipped")
+    return loaded

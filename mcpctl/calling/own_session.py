@@ -1,0 +1,154 @@
+"""The session of a command: the gateway's, without a client that is told anything but what becomes of calls."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mcpctl import __version__
+from mcpctl.base.callers import LEGACY_REVISIONS, Caller, Claims, Client
+from mcpctl.base.errors import UpstreamFailed
+from mcpctl.base.failure import Failure
+from mcpctl.base.models import RawJson
+from mcpctl.base.paths import Paths
+from mcpctl.config.config import Config
+from mcpctl.policy import words
+from mcpctl.policy.own_token import own_token
+from mcpctl.proxy import translate
+from mcpctl.proxy.client_side import Incoming
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.session import Session
+from mcpctl.store.recordable import Json
+from mcpctl.wire import jsonrpc
+
+_TOLD_MOST = 200
+_REVISION = LEGACY_REVISIONS[-1]
+_INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
+CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"), Claims(of_person=True))
+"""Commands as a client: of the last revision with a handshake, and without capabilities."""
+
+Tell = Callable[[str], None] | None
+"""Is told how far a call is; None where nobody wants to know."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tool answered: its result as it came, or `{"error": …}` with the error of JSON-RPC as it came."""
+
+    raw: RawJson
+    content: Sequence[Any]
+    failure: UpstreamFailed | None = None
+    """What to raise once it is printed, where it is an error."""
+
+
+class OwnSession(Session):
+    """The session of a command: it makes one call at a time, and awaits what becomes of it."""
+
+    def __init__(self, gateway: Gateway, tell: Tell, via: str) -> None:
+        super().__init__(gateway, _Nowhere(), via=via)
+        self.record_id: str | None = None
+        """The id on record of the last call."""
+        self._tell = tell
+        self._key = ""
+        self._number = 0
+        self._outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+    async def call(
+        self,
+        key: str,
+        arguments: bytes,
+        *,
+        as_sent: bool,
+        execute_class: str | None = None,
+        replays: str | None = None,
+    ) -> Result:
+        """Call a tool; raises what `McpctlError` fits where it has not answered. The rest is as in `Incoming`."""
+        self._key, self._number, self.record_id = key, self._number + 1, None
+        self._outcome = asyncio.get_running_loop().create_future()
+        id_ = b"%d" % self._number
+        envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
+        meta = {"progressToken": id_} if self._tell else {}
+        request = Incoming(id_, CALLER, meta, execute_class=execute_class, as_sent=as_sent, replays=replays)
+        self.dispatch.call(request, envelope)
+        return await self._outcome
+
+    def answer(self, request: Incoming, result: Json) -> None:
+        """The tool's result."""
+        raw = bytes(result)
+        is_error = bytes(translate.head(raw).is_error) == b"true"
+        said = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
+        self._take(request, raw, _content(raw), said)
+
+    def error(self, request: Incoming, error: bytes) -> None:
+        """The error that its server answered with."""
+        self._take(request, b'{"error":%b}' % error, [], translate.message_of(error))
+
+    def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
+        """Why there is no answer."""
+        if not self._outcome.done():  # else it was interrupted: nobody waits for it any more
+            self.record_id = call_id
+            self._outcome.set_exception(words.for_person(failure))
+
+    def progress(self, params: dict[str, bytes]) -> None:
+        """How far the call is."""
+        if self._tell and (said := _progress(params)):
+            self._tell(said)
+
+    def _take(self, request: Incoming, raw: bytes, content: Sequence[Any], said: str | None) -> None:
+        if not self._outcome.done():
+            if call := self.dispatch.in_flight.get(request.id):
+                self.record_id = call.record_id
+            failure = None if said is None else _tool_error(self._key, said)
+            self._outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
+
+
+class _Nowhere:
+    """The transport to a client that is told nothing but what becomes of its calls."""
+
+    pending = 0
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Let it go."""
+
+
+@contextlib.asynccontextmanager
+async def own_session(
+    loaded: Config, paths: Paths, toolset: str | None, tell: Tell = None, via: str = "cli"
+) -> AsyncIterator[OwnSession]:
+    """Such a session, on a gateway of its own; at the end nothing that was started is left."""
+    gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
+    session = OwnSession(gateway, tell, via)
+    try:
+        yield session
+    finally:
+        await session.settle(0)
+        await asyncio.gather(gateway.memory.written(), gateway.stop(session.close(0)))
+
+
+def _progress(params: Mapping[str, bytes]) -> str:
+    """How far a call is, in words: what its server says, and how much that is of all."""
+    try:
+        done = jsonrpc.value(params.get("progress", b"null"), float)
+        total = jsonrpc.value(params.get("total", b"0"), float)
+        message = jsonrpc.value(params.get("message", b'""'), str)
+    except jsonrpc.Malformed:
+        return ""
+    amount = f"{min(100.0, 100 * done / total):.0f}%" if total > 0 else f"{done:g}"
+    return f"{amount} {message[:_TOLD_MOST]}".rstrip()
+
+
+def _tool_error(key: str, said: str) -> UpstreamFailed:
+    return UpstreamFailed(f"{key} answered with an error: {said}", f"see: mcpctl tools show {key}", "tool_error")
+
+
+def _content(raw: bytes) -> Sequence[Any]:
+    try:
+        result = json.loads(raw)
+    except (ValueError, RecursionError):
+        return []
+    content = result.get("content") if isinstance(result, dict) else None
+    return content if isinstance(content, list) else [result]

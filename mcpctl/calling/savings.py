@@ -1,0 +1,95 @@
+"""What sessions cost beside what they would have cost without mcpctl."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import NamedTuple
+
+import msgspec
+
+from mcpctl.base.errors import NotFound
+from mcpctl.base.models import Found, Row
+from mcpctl.catalog import told_instructions
+from mcpctl.catalog.cache import Catalog
+from mcpctl.metatools import answer_form, offers
+from mcpctl.metatools.answer_form import Form
+from mcpctl.store.recorder import ENCODING, tokens
+
+Opened = Callable[[str | None], AbstractContextManager[Catalog]]
+"""Gives the catalog of a project, or of all servers."""
+
+
+class _Definitions(NamedTuple):
+    """What the model of a session would read: without mcpctl, and with it."""
+
+    servers: int | None = None
+    unlisted: int | None = None
+    tools: int | None = None
+    definitions_tokens: int | None = None
+    metatools_tokens: int | None = None
+
+
+class Saving(NamedTuple):
+    """What sessions saved together."""
+
+    sessions: int
+    unlisted: int
+    """The most servers that one of them could not ask for their definitions."""
+    without: int
+    """Tokens of all definitions, which the model of each would have read."""
+    spent: int
+    """Tokens of the meta-tools, searches and keys in their place."""
+
+    @property
+    def saved(self) -> int:
+        """Tokens; below 0 where more was spent."""
+        return self.without - self.spent
+
+
+def together(rows: Iterable[Row]) -> Saving | None:
+    """What these rows come to; None where nothing is known of any."""
+    known = [row for row in rows if row["saved_tokens"] is not None]
+    without = sum(row["definitions_tokens"] for row in known)
+    spent = without - sum(row["saved_tokens"] for row in known)
+    return Saving(len(known), max(row["unlisted"] for row in known), without, spent) if without else None
+
+
+def rows(overheads: Found, opened: Opened, *, only_last: bool) -> Found:
+    """A row for each session: `SAVING_FIELDS`. What its project had is null where there is no such project any more."""
+    of_project = cache(lambda project, form: _definitions(opened, project, form))
+
+    def found(limit: int | None, offset: int) -> Iterator[Row]:
+        for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
+            yield _row(row, of_project(row["project"], answer_form.form(row["client_name"])))
+
+    return Found(lambda: min(overheads.count(), 1) if only_last else overheads.count(), found, overheads.filtered)
+
+
+def _row(session: Row, known: _Definitions) -> Row:
+    row = {**session, **known._asdict(), "encoding": ENCODING}
+    if known.definitions_tokens is None or known.metatools_tokens is None:
+        return {**row, "saved_tokens": None, "saved_percent": None}
+    spent = sum(row[name] for name in ("metatools_tokens", "discovery_tokens", "query_tokens", "key_tokens"))
+    saved = known.definitions_tokens - spent
+    percent = round(100 * saved / known.definitions_tokens, 1) if known.definitions_tokens else None
+    return {**row, "saved_tokens": saved, "saved_percent": percent}
+
+
+def _definitions(opened: Opened, project: str | None, form: Form) -> _Definitions:
+    try:
+        with opened(project) as catalog:
+            servers, offer = sorted(catalog.config.enabled), offers.Offer().configured(catalog.config)
+            every = [tool for name in servers if (listed := catalog.listed(name)) for tool in listed.tools]
+            unlisted = len(catalog.unlisted())
+            said = dict(told_instructions.waiting(catalog, servers, ()))
+    except NotFound:
+        return _Definitions()
+    first, _ = told_instructions.beside(offers.instructions(servers, offer), said)
+    shown = msgspec.json.encode(offers.tools(servers, offer, form)), first.encode("utf-8", "replace")
+    return _Definitions(
+        servers=len(servers),
+        unlisted=unlisted,
+        tools=len(every),
+        definitions_tokens=sum(tokens(len(msgspec.json.encode(tool.definition))) for tool in every),
+        metatools_tokens=sum(tokens(len(text)) for text in shown),
+    )

@@ -1,0 +1,137 @@
+"""Every server connected and listed once, and what came of it in words: `mcpctl servers check`."""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
+from mcpctl.base.feature_names import EXPOSABLE
+from mcpctl.base.models import CHECK_FIELDS, Progress, Row
+from mcpctl.base.paths import Paths
+from mcpctl.calling.one_shot import listed_row, told
+from mcpctl.calling.own_session import CALLER
+from mcpctl.catalog.definition_lint import oddities
+from mcpctl.config import config, exposure
+from mcpctl.config.config import Config
+from mcpctl.config.server_environment import described
+from mcpctl.config.server_settings import STDIO, Server
+from mcpctl.policy import words
+from mcpctl.proxy import task_calls
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.stdio import Stdio
+from mcpctl.upstreams.upstream import Upstream
+
+_AT_ONCE = 4
+
+
+def check(
+    paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Progress, project: str | None = None
+) -> list[Row]:
+    """One row a server: those named, or all that are enabled. Its status is `ok`, `odd` (it works, with problems that
+    are named) or `failed`. Raises `NotFound` for a name that no server has, `Refused` for one outside the project.
+    """
+    loaded = config.load(paths.config, project)
+    exposure.guard(paths, loaded)
+    for name in names:
+        if name not in loaded.problems:
+            loaded.server(name)
+    checked_names = list(dict.fromkeys(names)) or sorted({*loaded.enabled, *loaded.problems})
+    servers = {name: _prepared(loaded.servers[name], timeout_s) for name in checked_names if name in loaded.servers}
+    checked = asyncio.run(_checked(replace(loaded, servers=servers), paths, on_progress))
+    unusable = {name: _row(name, problems=[problem]) for name, problem in loaded.problems.items()}
+    return [(checked | unusable)[name] for name in checked_names]
+
+
+def _prepared(server: Server, timeout_s: float | None) -> Server:
+    """A server that was named is checked even while it is disabled."""
+    seconds = server.start_timeout_s if timeout_s is None else timeout_s
+    return msgspec.structs.replace(server, enabled=True, start_timeout_s=seconds)
+
+
+async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[str, Row]:
+    gateway = Gateway(loaded, paths)
+    gateway.asked_for.update(dict.fromkeys(loaded.servers, ()))
+    at_once = asyncio.Semaphore(_AT_ONCE)
+    rows: dict[str, Row] = {}
+
+    async def one(name: str, upstream: Upstream) -> None:
+        async with at_once:
+            rows[name] = await _looked_at(upstream, gateway)
+        one_done()
+
+    try:
+        async with told(on_progress, len(gateway.upstreams)) as one_done:
+            await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
+    finally:
+        await asyncio.gather(gateway.memory.written(), gateway.stop())
+    return rows
+
+
+async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
+    name, server, listed = upstream.name, upstream.server, gateway.asked_for
+    began = time.monotonic()
+    problems: list[str] = []
+    status = "ok"
+    try:
+        if rest := await upstream.refresh_all(CALLER):
+            problems.append(words.why_unlisted(rest))
+    except Exception as error:
+        problems.append(words.why_unlisted(error))
+        status = "failed"
+    connection = upstream.connection
+    row = listed_row(gateway, name)
+    total_s = time.monotonic() - began
+    if isinstance(connection, Stdio) and connection.chatter:
+        line = connection.chatter.decode("utf-8", "replace")
+        problems.append(f"it writes to stdout what is not a message: {line!r}; logs belong on stderr")
+    if connection and status == "ok":
+        problems += _remarks(connection, listed[name], has_more=any(row[each] for each in EXPOSABLE))
+    problems += oddities(listed[name])
+    if exposed := exposure.in_the_clear(server):
+        problems.append(exposed)
+    return _row(
+        name,
+        status="odd" if problems and status == "ok" else status,
+        transport=server.kind,
+        implementation=_implementation(connection.server_info) if connection else None,
+        revision=connection.revision if connection else None,
+        **{each: row[each] if status == "ok" else None for each in ("tools", *EXPOSABLE)},
+        connect_ms=round(upstream.start_s * 1000) if connection else None,
+        list_ms=round((total_s - upstream.start_s) * 1000) if status == "ok" else None,
+        environment=described(server, gateway.paths.config) if server.kind == STDIO else None,
+        problems=problems,
+    )
+
+
+def _remarks(connection: Connection, listed: Sequence[bytes], *, has_more: bool) -> Iterator[str]:
+    revisions = (*LEGACY_REVISIONS, MODERN_REVISION)
+    if connection.revision not in revisions:
+        yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
+    if not listed and not has_more:
+        yield "it lists no tools"
+    if unrunnable := len(task_calls.unrunnable(listed, connection)):
+        tools = "a tool that runs" if unrunnable == 1 else f"{unrunnable} tools that run"
+        yield f"it lists {tools} only as tasks, and does not say that it runs any: left out"
+
+
+def _row(name: str, **found: Any) -> Row:
+    return {**dict.fromkeys(CHECK_FIELDS), "server": name, "status": "failed", **found}
+
+
+class _Implementation(msgspec.Struct):
+    name: str = ""
+    version: str = ""
+
+
+def _implementation(info: bytes) -> str | None:
+    """The name and version that a server gives itself."""
+    try:
+        named = msgspec.json.decode(info or b"{}", type=_Implementation)
+    except msgspec.MsgspecError:
+        return None
+    return f"{named.name} {named.version}".strip() or None

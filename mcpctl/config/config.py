@@ -1,0 +1,262 @@
+"""`config.toml`: servers, projects and settings, read and checked entry by entry; nothing in them is expanded here.
+
+Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
+"""
+
+import sys
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from mcpctl.base import files
+from mcpctl.base.errors import NotFound, Refused, Unusable
+from mcpctl.base.near_names import did_you_mean
+from mcpctl.base.tool_keys import OWN, READ_TOOL
+from mcpctl.config import policy_settings, projects, settings, toml_places, toml_values
+from mcpctl.config.policy_settings import Policy, PolicyTable
+from mcpctl.config.server_settings import Server, check_server
+from mcpctl.config.settings import (
+    LIMITS,
+    TOKEN_BYTES,
+    ClientSettings,
+    OAuthSettings,
+    Project,
+    RecordSettings,
+    Responses,
+    Search,
+    Serve,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Config:
+    """What the file says, and of which project it is read.
+
+    A server's entry that cannot be used is in `problems`, by its name, and not in `servers`.
+    """
+
+    path: Path
+    servers: Mapping[str, Server] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    projects: Mapping[str, Project] = field(default_factory=dict)
+    project: str | None = None
+    """The project in force; without one, all servers are seen."""
+    elsewhere: frozenset[str] = frozenset()
+    """The servers that only other projects see: neither listed, nor searched, nor started. They have no `problems`."""
+    search: Search = field(default_factory=Search)
+    records: RecordSettings = field(default_factory=RecordSettings)
+    responses: Responses = field(default_factory=Responses)
+    clients: Mapping[str, ClientSettings] = field(default_factory=dict)
+    serve: Serve = field(default_factory=Serve)
+    oauth: OAuthSettings = field(default_factory=OAuthSettings)
+    policy_table: PolicyTable | None = None
+    text: str = field(default="", repr=False)
+    """What the file says, to find the lines of rules."""
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The projects of each server that names any, those of entries that cannot be used included."""
+    bound: str = ""
+    """What the servers that are seen have in common, where that is not only the project in force."""
+    is_claimed: bool = False
+    """Whether only a request has named the project in force: its policy can then tighten alone."""
+
+    def beside(self, path: str) -> Path:
+        """A path that is written in the file: `~` is the home folder, and a relative one begins at the file's."""
+        try:
+            return self.path.parent / Path(path).expanduser()
+        except RuntimeError:  # nobody of that name: there is no such file either
+            return self.path.parent / path
+
+    @cached_property
+    def enabled(self) -> Mapping[str, Server]:
+        """The servers in use, of the project in force where there is one, by name, sorted."""
+        seen = sorted(self.servers.keys() - self.elsewhere)
+        return {name: self.servers[name] for name in seen if self.servers[name].enabled}
+
+    @cached_property
+    def fingerprints(self) -> Mapping[str, str]:
+        """The fingerprints of the servers in use."""
+        return {name: server.fingerprint for name, server in self.enabled.items()}
+
+    @cached_property
+    def least_limit(self) -> int:
+        """Bytes beyond which an answer may be one to shorten; no answer has so many where none is."""
+        written: list[Responses | ClientSettings | Server] = [self.responses]
+        written += [*self.clients.values(), *self.servers.values()]
+        return min((each.limit_tokens * TOKEN_BYTES for each in written if each.limit_tokens), default=sys.maxsize)
+
+    @property
+    def shortens(self) -> bool:
+        """Whether any answer is to be shortened."""
+        return self.least_limit < sys.maxsize
+
+    def answer_limit(self, server: str, client: str | None) -> int:
+        """Bytes beyond which this server's answers to that client are shortened; 0 where none is."""
+        limits = (
+            self.servers[server].limit_tokens if server in self.servers else None,
+            self.clients[client].limit_tokens if client and client in self.clients else None,
+            self.responses.limit_tokens,
+        )
+        return next(limit for limit in limits if limit is not None) * TOKEN_BYTES
+
+    @cached_property
+    def exposes_resources(self) -> bool:
+        """Whether clients may see resources of any server in use."""
+        return any("resources" in self.exposes(server) for server in self.enabled)
+
+    def exposes(self, server: str) -> Collection[str]:
+        """Which of `EXPOSABLE` clients see of a server."""
+        own = self.servers[server].expose if server in self.servers else None
+        return self.serve.expose if own is None else own
+
+    @property
+    def optimization(self) -> str:
+        """How searches rank tools, one of `OPTIMIZATIONS`: as the project in force says, else as [search] does."""
+        return self._in_force.optimization or self.search.optimization
+
+    @property
+    def toolset(self) -> str | None:
+        """The toolset that the project in force names, as written: a path is relative to this file's folder."""
+        return self._in_force.toolset
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy in force; one that is off where none is written."""
+        return policy_settings.in_force(
+            self.policy_table, self.project, self._in_force.policy, only_tightens=self.is_claimed
+        )
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether anything is decided by a policy, in whichever project."""
+        return self.policy.is_on or any(project.policy for project in self.projects.values())
+
+    @cached_property
+    def known_projects(self) -> frozenset[str]:
+        """The projects that there are."""
+        return projects.known(self.projects, self.members)
+
+    def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
+        """The line of a key of the file, or of an item of its list; None where that cannot be told."""
+        return toml_places.line_of(self.text, table, key, index)
+
+    @property
+    def _in_force(self) -> Project:
+        # A project that only servers name says nothing itself.
+        return self.projects.get(self.project or "", Project())
+
+    def server(self, name: str) -> Server:
+        """The server of that name.
+
+        Raises `NotFound`, for an entry that cannot be used `Unusable`, and outside the project in force `Refused`.
+        """
+        if name in self.elsewhere:
+            raise self.not_in_project(name)
+        if name in self.problems:
+            raise Unusable(self.problems[name], f"fix [servers.{name}] in {self.path}", code="server_unusable")
+        if name not in self.servers:
+            raise no_server(name, self.servers.keys() - self.elsewhere)
+        return self.servers[name]
+
+    def not_in_project(self, name: str) -> Refused:
+        """The failure for a server that the project in force does not see, or whoever asks."""
+        if self.bound:
+            hint = "name its project with --project, or another token with MCPCTL_TOKEN"
+            return Refused(f"server '{name}' is not {self.bound}", hint, "not_in_project")
+        hint = f"name another with --project, or add '{self.project}' to projects of [servers.{name}] in {self.path}"
+        return Refused(f"server '{name}' is not in the project in force, '{self.project}'", hint, "not_in_project")
+
+
+def no_server(name: str, known: Iterable[str]) -> NotFound:
+    """The failure for a name that no server has."""
+    if name == OWN:
+        hint = "read an answer that was kept with: mcpctl calls response ID --path P"
+        return NotFound(f"{OWN}:{READ_TOOL} is for the clients of mcpctl serve", hint, "server_not_found")
+    hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")
+    return NotFound(f"no server '{name}'", hint, "server_not_found")
+
+
+def load(path: Path, project: str | None = None) -> Config:
+    """The configuration in `path` with this project in force, empty when there is no such file.
+
+    Raises `Unusable` when the file is not TOML or a section other than one server's is wrong, `NotFound` when nothing
+    in it names the project.
+    """
+    try:
+        text = files.read_text(path, code="config_unreadable").removeprefix(files.BOM)
+    except NotFound:
+        text = ""
+    return parsed(path, text, project)
+
+
+_FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last said"
+
+
+def parsed(path: Path, text: str, project: str | None = None) -> Config:
+    """What the text of the file in `path` says; raises what `load` does."""
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        what, hint = "it is nested too deep" if isinstance(error, RecursionError) else str(error), _FIX
+        if text.lstrip().startswith("{"):
+            what, hint = "this is JSON, and config.toml is TOML", _take_over(path)
+        elif str(error).startswith("Cannot "):  # overwrite a value, declare a table twice
+            what = toml_places.told_twice(text) or what
+        raise Unusable(f"{path}: {what}", hint, code="config_syntax") from error
+    return _checked(path, text, document, project)
+
+
+def _take_over(path: Path) -> str:
+    """How the servers of a file that is a client's come into a config.toml."""
+    if path.suffix == ".json":
+        return f"it may be a client's file: mcpctl servers import --from {path}, without naming it as the configuration"
+    return "move it to servers.json, and take over its servers with: mcpctl servers import --from servers.json"
+
+
+def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:
+    known = {"servers", "projects", "clients", "serve", "search", "responses", "records", "oauth", "policy"}
+    for section in document.keys() - known:
+        hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
+        raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
+    tables = toml_values.tables(path, "servers", document)
+    defined = {
+        name: toml_values.section(path, f"projects.{name}", table, Project, partial(settings.check_project, name))
+        for name, table in toml_values.tables(path, "projects", document).items()
+    }
+    has_policy = "policy" in document or any(each.policy for each in defined.values())
+    members = projects.members(tables)
+    if project is not None:
+        projects.check(project, projects.known(defined, members), path)
+    elsewhere = projects.hidden(members, project)
+    servers: dict[str, Server] = {}
+    problems: dict[str, str] = {}
+    for name, table in tables.items():
+        try:
+            servers[name] = check_server(name, table, has_policy=has_policy)
+        except ValueError as error:
+            if name not in elsewhere:
+                problems[name] = f"{path}: servers.{name}{error}"
+    return Config(
+        path=path, servers=servers, problems=problems, projects=defined, project=project, elsewhere=elsewhere,
+        search=toml_values.section(path, "search", document.get("search", {}), Search, settings.check_search),
+        records=toml_values.section(
+            path, "records", document.get("records", {}), RecordSettings, settings.check_records, LIMITS
+        ),
+        responses=toml_values.section(
+            path, "responses", document.get("responses", {}), Responses, may_be_0=("limit_tokens", "keep_mb")
+        ),
+        clients={
+            name: toml_values.section(path, f"clients.{name}", table, ClientSettings, may_be_0=("limit_tokens",))
+            for name, table in toml_values.tables(path, "clients", document).items()
+        },
+        serve=toml_values.section(
+            path, "serve", document.get("serve", {}), Serve, settings.check_serve, ("max_result_chars",)
+        ),
+        oauth=toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, settings.check_oauth),
+        policy_table=toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
+        if "policy" in document
+        else None,
+        text=text, members=members,
+    )  # fmt: skip

@@ -1,0 +1,244 @@
+"""`[policy]` as it is written: its rules, and what becomes of what they say. Checked here; nothing is decided."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from mcpctl.base.near_names import did_you_mean
+from mcpctl.base.tool_keys import OWN
+
+MODES = ("enforce", "record", "off")
+DENY, ASK, ALLOW = "deny", "ask", "allow"
+HOLD, WARN = "hold", "warn"
+ONLY = "only"
+"""The key of a server's entry that has the only tools of it that are offered."""
+CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")
+"""What rules may name in place of keys: tools with such hints."""
+_ONE_OF = {
+    "mode": MODES,
+    "default": (ALLOW, ASK, DENY),
+    "confirm": ("session", "always", "never"),
+    "on_change": (HOLD, WARN, ALLOW),
+    "checks": (HOLD, WARN, "off"),
+    "redact_responses": ("off", "secrets"),
+}
+TRUSTS = ("yes", "pinned", "no")
+"""Which declared hints may loosen: all; only those of definitions that a person has approved; none."""
+_BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
+_BRACKETS = re.compile(r"\[[^\[\]]+\]")
+_ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
+_FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)
+"""A rule as Claude Code and others write it."""
+_NAMED = 4
+_GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
+
+
+class PolicyRule(NamedTuple):
+    """One rule, and where it is written."""
+
+    effect: str
+    """`deny`, `ask` or `allow`."""
+    pattern: str
+    """A glob over keys, or one of `CLASSES`."""
+    table: tuple[str, ...]
+    """The table of config.toml that has it, or the members of a toolset's file."""
+    key: str
+    """The key in that table."""
+    item: int | None = None
+    """Its place in the list, where the key has one."""
+    file: str = ""
+    """The toolset's file; empty for config.toml."""
+    of_repository: bool = False
+
+    @property
+    def is_of_one_tool(self) -> bool:
+        """Whether it is an entry of `[servers.X.tools]`, which names a tool and is no glob."""
+        return self.table[0] == "servers" and len(self.table) == 3
+
+    @property
+    def label(self) -> str:
+        """The rule as people are shown it: what it does, and to what."""
+        is_setting = not self.is_of_one_tool and self.key in ("auto_approve_read_only", "confirm_destructive", ONLY)
+        name = self.key if is_setting else self.effect
+        return f"{name} {self.pattern}"
+
+
+class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What `[policy]` and `[projects.P.policy]` have in common."""
+
+    allow: list[str] = []
+    ask: list[str] = []
+    deny: list[str] = []
+
+
+class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[policy]`, as written."""
+
+    mode: str = MODES[0]
+    default: str = ALLOW
+    confirm: str = "session"
+    auto_approve_read_only: bool = True
+    confirm_destructive: bool = True
+    confirm_wait_s: float = 50
+    require_token: bool = False
+    on_change: str = HOLD
+    checks: str = HOLD
+    redact_responses: str = "off"
+    claude_hook: bool = False
+
+
+class ProjectPolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[projects.P.policy]`, as written: its rules are added, and its values go before those of `[policy]`."""
+
+    mode: str | None = None
+    default: str | None = None
+    confirm: str | None = None
+    auto_approve_read_only: bool | None = None
+    confirm_destructive: bool | None = None
+
+
+class Policy(Struct, frozen=True, dict=True):
+    """The policy in force: the values, and the rules of config.toml in the order in which they count."""
+
+    table: PolicyTable
+    rules: tuple[PolicyRule, ...] = ()
+    is_written: bool = False
+    """Whether config.toml has a policy at all."""
+
+    @cached_property
+    def is_on(self) -> bool:
+        """Whether anything is decided by it."""
+        return self.table.mode != "off"
+
+    @cached_property
+    def masks(self) -> bool:
+        """Whether models get no secrets."""
+        return self.enforces and self.table.redact_responses == "secrets"
+
+    @cached_property
+    def enforces(self) -> bool:
+        """Whether what it decides is done, and not only recorded."""
+        return self.table.mode == "enforce"
+
+
+OFF = Policy(PolicyTable(mode="off"))
+
+
+_STRICTEST_FIRST: dict[str, tuple[str | bool, ...]] = {
+    "mode": MODES,
+    "default": (DENY, ASK, ALLOW),
+    "confirm": ("never", "always", "session"),
+    "auto_approve_read_only": (False, True),
+    "confirm_destructive": (True, False),
+}
+
+
+def in_force(
+    table: PolicyTable | None,
+    project: str | None,
+    of_project: ProjectPolicyTable | None,
+    *,
+    only_tightens: bool = False,
+) -> Policy:
+    """The policy of `[policy]` and of the table of the project in force; off where neither is written.
+
+    Where the project's `only_tightens`, nothing that `[policy]` keeps back is let through for it.
+    """
+    if table is None and of_project is None:
+        return OFF
+    values = table or PolicyTable()
+    sources: list[tuple[tuple[str, ...], PolicyTable | ProjectPolicyTable | None]] = [(("policy",), table)]
+    if of_project:
+        only_tightens = only_tightens and table is not None and table.mode != "off"
+        written = {name: getattr(of_project, name) for name in _STRICTEST_FIRST}
+        given = {name: value for name, value in written.items() if value is not None}
+        if only_tightens:
+            given = {name: _stricter(name, value, getattr(values, name)) for name, value in given.items()}
+        values = msgspec.structs.replace(values, **given)
+        sources.append((("projects", project or "", "policy"), of_project))
+    rules = [
+        PolicyRule(effect, pattern, place, effect, index)
+        for effect in (DENY, ASK, ALLOW)
+        for place, lists in sources
+        if lists and not (only_tightens and effect == ALLOW and lists is of_project)
+        for index, pattern in enumerate(getattr(lists, effect))
+    ]
+    where = _toggles_at(project, of_project)
+    if values.confirm_destructive:
+        rules += [
+            PolicyRule(ASK, pattern, where["confirm_destructive"], "confirm_destructive") for pattern in CLASSES[2:4]
+        ]
+    if values.auto_approve_read_only:
+        rules.append(PolicyRule(ALLOW, CLASSES[0], where["auto_approve_read_only"], "auto_approve_read_only"))
+    return Policy(values, tuple(rules), is_written=True)
+
+
+def _stricter(name: str, *values: str | bool) -> str | bool:
+    return min(values, key=_STRICTEST_FIRST[name].index)
+
+
+def _toggles_at(project: str | None, of_project: ProjectPolicyTable | None) -> dict[str, tuple[str, ...]]:
+    names = ("auto_approve_read_only", "confirm_destructive")
+    own = ("projects", project or "", "policy")
+    return {name: own if of_project and getattr(of_project, name) is not None else ("policy",) for name in names}
+
+
+def check(values: PolicyTable | ProjectPolicyTable, where: str = "") -> None:
+    """Raises ValueError with the key and what is wrong with it, such as `.deny[0]: …`."""
+    for name, allowed in _ONE_OF.items():
+        value = getattr(values, name, None)
+        if value is not None and value not in allowed:
+            raise ValueError(f"{where}.{name}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
+    for effect in (DENY, ASK, ALLOW):
+        for index, pattern in enumerate(getattr(values, effect)):
+            if problem := problem_of(pattern):
+                raise ValueError(f"{where}.{effect}[{index}]: {problem}")
+
+
+def problem_of(pattern: str) -> str:
+    """What is wrong with a rule's pattern; empty where nothing is."""
+    if _BRACES.search(pattern):
+        each = ", ".join(itertools.islice(_alternatives(pattern), _NAMED))
+        return f"'{pattern}' has braces, which stand for nothing here; write a rule for each, such as {each}"
+    if pattern in CLASSES:
+        return ""
+    if problem := _not_as_meant(pattern):
+        return problem
+    if _GLOB.match(pattern):
+        return ""
+    if pattern.startswith("@"):
+        classes = f"classes: {', '.join(CLASSES)}"
+        return f"'{pattern}' is not a class; {did_you_mean(pattern, CLASSES, classes)}"
+    form = f"'{pattern}' must be server:tool, where * stands for any text, or a class such as {CLASSES[2]}"
+    if set(pattern) == {"*"}:
+        return f"{form}; did you mean '*'?"
+    meant = f"{flat[1]}:{flat[2] or '*'}" if (flat := _FLAT.match(pattern)) else f"{pattern}:*"
+    return f"{form}; did you mean '{meant}'?" if _GLOB.match(meant) else form
+
+
+def _not_as_meant(pattern: str) -> str:
+    """What is wrong with a pattern that means something else elsewhere; here it would be for no tool at all."""
+    rules = [each.strip() for each in pattern.split(",")]
+    if len(rules) > 1 and all(each in CLASSES or _GLOB.match(each) for each in rules):
+        each = ", ".join(f'"{rule}"' for rule in rules[:_NAMED])
+        return f"'{pattern}' has several rules in one text; write each by itself, such as [{each}]"
+    if arguments := _ARGUMENTS.match(pattern):
+        return f"'{pattern}' names arguments, which no rule can; write the tool alone: {arguments[1]}"
+    if _BRACKETS.search(pattern):
+        question = _BRACKETS.sub("?", pattern)
+        return (
+            f"'{pattern}' has brackets, which stand for nothing here; write a rule for each tool, or ? for any one "
+            f"character, such as {question}"
+        )
+    return ""
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The patterns that one with braces means elsewhere."""
+    parts = [part[1:-1].split(",") if part[:1] == "{" else [part] for part in _BRACES.split(pattern)]
+    return map("".join, itertools.product(*parts))

@@ -1,0 +1,241 @@
+"""The command or the address of a server: its entry in the configuration with every variable expanded."""
+
+import contextlib
+import io
+import ipaddress
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError
+from mcpctl.config import command_values
+from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, OAuth, Server
+from mcpctl.config.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_MAX_ENV_FILE = 256 << 10
+_BLANKS = re.compile(r"[^\S\r\n]{256}")
+"""More blanks in a row than an env_file needs: its parser takes time in the square of their number."""
+# RFC 9110, 5.5
+_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
+OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN, TOKEN)
+"""Variables of the environment that no server gets."""
+_MINIMAL = re.compile(
+    # who, where, in which language; what others write there is for everybody to read
+    r"HOME|LOGNAME|USER|PATH|SHELL|TERM|TMPDIR|TZ|LANG|LANGUAGE|LC_[A-Z]+|XDG_[A-Z_]+"
+    # without these nothing reaches the network from behind a proxy, nor trusts its certificates
+    r"|(?i:(?:https?|ftp|all|no)_proxy)"
+    r"|(?:NIX_)?SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT"
+    r"|GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"
+)
+"""The variables that every server inherits."""
+_NAMED = 8
+
+
+class Launch(Struct, frozen=True):
+    """The command that starts a server, with every variable expanded. It holds secrets: never shown, never stored."""
+
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str | None
+
+
+class Endpoint(Struct, frozen=True):
+    """The address of a remote server, with every variable expanded. It holds secrets: never shown, never stored."""
+
+    url: str
+    transport: str
+    headers: dict[str, str]
+    empty: frozenset[str] = frozenset()
+    """The variables in the headers that have an empty value."""
+    oauth: OAuth | None = None
+    """How one logs in to it."""
+
+
+_VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
+
+
+def expand(text: str, env: Mapping[str, str]) -> str:
+    """`text` with each `${VAR}`, `${VAR:-default}` and `${cmd:COMMAND}` replaced, once: nothing in a value is. Raises
+    `CannotLaunch` for a variable that is not set and a command that fails. A command takes 10 s at most."""
+
+    def value(match: re.Match[str]) -> str:
+        command, name, default = match.groups()
+        if command is not None:
+            return command_values.of(command, env)
+        if name is None:
+            raise CannotLaunch(f"{FROM_COMMAND} has no end", "quote braces and quotes in the command, and close it")
+        text = env.get(name)
+        if not text and default is not None:
+            text = default
+        if text is None:
+            raise CannotLaunch(f"variable {name} is not set", f"set {name}, or write ${{{name}:-default}}")
+        return text
+
+    return _VALUE.sub(value, text) if "${" in text else text
+
+
+def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
+    """The command of `server` and its environment: what it inherits of mcpctl's (`env`), then the entry's `env_file`,
+    then its `env`. Variables in the entry are expanded from all of mcpctl's."""
+    given = _given(server, config_path, env)
+    merged = {**_ours(env), **given}
+    cwd = str(Path(expand(server.cwd, merged)).expanduser()) if server.cwd else None
+    if cwd and not Path(cwd).is_dir():
+        raise CannotLaunch(f"its cwd does not exist: {cwd}", 'create it, or change "cwd"')
+    command = expand(server.command, merged)
+    argv = [str(Path(command).expanduser()) if command.startswith("~") else command]
+    args = [expand(arg, merged) for arg in server.args]
+    return Launch([*argv, *args], {**inherited(server, env), **given}, cwd)
+
+
+def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Endpoint:
+    """The address of a remote `server`, its variables expanded from the environment that a local one would get."""
+    merged = {**_ours(env), **_given(server, config_path, env)}
+    url = expand(server.url, merged)
+    if not URL.match(url):
+        raise CannotLaunch("its url, once expanded, is not an address", 'write "url" as https://host/path')
+    # White space around a value is not part of it (RFC 9110, 5.5): an empty token leaves some.
+    headers = {name: expand(value, merged).strip(" \t") for name, value in server.headers.items()}
+    for name, value in headers.items():
+        if not _HEADER_VALUE.match(value):
+            raise CannotLaunch(f"its header {name} has characters that a header cannot have", "fix the header's value")
+    variables = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
+    empty = frozenset(m[1] for m in variables if not expand(m[0], merged))
+    return Endpoint(url, server.transport, headers, empty, _client(server.oauth, merged))
+
+
+def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
+    if oauth is None:
+        return None
+    issuer = expand(oauth.issuer, env)
+    if issuer and not URL.match(issuer):
+        raise CannotLaunch("its oauth.issuer, once expanded, is not an address", 'write "issuer" as https://host/path')
+    client_id, secret = expand(oauth.client_id, env).strip(), expand(oauth.client_secret, env).strip()
+    return msgspec.structs.replace(oauth, issuer=issuer, client_id=client_id, client_secret=secret)
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy.
+
+    Nor must those to the unspecified address, which the system connects to itself.
+    """
+    name = host.lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    with contextlib.suppress(ValueError):
+        address = ipaddress.ip_address(host)
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        return (mapped or address).is_loopback or (mapped or address).is_unspecified
+    import socket  # which takes 10 ms
+
+    with contextlib.suppress(OSError, UnicodeEncodeError):
+        packed = socket.inet_aton(host)  # such as 127.1, which is connected to as 127.0.0.1
+        return packed[0] == 127 or not any(packed)
+    return False
+
+
+def credentials(server: Server, where: Endpoint) -> str:
+    """The end of a message about a refusal: the headers that were sent, and where their values come from."""
+    if not server.headers:
+        return '; no header is sent with it: add headers = { Authorization = "Bearer ${VARIABLE}" }'
+    descriptions = []
+    for name, value in server.headers.items():
+        variables = [match[1] for match in VARIABLE.finditer(value)]
+        empty = [variable for variable in variables if variable in where.empty]
+        sources = [*variables, *("a command" for _ in COMMAND.finditer(value))]
+        source = f"from {', '.join(sources)}" if sources else "as written in the configuration"
+        descriptions.append(f"{name} ({source}{', which is empty' if empty else ''})")
+    return f"; not accepted: header {', '.join(descriptions)}"
+
+
+def inherited(server: Server, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What the process of `server` inherits of mcpctl's environment."""
+    if server.inherit_env == ALL:
+        return _ours(env)
+    names = server.inherit_env if isinstance(server.inherit_env, list) else ()
+    return {name: value for name, value in _ours(env).items() if name in names or _MINIMAL.fullmatch(name)}
+
+
+def described(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> str:
+    """Which variables the process of `server` gets, in a few words that hold no value of any."""
+    variables = inherited(server, env)
+    try:
+        named = list({**_of_file(server, config_path, env), **server.env})
+    except CannotLaunch:  # which is told where it is started
+        named = list(server.env)
+    if server.inherit_env == ALL:
+        text = f"all of this machine's {len(variables)} variables"
+    else:
+        usual = sum(_MINIMAL.fullmatch(name) is not None for name in variables)
+        named = [*(name for name in variables if not _MINIMAL.fullmatch(name)), *named]
+        text = f"minimal ({usual})"
+    shown = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    return " + ".join(part for part in (text, ", ".join([*named[:_NAMED], *shown])) if part)
+
+
+def unset(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> list[str]:
+    """The variables that the entry of `server` needs and that mcpctl does not have; nothing is run to find out."""
+    ours = _ours(env)
+    missing = _lacking([server.env_file], ours)
+    try:
+        known = {**ours, **({} if missing else _of_file(server, config_path, env))}
+    except CannotLaunch:
+        return missing
+    missing += _lacking(server.env.values(), known)
+    login = [server.oauth.issuer, server.oauth.client_id, server.oauth.client_secret] if server.oauth else []
+    texts = [server.command, *server.args, server.cwd, server.url, *server.headers.values(), *login]
+    return list(dict.fromkeys([*missing, *_lacking(texts, {**known, **server.env})]))
+
+
+def _lacking(texts: Iterable[str | None], known: Mapping[str, str]) -> list[str]:
+    matches = (match for text in texts for match in _VALUE.finditer(text or ""))
+    return [name for match in matches if (name := match[2]) and match[3] is None and name not in known]
+
+
+def _ours(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name not in OWN_SECRETS}
+
+
+def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """What the entry itself names: the variables of its `env_file`, and over them those of its `env`."""
+    given = _of_file(server, config_path, env)
+    known = {**_ours(env), **given}
+    return {**given, **{name: expand(value, known) for name, value in server.env.items()}}
+
+
+def _of_file(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    if not server.env_file:
+        return {}
+    return _env_file(config_path.parent / Path(expand(server.env_file, _ours(env))).expanduser())
+
+
+def _env_file(path: Path) -> dict[str, str]:
+    """The variables of a dotenv file: `NAME=value`, with `export`, quotes over several lines, and `#` comments."""
+    try:
+        text = files.read_text(path, _MAX_ENV_FILE)
+    except McpctlError as error:
+        raise CannotLaunch(
+            f"its env_file cannot be used: {error.message}", "fix env_file in its entry in config.toml"
+        ) from error
+    from dotenv.parser import parse_stream  # takes 60 ms, only for servers with an env_file
+
+    if blanks := _BLANKS.search(text):
+        line = text.count("\n", 0, blanks.start()) + 1
+        raise CannotLaunch(f"its env_file has 256 blanks in a row in line {line}: {path}", "fix that line")
+    variables: dict[str, str] = {}
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.key is None and not binding.error:
+            continue  # a comment, or blank lines
+        if binding.error or binding.value is None or not _NAME.match(binding.key or "") or "\0" in binding.value:
+            text = binding.original.string
+            line = binding.original.line + text[: len(text) - len(text.lstrip())].count("\n")
+            raise CannotLaunch(f"its env_file has no NAME=value in line {line}: {path}", "fix that line")
+        variables[binding.key or ""] = binding.value
+    return variables

@@ -1,0 +1,223 @@
+"""One server's table in config.toml, as it is written and checked; nothing in it is expanded here."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import msgspec
+
+from mcpctl.base import bounds
+from mcpctl.base.feature_names import EXPOSABLE
+from mcpctl.config import toml_values
+from mcpctl.config.policy_settings import ALLOW, ASK, TRUSTS
+from mcpctl.config.projects import UNASSIGNED
+
+NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+"""How servers and projects may be named."""
+_NAMES = "names have only letters, digits, '_' and '-'"
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+FROM_COMMAND = "${cmd:"
+"""How a value begins that a command prints."""
+COMMAND = re.compile(r"""\$\{cmd:((?:[^{}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*+)\}""", re.DOTALL)
+"""One such value; its words are those of a shell, and braces among them are quoted."""
+TRANSPORTS = ("http", "sse")
+STDIO = "stdio"
+ALL, MINIMAL = "all", "minimal"
+"""What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
+ASKS = ("elicitation", "sampling", "roots")
+"""What servers may ask clients in the middle of a call."""
+REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", "args", "cwd", "inherit_env")
+"""The fields of servers with a URL, and of those with a command."""
+GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"
+"""How one logs in to a server: in a browser, or with the client's own secret."""
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
+# RFC 9110, 5.1; what else h11 would take is no header that a server reads.
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+
+# RFC 6749, 3.3
+_PORTS = 65_535
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
+
+
+class OAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One `[servers.NAME.oauth]`: how one logs in to it, as written."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    scopes: list[str] = []
+    issuer: str = ""
+    redirect_port: int = 0
+    """0 for any that is free."""
+    grant: str = GRANTS[0]
+
+
+class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One `[servers.NAME]`, as written: nothing in it is expanded."""
+
+    command: str = ""
+    args: list[str] = []
+    url: str = ""
+    transport: str = "http"
+    headers: dict[str, str] = {}
+    oauth: OAuth | None = None
+    env: dict[str, str] = {}
+    env_file: str | None = None
+    inherit_env: str | list[str] = ALL
+    cwd: str | None = None
+    enabled: bool = True
+    start_timeout_s: float = 30
+    call_timeout_s: float = 0
+    projects: list[str] = []
+    may_ask: list[str] = msgspec.field(default_factory=lambda: list(ASKS))
+    tools: dict[str, bool | str] = {}
+    only: list[str] | None = None
+    trust_hints: str = TRUSTS[0]
+    limit_tokens: int | None = None
+    expose: list[str] | None = None
+
+    @property
+    def kind(self) -> str:
+        """How one speaks with it: `stdio` with a program, or one of `TRANSPORTS` with an address."""
+        return self.transport if self.url else STDIO
+
+    @property
+    def fingerprint(self) -> str:
+        """What makes two servers the same for the catalog cache and for pins: all that chooses the program, no secret,
+        and no variable."""
+        # The empty places are older: without a URL, and without variables, a fingerprint stays what it was.
+        parts = [self.command, self.args, [self.transport, self.url] if self.url else None, ()]
+        return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+    @property
+    def has_token(self) -> bool:
+        """Whether it gets a token that is written in its entry."""
+        return any(name.lower() == "authorization" for name in self.headers)
+
+    @property
+    def bars_tools(self) -> bool:
+        """Whether some of its tools may be refused by their names."""
+        return bool(self.tools) or self.only is not None
+
+    @property
+    def launch(self) -> tuple[Any, ...]:
+        """What a process or connection of it was made from: where this changes, it is made anew."""
+        env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
+        remote = self.url, self.transport, headers, self.oauth
+        return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask)
+
+
+def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
+    """The entry that a table is; raises ValueError with the key and what is wrong with it, such as `.args: …`."""
+    if not NAME.match(name):
+        raise ValueError(f": cannot name a server: {_NAMES}")
+    if isinstance(table, dict):
+        _check_permissions(table.get("tools"), has_policy)
+    server = toml_values.converted(table, Server)
+    _check_kind(server, table)
+    _check_lists(server)
+    _check_only(name, server.only or ())
+    _check_limit(server.limit_tokens)
+    check_expose(server.expose or ())
+    for key in ("start_timeout_s", "call_timeout_s"):
+        if not 0 <= getattr(server, key) < toml_values.MAX_S:
+            raise ValueError(f".{key}: must be a number of seconds, 0 or more")
+    return server
+
+
+def _check_lists(server: Server) -> None:
+    names = [] if server.inherit_env in (ALL, MINIMAL) else server.inherit_env
+    if isinstance(names, str) or not all(map(_VARIABLE_NAME.match, names)):
+        raise ValueError(f'.inherit_env: must be "{ALL}", "{MINIMAL}" or a list of names of variables')
+    if not set(server.may_ask).issubset(ASKS):
+        raise ValueError(f".may_ask: may have {', '.join(ASKS[:-1])} and {ASKS[-1]}")
+    for project in server.projects:
+        check_project_name(project, f".projects: {project!r}")
+    if server.trust_hints not in TRUSTS:
+        raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 0:
+        raise ValueError(".limit_tokens: must be 0 or more")
+
+
+def check_expose(kinds: Sequence[str]) -> None:
+    """Raises ValueError where something is not a kind of features."""
+    if not set(kinds).issubset(EXPOSABLE):
+        raise ValueError(f".expose: may have {' and '.join(EXPOSABLE)}")
+
+
+def _check_only(name: str, patterns: Sequence[str]) -> None:
+    if len(patterns) > bounds.ONLY:
+        raise ValueError(f".only: may have {bounds.ONLY} names at most; * in a name stands for any text")
+    for index, pattern in enumerate(patterns):
+        if not pattern.strip() or len(pattern) > bounds.NAME:
+            raise ValueError(f".only[{index}]: must be the name of a tool, of {bounds.NAME} characters at most")
+        if pattern.startswith(f"{name}:"):
+            raise ValueError(f".only[{index}]: must be a tool's name alone: {pattern.removeprefix(f'{name}:')!r}")
+
+
+def _check_permissions(tools: Any, has_policy: bool) -> None:
+    for tool, allowed in tools.items() if isinstance(tools, dict) else ():
+        if not isinstance(allowed, bool) and allowed not in (ASK, ALLOW):
+            raise ValueError(f'.tools.{tool}: must be true, false, "ask" or "allow"')
+        if isinstance(allowed, str) and not has_policy:
+            raise ValueError(f'.tools.{tool}: "{allowed}" counts only with a policy; write [policy] in the file')
+
+
+def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
+    """A server is started by its command or found at its URL, and has no key of the other kind."""
+    remote = "url" in table
+    if remote and "command" in table:
+        raise ValueError(".url: a server has a command or a url, not both")
+    for key in LOCAL_ONLY if remote else REMOTE_ONLY:
+        if key in table:
+            raise ValueError(f".{key}: is for servers with a {'command' if remote else 'url'}")
+    if remote:
+        _check_remote(server)
+    elif not server.command.strip():
+        raise ValueError(f".command: {'must not be empty' if 'command' in table else 'is missing, and so is a url'}")
+
+
+def _check_remote(server: Server) -> None:
+    if not URL.match(server.url) and without_values(server.url) == server.url:
+        raise ValueError(".url: must be an http:// or https:// address")
+    if server.transport not in TRANSPORTS:
+        raise ValueError(f".transport: must be {' or '.join(TRANSPORTS)}")
+    for name in server.headers:
+        if not _HEADER_NAME.match(name):
+            raise ValueError(f".headers: {name!r} is not a name of a header")
+    if server.oauth:
+        _check_oauth(server.oauth, {name.lower() for name in server.headers})
+
+
+def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
+    if "authorization" in headers:
+        raise ValueError(".oauth: headers has Authorization already; write one of the two")
+    if oauth.grant not in GRANTS:
+        raise ValueError(f".oauth.grant: must be {' or '.join(GRANTS)}")
+    if oauth.issuer and not URL.match(oauth.issuer) and not VARIABLE.search(oauth.issuer):
+        raise ValueError(".oauth.issuer: must be an http:// or https:// address")
+    if not 0 <= oauth.redirect_port <= _PORTS:
+        raise ValueError(f".oauth.redirect_port: must be a port, 1 to {_PORTS}, or 0 for any that is free")
+    for scope in oauth.scopes:
+        if not _SCOPE.match(scope):
+            raise ValueError(f".oauth.scopes: {scope!r} is not a scope; write each as an item of the list")
+    if oauth.client_secret and not oauth.client_id:
+        raise ValueError(".oauth.client_id: is missing; a client_secret is of a client")
+    if oauth.grant == CLIENT_CREDENTIALS and not oauth.client_secret:
+        raise ValueError(f".oauth: {CLIENT_CREDENTIALS} needs client_id and client_secret")
+
+
+def without_values(text: str) -> str:
+    """A text without what is to be put in place of variables and commands."""
+    return VARIABLE.sub("", COMMAND.sub("", text))
+
+
+def check_project_name(name: str, where: str) -> None:
+    if name == UNASSIGNED:
+        raise ValueError(f"{where} cannot name a project: {UNASSIGNED} stands for the servers without one")
+    if not NAME.match(name):
+        raise ValueError(f"{where} cannot name a project: {_NAMES}")

@@ -1,0 +1,164 @@
+"""Calls and searches: a list with its filters, and one of them whole, as REST answers and as pages."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from mcpctl.base import hints
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS, CALL_STATUSES
+from mcpctl.base.models import Found, Row
+from mcpctl.dashboard import json_text, rest_names
+from mcpctl.dashboard.board import Board, board_of
+from mcpctl.dashboard.links import ROWS, Asked
+from mcpctl.dashboard.parameters import OF_CALLS, OF_DISCOVERIES, OF_SESSIONS, WINDOW, Parameters
+from mcpctl.dashboard.rendering import from_json, page
+from mcpctl.dashboard.rest_answers import Operation, answer, listing
+from mcpctl.store.filters import HINTS, CallFilter
+from mcpctl.store.records import Records
+from mcpctl.store.replayable import obstacle
+
+FIELDS = tuple(name for name in CALL_FIELDS if name not in CALL_PAYLOADS)
+_SESSIONS = 100
+"""Sessions that may be chosen from."""
+_NAMES = 12
+"""Servers, and tools of one, that there are links to: those that were called most."""
+
+
+def tool_calls(request: Request, asked: Parameters) -> Response:
+    """The calls, of one session or of all, newest first."""
+    shown = [name for name in rest_names.CALL if asked.flag("payloads") is not False or name.field not in CALL_PAYLOADS]
+    fields = rest_names.read_for(asked.chosen(shown))
+    with board_of(request).records() as records:
+        of = (records.session_id(request.path_params["id"]),) if "id" in request.path_params else ()
+        return listing(asked, "tool_calls", _listed(records, asked, fields, *of), shown)
+
+
+def _listed(records: Records, asked: Parameters, fields: Sequence[str], *sessions: str) -> Found:
+    """The calls that are asked for after the one that the list goes on from; counted are also those before it."""
+    wanted = records.resolved(asked.calls())
+    wanted = replace(wanted, sessions=sessions or wanted.sessions)
+    before = asked.one("before")
+    after = replace(wanted, before=before and records.call_id(before))
+    return replace(records.calls(wanted), rows=records.calls(after, fields).rows)
+
+
+def calls_page(request: Request) -> Response:
+    """The calls on record, newest first."""
+    asked = Asked.of(request)
+    with board_of(request).records() as records:
+        if session := asked.get("sessionId"):
+            asked.values["sessionId"] = records.session_id(session)
+        listed = _listed(records, asked, FIELDS)
+        found = list(listed.rows(ROWS + 1, asked.offset))
+        older = asked.older(found[ROWS - 1]["id"]) if len(found) > ROWS else ""
+        names = _names(records, asked.get("server"))
+        return page(
+            request, "calls.html", asked=asked, calls=found[:ROWS], total=listed.count(), older=older,
+            sessions=_to_choose(records, asked.get("sessionId")),
+            filters=asked.filters({"status": CALL_STATUSES, "hint": HINTS, **names}),
+        )  # fmt: skip
+
+
+def _to_choose(records: Records, chosen: str) -> Sequence[Row]:
+    recent = list(records.sessions().rows(_SESSIONS, 0))
+    if chosen and all(row["id"] != chosen for row in recent):
+        recent += records.sessions(CallFilter(sessions=(chosen,))).rows(1, 0)
+    return recent
+
+
+def _names(records: Records, server: str) -> Mapping[str, Sequence[str]]:
+    """The servers that were called most, and of the one that is asked for the tools."""
+    counted = {name: Counter[str]() for name in ("server", "tool")}
+    for (of, tool), (count, _) in records.usage().items():
+        counted["server"][of] += count
+        if of == server:
+            counted["tool"][tool] = count
+    return {name: [value for value, _ in values.most_common(_NAMES)] for name, values in counted.items()}
+
+
+def tool_call(request: Request, asked: Parameters) -> Response:
+    """One call whole, with what was decided of it."""
+    with board_of(request).records() as records:
+        row = records.call(records.call_id(request.path_params["id"]))
+    return answer({**rest_names.renamed(row, rest_names.CALL), "decisions": row["decisions"]})
+
+
+def call_page(request: Request) -> Response:
+    """One call whole, or one search."""
+    board = board_of(request)
+    with board.records() as records:
+        found = records.call(request.path_params["id"])
+        asked = Asked(request.url.path, {"sessionId": found["session_id"]})
+        if "tool" not in found:
+            return page(request, "search.html", asked=asked, search=_search(found))
+        # A round that follows is of the same session; what was replayed names its call, in a session of its own.
+        rounds = records.calls(CallFilter(sessions=(found["session_id"],), parents=(found["id"],)), FIELDS)
+        then, now = from_json(found["annotations"]), _hints_now(board, found)
+        return page(
+            request, "call.html", asked=asked, call=found, rounds=list(rounds.rows(ROWS, 0)),
+            payloads={name: json_text.shown(found[name]) for name in CALL_PAYLOADS},
+            texts=json_text.texts(found["response"]), then=then, now=now,
+            is_changed=_values(then) != _values(now),
+            replay=_replay(found["id"], now), obstacle=obstacle(found),
+        )  # fmt: skip
+
+
+def _replay(call: str, now: Mapping[str, Any] | str) -> str:
+    """The command that calls it again: what does not only read runs only where that is said."""
+    only_reads = not isinstance(now, str) and _values(now).get("readOnlyHint")
+    return f"mcpctl calls replay {shlex.quote(call)}" + ("" if only_reads else " --execute")
+
+
+def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
+    """The hints of the call's tool as its server last listed it, with the toolset in force; or why they are unknown."""
+    try:
+        with board.catalog(project=call["project"]) as catalog:
+            tool = catalog.find(call["server"], call["tool"])
+            return from_json(hints.snapshot(tool)) or {} if tool else "its server does not list this tool any more"
+    except McpctlError as error:
+        return error.message
+
+
+def _values(known: Any) -> Mapping[str, bool]:
+    return {name: hint.value for name, hint in hints.recorded(known).items()}
+
+
+def discoveries(request: Request, asked: Parameters) -> Response:
+    """The searches, newest first."""
+    wanted = asked.calls()
+    with board_of(request).records() as records:
+        return listing(asked, "discoveries", records.discoveries(records.resolved(wanted)), rest_names.DISCOVERY)
+
+
+def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:
+    """The newest searches, each with its queries and what they found."""
+    return [_search(row) for row in records.discoveries(wanted).rows(at_most, 0)]
+
+
+def _search(row: Row) -> Row:
+    query = from_json(row["query"])
+    queries = query if isinstance(query, list) else [] if query is None else [query]
+    return {**row, "queries": list(map(str, queries)), "hits": list(_hits(from_json(row["results"])))}
+
+
+def _hits(results: Any) -> Iterator[Mapping[str, Any]]:
+    for hit in results if isinstance(results, list) else ():
+        if isinstance(hit, dict) and isinstance(hit.get("key"), str):
+            yield {"key": hit["key"], "relevance": hit.get("relevance")}
+
+
+_OF_PAGE = (*WINDOW, "before", "payloads")
+OPERATIONS = (
+    Operation("/sessions/{id}/tool-calls", tool_calls, "ToolCallList", (*_OF_PAGE, *OF_SESSIONS)),
+    Operation("/tool-calls", tool_calls, "ToolCallList", (*_OF_PAGE, *OF_CALLS)),
+    Operation("/tool-calls/{id}", tool_call, "ToolCallShown"),
+    Operation("/discoveries", discoveries, "DiscoveryList", (*WINDOW, *OF_DISCOVERIES)),
+)
+PAGES: list[BaseRoute] = [Route("/tool-calls", calls_page), Route("/tool-calls/{id}", call_page)]

@@ -1,0 +1,205 @@
+"""What a page is asked, and its links that ask for more: filters, an order, a window of the rows."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Self
+from urllib.parse import urlencode
+
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import Row
+from mcpctl.dashboard.parameters import Parameters
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+ROWS = 50
+"""Rows of one page."""
+FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", "project", "since", "until")
+"""The parameters of pages that list calls, and of those that list sessions."""
+_PLACE = ("offset", "before")
+_OF_EVENTS = {"sessionId": "session_id"}
+_ONE_OF = ("status", "failed")
+"""Of these one takes the place of the other."""
+_ONE_NAME = ("server", "tool", "project")
+"""Of these the address of events takes several, with commas between them."""
+_UNFOLLOWED = ("since", "until", "failed", "status")
+"""What an event can come to meet only later, or never: whether the page does, is seen when it is read again."""
+
+
+class Choice(NamedTuple):
+    """One link of a filter."""
+
+    value: str
+    text: str
+    address: str
+    """Where the link goes; that of the choice in force takes it back."""
+    is_chosen: bool
+    rows: int | None = None
+    """How many it would leave; None where it leaves none out, or where they are not counted."""
+
+
+Choices = tuple[str, list[Choice]]
+"""The label of a filter, and its links."""
+
+
+class Window(NamedTuple):
+    """Some rows of a list, and the addresses of those before and after them."""
+
+    rows: Sequence[Row]
+    total: int
+    offset: int
+    at: Callable[[int], str]
+    """The address of the rows from an offset on."""
+
+    @property
+    def first(self) -> int:
+        """The place in the list of the first that is shown."""
+        return self.offset + 1
+
+    @property
+    def last(self) -> int:
+        """The place of the last."""
+        return min(self.offset + ROWS, self.total)
+
+    @property
+    def before(self) -> str:
+        """Where those before them are; empty where there are none."""
+        return self.at(max(self.offset - ROWS, 0)) if self.offset else ""
+
+    @property
+    def after(self) -> str:
+        """Where those after them are."""
+        return self.at(self.offset + ROWS) if self.offset + ROWS < self.total else ""
+
+
+class Filter(NamedTuple):
+    """One member of a page's query that chooses among rows in memory."""
+
+    name: str
+    label: str
+    choices: Mapping[str, str]
+    """The words of each value."""
+    fits: Callable[[Row, str], bool]
+    """Whether a row is meant by a value."""
+
+
+class Asked(Parameters):
+    """The parameters of a page, each with its one value: another parameter, or one without a value, asks nothing."""
+
+    _session = "sessionId"
+    _has_commas = False
+
+    def __init__(self, path: str, given: Mapping[str, str]) -> None:
+        super().__init__(given.items(), tuple(given))
+        self._path = path
+        self.values = {name: value for name, value in given.items() if name not in _PLACE}
+        """What is asked, but for the place in the list."""
+        self.before = given.get("before", "")
+        """The id of the call before which the calls that are shown were made."""
+
+    @classmethod
+    def of(cls, request: "Request", names: Iterable[str] = FILTERS) -> Self:
+        """What a request asks of these."""
+        query = dict(request.query_params)
+        if query.get("failed"):
+            query["failed"] = "" if query["failed"] in ("false", "0") else "true"
+        query["sessionId"] = query.get("sessionId") or query.get("session_id", "")
+        return cls(request.url.path, {name: query[name] for name in (*names, *_PLACE) if query.get(name)})
+
+    def get(self, name: str) -> str:
+        """The value of a filter, empty where it is not set."""
+        return self.values.get(name, "")
+
+    def one_of(self, name: str, values: Iterable[str], default: str) -> str:
+        """What is chosen of these, else the default."""
+        value = self.get(name)
+        return value if value in values else default
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the newest rows are shown."""
+        return not self.offset and not self.before
+
+    # ---- addresses
+
+    def link(self, name: str, value: str | None) -> str:
+        """The first page with this filter as well, or without it."""
+        gone = {*(_ONE_OF if name in _ONE_OF else ()), name} - ({name} if value else set())
+        kept = {each: old for each, old in self.values.items() if each not in gone}
+        return self._address({**kept, name: value} if value else kept)
+
+    def at(self, offset: int) -> str:
+        """Another page of the same list."""
+        return self._address({**self.values, "offset": str(offset)} if offset else self.values)
+
+    def older(self, call: str) -> str:
+        """The page that goes on after this call."""
+        return self._address({**self.values, "before": call})
+
+    @property
+    def events(self) -> str:
+        """The address of the events that concern the page."""
+        asked = {
+            _OF_EVENTS.get(name, name): value for name, value in self.values.items()
+            if name not in _UNFOLLOWED and not (name in _ONE_NAME and "," in value)
+        }  # fmt: skip
+        asked |= {"approvals": "true"} if asked else {}  # which are told to whoever asks nothing
+        return f"/api/v1/events?{urlencode({'payloads': 'false', **asked})}"
+
+    def _address(self, values: Mapping[str, str]) -> str:
+        return f"{self._path}?{urlencode(values)}" if values else self._path
+
+    # ---- choices
+
+    def filters(self, values: Mapping[str, Iterable[str]]) -> list[Choices]:
+        """Filters of records, for these values of each."""
+        return [(name.capitalize(), [*self._filter(name, each)]) for name, each in values.items()]
+
+    def _filter(self, name: str, values: Iterable[str]) -> Iterator[Choice]:
+        if name == "status" and "failed" in values:
+            yield self._choice("failed", "true", "all failures")
+        for value in values:
+            yield self._choice(name, value, self.said(name, value))
+
+    def counted(self, filters: Sequence[Filter], rows: Sequence[Row]) -> list[Choices]:
+        """Filters of these rows; a choice that would leave none of them is there only while it is in force."""
+        return [(each.label, [*self._counted(each, filters, rows)]) for each in filters]
+
+    def _counted(self, of: Filter, filters: Sequence[Filter], rows: Sequence[Row]) -> Iterator[Choice]:
+        left = self.fitting((each for each in filters if each is not of), rows)
+        for value, text in of.choices.items():
+            count = sum(of.fits(row, value) for row in left)
+            if count or value == self.get(of.name):
+                yield self._choice(of.name, value, text, count)
+
+    def _choice(self, name: str, value: str, text: str, rows: int | None = None) -> Choice:
+        is_chosen = self.get(name) == value
+        return Choice(value, text, self.link(name, None if is_chosen else value), is_chosen, rows)
+
+    def orders(self, label: str, name: str, values: Mapping[str, str], default: str = "") -> Choices:
+        """A choice that leaves no rows out; one of its values is in force."""
+        chosen = self.one_of(name, values, default)
+        links = ((value, text, self.link(name, None if value == default else value)) for value, text in values.items())
+        return label, [Choice(*link, is_chosen=link[0] == chosen) for link in links]
+
+    @staticmethod
+    def said(name: str, value: str) -> str:
+        """The value of a filter as people say it."""
+        if name == "hint":
+            return "not declared" if value == "undeclared" else re.sub("^no-", "not ", value)
+        return value.replace("_", " ").replace(",", ", ") if name == "status" else value
+
+    # ---- rows
+
+    def fitting(self, filters: Iterable[Filter], rows: Iterable[Row]) -> list[Row]:
+        """The rows that all filters leave."""
+        asked = [(each.fits, value) for each in filters if (value := self.get(each.name)) in each.choices]
+        return [row for row in rows if all(fits(row, value) for fits, value in asked)]
+
+    def window(self, rows: Sequence[Row]) -> Window:
+        """The rows that the address asks for; the first ones where what it says is not a number."""
+        try:
+            offset = self.offset
+        except WrongUsage:
+            offset = 0
+        return Window(rows[offset : offset + ROWS], len(rows), offset, self.at)

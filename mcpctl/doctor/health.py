@@ -1,0 +1,182 @@
+"""Whether what the store keeps is whole: looked at as it lies, and changed in nothing."""
+
+import os
+import shlex
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcpctl.base.errors import Unusable
+from mcpctl.base.fields import LOOSENED
+from mcpctl.base.paths import Paths
+from mcpctl.policy import policy_file
+from mcpctl.store import index, journal, journal_lines, sqlite, state_file, steps
+from mcpctl.store.steps import Kind
+
+_LOOKS_S = 0.5
+_STEPS = 10_000
+"""How many steps SQLite takes between two looks at the clock."""
+_MOST_READ = 32 << 20
+"""How many bytes of journals are read, those of the newest first: what is quick."""
+_MOST_BAD = 1000
+_LOOSENED_S = 7 * 86_400
+_MOST_LOOSENED = 10
+
+
+@dataclass
+class Journals:
+    """What was seen of the journals."""
+
+    count: int = 0
+    bytes: int = 0
+    read: int = 0
+    unreadable: dict[Path, str] = field(default_factory=dict)
+    """Why one cannot be read."""
+    bad_lines: dict[Path, list[int]] = field(default_factory=dict)
+    """Where the lines begin that cannot be read, of those that were read."""
+
+
+def journals(sessions: Path) -> Journals:
+    """Every journal looked at, and the newest of them read."""
+    looked = Journals()
+    try:
+        names = sorted((name for name in os.listdir(sessions) if name.endswith(".jsonl")), reverse=True)  # noqa: PTH208 - names are all that is needed
+    except OSError as error:
+        if os.path.lexists(sessions):
+            looked.unreadable[sessions] = error.strerror or str(error)
+        return looked
+    for name in names:
+        path = sessions / name
+        looked.count += 1
+        try:
+            _look(path, looked)
+        except OSError as error:
+            if os.path.lexists(path):
+                looked.unreadable[path] = error.strerror or str(error)
+            else:
+                looked.count -= 1  # evicted meanwhile
+    return looked
+
+
+def damage(path: Path) -> str | None:
+    """Why a database is not whole, as far as that can be told quickly; None for one that is, or is not there."""
+    # Twice: what nobody had open is read as it lies, and looks damaged if somebody begins to write it then.
+    return _damage(path) and _damage(path)
+
+
+def dead(paths: Paths) -> list[str]:
+    """The sessions that the index has as open, though their processes are gone; that of today's commands is not."""
+    try:
+        with closing(sqlite.connect_unchanged(paths.index, patience_s=_LOOKS_S)) as db:
+            index.mark_the_dead(db, paths.sessions)
+            return [row[0] for row in db.execute(index.DEAD)]
+    except sqlite3.Error:
+        return []  # there is no index, or it is damaged
+
+
+def loosened(paths: Paths) -> list[journal_lines.DecisionMade]:
+    """The changes of the last days by which more may be called without a yes, as journals have them, the newest
+    first: those of the command line, which are on no session of a client's."""
+    found = []
+    since = time.time() - _LOOSENED_S
+    for path in paths.sessions.glob("*000000000_*.jsonl"):
+        try:
+            if path.stat().st_mtime < since:
+                continue
+            with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
+                text = file.read(_MOST_READ)
+        except OSError:
+            continue
+        lines = journal_lines.decode_all(text[: text.rfind(b"\n") + 1], 0, lambda _: None)
+        found += [
+            line for _, line in lines if isinstance(line, journal_lines.DecisionMade) and line.decision == LOOSENED
+        ]
+    return sorted(found, key=lambda line: line.timestamp, reverse=True)[:_MOST_LOOSENED]
+
+
+def leftovers(paths: Paths) -> list[Path]:
+    """What older versions, and processes that were killed while they wrote, have left in the data directory."""
+    unfinished = [path for path in paths.sessions.glob("*.new") if not journal.is_alive(path)]
+    return [path for path in paths.older_indexes if os.path.lexists(path)] + unfinished
+
+
+def of_state(paths: Paths) -> tuple[str, str]:
+    """Why state.db cannot be used, and what to do about it; empty where it can be."""
+    return _of(paths.state, state_file.KIND)
+
+
+def of_policy(paths: Paths) -> tuple[str, str]:
+    """Why policy.db cannot be used, and what to do about it; empty where it can be."""
+    try:
+        policy_file.PolicyFile.is_made(paths)
+    except Unusable as error:
+        if error.code == "policy_damaged":
+            return error.message, error.hint
+    why, fix = _of(paths.policy, policy_file.KIND)
+    if not why and _is_held(paths.policy):
+        return (
+            "another process has it, so that nothing can be decided or pinned",
+            f"end what holds it: fuser {shlex.quote(str(paths.policy))}",
+        )
+    return why, fix
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody has it for so long that who writes would give up; nobody does where it has no log."""
+    if not all(file.is_file() for file in sqlite.files(path)[:2]):
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_LOOKS_S)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return sqlite.is_held(error)
+    return False
+
+
+def _damage(path: Path) -> str | None:
+    if not os.path.lexists(path):
+        return None
+    if not path.is_file():
+        return journal.NOT_REGULAR  # and to open a pipe would be to wait for its writer
+    try:
+        with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
+            last = time.monotonic() + _LOOKS_S
+            db.set_progress_handler(lambda: time.monotonic() > last, _STEPS)
+            (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        in_time = getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT
+        return str(error) if in_time and not sqlite.is_held(error) else None
+    return None if said == "ok" else str(said)
+
+
+def _of(path: Path, kind: Kind) -> tuple[str, str]:
+    if os.path.lexists(path) and not os.access(path, os.R_OK):
+        return "it cannot be read", f"chmod u+rw {path}"
+    if why := damage(path):
+        return why, steps.removal(path, kind)
+    try:
+        with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
+            steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, kind)
+    except Unusable as error:
+        return error.message, error.hint
+    except sqlite3.Error:
+        return "", ""  # it is not there, has no table yet, or another process has it at this moment
+    return "", ""
+
+
+def _look(path: Path, looked: Journals) -> None:
+    with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        looked.bytes += size
+        text = file.read(max(0, _MOST_READ - looked.read))
+    looked.read += len(text)
+    whole = text[: text.rfind(b"\n") + 1]
+    bad: list[int] = []
+    for _ in journal_lines.decode_all(whole, 0, bad.append):
+        if len(bad) >= _MOST_BAD:
+            break
+    if bad:
+        looked.bad_lines[path] = bad

@@ -1,0 +1,1 @@
+"""The meta-tools that a client sees, and their answers, as text: nothing is called here."""

@@ -1,0 +1,195 @@
+"""One `tool_discovery`: search the catalog, and say as much about each tool as the answer's budget allows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from mcpctl.base.models import Tool
+from mcpctl.base.paths import Paths
+from mcpctl.catalog import told_instructions
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.told_instructions import Introduction
+from mcpctl.config.config import Config
+from mcpctl.config.settings import Search
+from mcpctl.metatools.answer_form import Form
+from mcpctl.policy.view import View
+from mcpctl.search.providers import builder
+from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
+from mcpctl.store.state import State
+from mcpctl.toolsets.toolset import Toolset, searched
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.jsonrpc import Malformed
+
+DETAILS = ("auto", "names", "full")
+_ASKED = ("query", "context", "maxResults", "detail")
+_RESULTS = 10
+"""Results where no number is asked for; where they match well and there is room, as many again."""
+_MAX_RESULTS = 50
+_LONGEST_NAME = 128
+"""Tools with longer names than the protocol has are called, but not found."""
+_MOST_INDEXES = 8
+"""Indexes that are kept: of the projects, and of the tokens, that were searched for last."""
+
+
+class SearchRequest(Struct, frozen=True):
+    """What a model asked for."""
+
+    queries: tuple[str, ...]
+    context: str | None = None
+    limit: int = _RESULTS
+    more: int = _RESULTS
+    """How many more there may be if they match well and the answer has room: none where a limit was asked for."""
+    left_out: int = 0
+    """Queries that were too many."""
+    detail: str = "auto"
+    introduced: frozenset[Introduction] = frozenset()
+    """What the model was told already of what servers say of themselves."""
+
+    def ranked_by(self, provider: Provider) -> Ranking:
+        """What that provider finds: more than is shown, since no server may have all the places."""
+        return provider.search(
+            self.queries, context=self.context, limit=min(3 * (self.limit + self.more), 2 * _MAX_RESULTS)
+        )
+
+
+class Answer(Struct, frozen=True):
+    """What it gets: the structured content as JSON, and what the record keeps of it."""
+
+    content: bytes
+    hits: tuple[Hit, ...]
+    provider: str
+    fallback: str | None
+    introduced: tuple[Introduction, ...] = ()
+    """What it says of what servers say of themselves."""
+
+    def result(self, form: Form) -> bytes:
+        """The tool's result: the structured content, the same as one text block, or both."""
+        said = msgspec.json.encode(self.content.decode())
+        text = b"" if form is Form.STRUCTURE else b'{"type":"text","text":%b}' % said
+        structured = b"" if form is Form.TEXT else b',"structuredContent":%b' % self.content
+        return b'{"content":[%b]%b}' % (text, structured)
+
+
+def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
+    """The request in `arguments`; raises `Malformed` with what a model should fix."""
+    example = 'Example: {"query": ["create an issue in github"]}'
+    try:
+        members: dict[str, Any] = {
+            name: jsonrpc.value(text, object) for name, text in arguments.items() if name in _ASKED
+        }
+    except Malformed:
+        raise Malformed(f"the arguments of tool_discovery cannot be read as JSON. {example}") from None
+    query = members.get("query")
+    queries = [query] if isinstance(query, str) else query
+    if not isinstance(queries, list) or not queries or not all(isinstance(text, str) for text in queries):
+        raise Malformed(f"query must be a list of texts, each saying what a tool should do. {example}")
+    context, limit, detail = members.get("context"), members.get("maxResults", _RESULTS), members.get("detail", "auto")
+    if context is not None and not isinstance(context, str):
+        raise Malformed("context must be a text")
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit <= _MAX_RESULTS:
+        raise Malformed(f"maxResults must be a whole number from 1 to {_MAX_RESULTS}")
+    if detail not in DETAILS:
+        raise Malformed(f"detail must be one of {', '.join(DETAILS)}")
+    left_out = max(len(queries) - MAX_QUERIES, 0)
+    more = 0 if "maxResults" in members else _RESULTS
+    return SearchRequest(tuple(queries[:MAX_QUERIES]), context, int(limit), more, left_out, detail)
+
+
+class _Index(Struct, frozen=True):
+    """A provider over the tools that some requests may find."""
+
+    built_for: tuple[dict[str, tuple[str, int, int]], Toolset | None, int]
+    provider: Provider
+    tools: Mapping[str, Tool]
+
+
+class Discovery:
+    """Answers searches over a catalog, its index built once per change of the catalog or of what is in force.
+
+    Requests that see other servers have an index of their own.
+    """
+
+    def __init__(self, paths: Paths, state: State, lists: Lists, *, split: bool = False) -> None:
+        self.state = state
+        self._paths = paths
+        self._lists = lists
+        self._split = split
+        self._builds: dict[tuple[Search, str, str | None], Build] = {}
+        self._indexes: dict[tuple[Config, bool], _Index] = {}
+        self._tools: Mapping[str, Tool] = {}
+
+    def provider(self, view: View) -> Provider:
+        """What ranks the tools that a request with this view may find."""
+        catalog = Catalog(view, self.state, self._lists)
+        built_for = (catalog.generations(), view.toolset, view.generation)
+        seen = view.config, view.access.only_reads
+        index = self._indexes.pop(seen, None)
+        if index is None or index.built_for != built_for:
+            visible = [tool for tool in catalog.visible() if len(tool.name) <= _LONGEST_NAME]
+            provider = self._build(view)(visible, searched(visible), None)
+            index = _Index(built_for, provider, {tool.key: tool for tool in visible})
+            # Those of an earlier configuration are found no more.
+            current = {key: each for key, each in self._indexes.items() if each.built_for[-1] == view.generation}
+            self._indexes = dict(list(current.items())[-_MOST_INDEXES + 1 :])
+        self._indexes[seen] = index
+        self._tools = index.tools
+        return index.provider
+
+    def _build(self, view: View) -> Build:
+        """What makes providers; not anew for every change of the file, since it may have loaded a model."""
+        settings = (view.config.search, view.config.optimization, view.project)
+        if settings not in self._builds:
+            self._builds = dict(list(self._builds.items())[-_MOST_INDEXES + 1 :])
+            self._builds[settings] = builder(view.config, self._paths)
+        return self._builds[settings]
+
+    def answer(self, request: SearchRequest, view: View, ranking: Ranking, missing: Mapping[str, str]) -> Answer:
+        """The whole answer of a search that was ranked so, of the tools that `provider` last looked at.
+
+        `missing` says, per server without any known tools, why it has none.
+        """
+        # Aside, for the search that makes all others ready, and no part of starting up.
+        from mcpctl.metatools import search_results
+        from mcpctl.metatools.search_notice import Notice
+
+        known_hits = [hit for hit in ranking.hits if hit.key in self._tools]
+        if len(known_hits) < len(ranking.hits):
+            gone = "Tools have changed while they were searched; search again."
+            ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
+        # A weak answer is short: whoever reads it will rather ask again than call what it has.
+        detail = "names" if ranking.weak and request.detail == "auto" else request.detail
+        more = 0 if ranking.weak or detail == "full" else request.more
+        hits = search_results.chosen(known_hits, request.limit, more, ranking.firsts)
+        tools = [self._tools[hit.key] for hit in hits]
+        catalog = Catalog(view, self.state, self._lists)
+        notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
+
+        def fitted(count: int, room: int) -> list[dict[str, Any]]:
+            return search_results.fitted(
+                hits[:count], tools[:count], ranking,
+                detail=detail, budget=room, sure=request.limit, split=self._split,
+            )  # fmt: skip
+
+        # The notice, which is short, comes on top: servers that are down take no room from the results of others.
+        budget = search_results.budget(detail, view.config.search.answer_tokens)
+        best = request.limit
+        servers = [] if ranking.weak else [tool.server for tool in tools[:best]]
+        waiting = told_instructions.waiting(catalog, servers, request.introduced)
+        introduced = (
+            search_results.introduced_beside(lambda room: fitted(best, room), waiting, budget) if waiting else []
+        )
+        results = fitted(len(hits), budget - sum(map(search_results.introduction_size, introduced)))
+        without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
+        keys = {entry["toolKey"] for entry in results}
+        text = notice.text(
+            shown=keys, left_out=max(min(len(hits), best) - len(results), 0), without_schema=without_schema
+        )
+        said = [search_results.introduction(*each) for each in introduced]
+        content = ({"notice": text} if text else {}) | {"results": results}
+        content |= {"serverInstructions": said} if said else {}
+        shown = tuple(hit for hit in ranking.hits if hit.key in keys)
+        return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))

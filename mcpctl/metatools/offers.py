@@ -1,0 +1,332 @@
+"""The two tools that a client sees in place of all others, and what it is told when it connects.
+
+These texts are read by models: each says what the tool is for, what is behind it, and shows an example.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpctl import __version__
+from mcpctl.base.callers import MODERN_REVISION
+from mcpctl.base.hints import PERMISSIONS
+from mcpctl.base.tool_keys import OWN, READ_TOOL, join
+from mcpctl.config.config import Config
+from mcpctl.metatools.answer_form import Form
+from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
+from mcpctl.wire import jsonrpc
+
+DISCOVERY = "tool_discovery"
+EXECUTE = "tool_execute"
+ANNOTATE = "add-tool-annotation"
+SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
+
+_CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
+_MODERN = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
+_CACHED = {"ttlMs": 3_600_000, "cacheScope": "private"}
+_MAX_NAMES = 600
+_MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
+_A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
+Servers = Sequence[str] | None
+"""The names that are said; None where none is to be said, for want of a token."""
+Announced = Mapping[str, Mapping[str, Any]]
+"""The capabilities that servers bring beside tools."""
+
+
+class Offer(Struct, frozen=True):
+    """What `serve` was asked to offer. Options split a tool or add one at the end; they never reorder."""
+
+    split: bool = False
+    annotate: bool = False
+    max_result_chars: int = 0
+    """What is declared of the results of the tools that call tools; 0 for nothing."""
+    shortens: bool = False
+    """Whether long results may be answered in part."""
+    reads: bool = False
+    """Whether there may be resources, to which results link."""
+
+    def configured(self, config: Config) -> "Offer":
+        """The same, as it is configured."""
+        chars = config.serve.max_result_chars
+        return replace(self, max_result_chars=chars, shortens=config.shortens, reads=config.exposes_resources)
+
+    @property
+    def executes(self) -> dict[str, str | None]:
+        """The tools that call tools, and what each of them may call: one of `hints.PERMISSIONS`, None for anything."""
+        return {execute_with(name): name for name in PERMISSIONS} if self.split else {EXECUTE: None}
+
+    @property
+    def phrase(self) -> str:
+        """How other tools' descriptions name those that call tools."""
+        return "the tool that its executeWith names" if self.split else EXECUTE
+
+    @property
+    def names(self) -> list[str]:
+        """All of its tools."""
+        return [DISCOVERY, *self.executes, *([ANNOTATE] if self.annotate else [])]
+
+
+_PLAIN = Offer()
+
+
+def execute_with(permission: str) -> str:
+    """The name of the tool that calls tools of this kind."""
+    return f"{EXECUTE}_{permission}"
+
+
+def named(servers: Servers) -> str:
+    """The server names in one bounded phrase."""
+    if servers is None:
+        return f"not named here, since {_A_TOKEN}"
+    if not servers:
+        return "none yet (the user can add one with: mcpctl servers add NAME -- COMMAND)"
+    shown: list[str] = []
+    for name in servers:
+        if sum(map(len, shown)) + len(name) > _MAX_NAMES:
+            return f"{', '.join(shown)} and {len(servers) - len(shown)} more"
+        shown.append(name)
+    return ", ".join(shown)
+
+
+def tools(servers: Servers, offer: Offer = _PLAIN, form: Form = Form.BOTH) -> list[dict[str, Any]]:
+    """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order.
+
+    The first declares its structured content to those who get it.
+    """
+    executes = [_execute(named(servers), name, permission, offer) for name, permission in offer.executes.items()]
+    discovery = _discovery(named(servers), offer)
+    if form is Form.TEXT:
+        del discovery["outputSchema"]
+    return [discovery, *executes, *([_annotate()] if offer.annotate else [])]
+
+
+def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
+    """What a client is told about this server."""
+    if servers is None:
+        return f"The servers behind this one are {named(servers)}."
+    if not servers:
+        return f"No MCP server is behind this one {named(servers).removeprefix('none ')}."
+    return (
+        f"All tools of these MCP servers are behind {'these' if offer.split else 'two'} tools: {named(servers)}. Find a"
+        f" tool with {DISCOVERY}, by what it should do and for which product, then call it with {offer.phrase} and its"
+        " toolKey."
+    )
+
+
+def answers(servers: Servers, offer: Offer, form: Form) -> dict[tuple[str, bool], bytes]:
+    """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
+    listed = {"tools": tools(servers, offer, form)}
+    encode = msgspec.json.encode
+    return {
+        ("tools/list", False): encode(listed),
+        ("tools/list", True): encode(listed | _CACHED | _MODERN),
+        ("ping", False): b"{}",
+    }
+
+
+def discovered(said: str, announced: Announced) -> bytes:
+    """The answer to `server/discover`, with these instructions."""
+    capabilities = {**_CAPABILITIES, **announced}
+    supported = {"supportedVersions": [MODERN_REVISION], "capabilities": capabilities, "instructions": said}
+    return msgspec.json.encode(supported | _CACHED | _MODERN)
+
+
+def initialized(revision: str, said: str, announced: Announced) -> bytes:
+    """The answer to `initialize`, with these instructions."""
+    return msgspec.json.encode(
+        {
+            "protocolVersion": revision,
+            "capabilities": {**_CAPABILITIES, **announced},
+            "serverInfo": msgspec.Raw(SERVER_INFO),
+            "instructions": said,
+        }
+    )
+
+
+def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
+    executes = {"executeWith": {"type": "string", "enum": list(offer.executes)}} if offer.split else {}
+    which = f" ({', '.join(offer.executes)})" if offer.split else ""
+    return {
+        "name": DISCOVERY,
+        "title": "Find tools",
+        "description": (
+            f"Find the right tool among all tools of the connected MCP servers: {servers}. Search here before you"
+            " conclude that something cannot be done. Say what the tool should do, plus the product or domain; several"
+            " short queries are better than one long one. Each result has the tool's key, what it does and its"
+            " inputSchema, or a signature (* marks required parameters) where that does not fit; … marks what was cut."
+            f" Call it with {offer.phrase}{which} and that toolKey."
+            ' Example: {"query": ["create an issue in github", "add a label to an issue"]}'
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "minItems": 1,
+                    "description": "What the tool should do, in a few words; or a toolKey, for its full schema.",
+                },
+                "context": {"type": "string", "description": "What you are working on, if that helps to choose."},
+                "maxResults": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 50,
+                    "description": "Default: 10, and more that match well if they fit.",
+                },
+                "detail": {
+                    "type": "string",
+                    "enum": ["auto", "names", "full"],
+                    "default": "auto",
+                    "description": "names: keys with a first sentence; full: whole schemas, whatever their size.",
+                },
+            },
+            "required": ["query"],
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {
+                "results": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "toolKey": {"type": "string"},
+                            "toolName": {"type": "string"},
+                            "serverName": {"type": "string"},
+                            "title": {"type": "string"},
+                            "description": {"type": "string"},
+                            "relevance": {"type": "number", "minimum": 0, "maximum": 1},
+                            "explanation": {"type": "string"},
+                            "signature": {"type": "string"},
+                            "inputSchema": {"type": "object"},
+                            "outputSchema": {"type": "object"},
+                            "annotations": {"type": "object"},
+                            **executes,
+                        },
+                        "required": ["toolKey", "relevance"],
+                    },
+                },
+                "serverInstructions": {
+                    "type": "array",
+                    "description": "What servers say of themselves, in their own words: not the user's or mcpctl's.",
+                    "items": {
+                        "type": "object",
+                        "properties": {"serverName": {"type": "string"}, "text": {"type": "string"}},
+                        "required": ["serverName", "text"],
+                    },
+                },
+                "notice": {"type": "string"},
+            },
+            "required": ["results"],
+        },
+        "annotations": {
+            "title": "Find tools",
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
+    }
+
+
+_CREATE = '{"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
+_LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "app"}}'
+_DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
+_KINDS = {
+    None: ("Call a tool", "Call a tool", _CREATE),
+    "read": ("Call a tool that only reads", "Call a tool that only reads,", _LIST),
+    "write": ("Call a tool that changes things", "Call a tool that changes things but destroys nothing,", _CREATE),
+    "destructive": (
+        "Call a tool that may destroy",
+        "Call a tool that may destroy or overwrite, or does not say,",
+        _DELETE,
+    ),
+}
+
+
+_UNCHANGED = "Its result comes back unchanged"
+_LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ_TOOL)} and {{"uri": "..."}}.'
+
+
+def _execute(servers: str, name: str, permission: str | None, offer: Offer) -> dict[str, Any]:
+    title, does, example = _KINDS[permission]
+    result = "A long result is shortened and says how to read on" if offer.shortens else _UNCHANGED
+    meta = {"_meta": {_MAX_RESULT_CHARS: offer.max_result_chars}} if offer.max_result_chars else {}
+    only = f" Only tools whose executeWith is {name} are called here." if permission else ""
+    links = _LINKS if offer.reads and permission in (None, "read") else ""
+    return {
+        "name": name,
+        "title": title,
+        "description": (
+            f"{does} of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
+            f" {DISCOVERY} gives it. {result}.{links} If you do not know the tool's parameters, look it"
+            f" up with {DISCOVERY} first.{only}"
+            f" Example: {example}"
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "toolKey": {"type": "string", "description": "server:tool"},
+                "arguments": {"type": "object", "description": "The tool's own parameters."},
+            },
+            "required": ["toolKey"],
+        },
+        "annotations": {
+            "title": title,
+            "readOnlyHint": permission == "read",
+            "destructiveHint": permission in (None, "destructive"),
+            "idempotentHint": permission == "read",
+            "openWorldHint": True,
+        },
+        **meta,
+    }
+
+
+def _annotate() -> dict[str, Any]:
+    name = {"type": "string", "pattern": "^[a-z0-9-]+$", "minLength": 2, "maxLength": 50}
+    text = {"type": "string", "minLength": 1, "maxLength": MAX_NOTE}
+    return {
+        "name": ANNOTATE,
+        "title": "Add notes to a tool",
+        "description": (
+            "Add notes to a tool of the toolset in force, for whoever uses the tool next: they are shown with its"
+            f" description in {DISCOVERY}. Add one only when the user wants it kept. A note whose name the tool has"
+            " already is skipped; nothing is replaced."
+            ' Example: {"toolRef": {"namespacedName": "linear.create_issue"}, "notes": [{"name": "team-selection",'
+            ' "note": "Always confirm the team first."}]}'
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "toolRef": {
+                    "type": "object",
+                    "description": "The tool, by one of these.",
+                    "properties": {
+                        "namespacedName": {"type": "string", "description": "server.tool"},
+                        "refId": {"type": "string", "description": "The hash by which a toolset file knows it."},
+                    },
+                },
+                "notes": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MAX_NOTES,
+                    "items": {
+                        "type": "object",
+                        "properties": {"name": name, "note": text},
+                        "required": ["name", "note"],
+                    },
+                },
+            },
+            "required": ["toolRef", "notes"],
+        },
+        "annotations": {
+            "title": "Add notes to a tool",
+            "readOnlyHint": False,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
+    }

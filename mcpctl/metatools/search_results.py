@@ -1,0 +1,198 @@
+"""The results of a search as entries, each saying as much of its tool as the answer's budget allows."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from mcpctl.base import hints, tool_keys
+from mcpctl.base.models import Tool
+from mcpctl.catalog import told_texts
+from mcpctl.catalog.told_texts import cut
+from mcpctl.metatools import offers
+from mcpctl.metatools.search_layout import BRIEF, laid_out, only
+from mcpctl.search.ranking import Hit, Ranking
+from mcpctl.store.recorder import tokens
+
+_SERVER_RESULTS = 4
+"""Results of one server while others have comparable ones: no server can fill an answer."""
+_COMPARABLE = 0.5
+"""The share of the best relevance from which on another server's result is comparable."""
+_FOLLOWING = 0.3
+"""The share of the best relevance from which on a result is worth the room that others leave."""
+_LONGEST_TITLE = 200
+_NAMED_SHARE = 0.5
+"""The share of the budget that the schema of a named tool may take from other results."""
+_FULL_BUDGETS = 16
+"""What an answer in full may take, in budgets."""
+_INTRODUCED_SHARE = 0.2
+"""The share of the budget that what a server says of itself may take from results; it may take all that these leave."""
+
+
+def budget(detail: str, answer_tokens: int) -> int:
+    """The tokens that an answer with so much detail may take."""
+    return _FULL_BUDGETS * answer_tokens if detail == "full" else answer_tokens
+
+
+def chosen(hits: Sequence[Hit], limit: int, more: int = 0, firsts: Collection[str] = ()) -> list[Hit]:
+    """The best hits: of several queries the `firsts`, the best of each one; then the others in their order, no more of
+    one server than its share while others have comparable ones. After them, for the room that these leave, up to `more`
+    of the others that match well enough."""
+    best = _spread(hits, limit, firsts)
+    keys = {hit.key for hit in best}
+    others = (hit for hit in hits if hit.key not in keys and hit.relevance >= _FOLLOWING * hits[0].relevance)
+    return best + list(islice(others, more))
+
+
+def _spread(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hit]:
+    if not hits:
+        return []
+    comparable = _COMPARABLE * hits[0].relevance
+    counts: Counter[str] = Counter()
+    sure: list[Hit] = []
+    first: list[Hit] = []
+    rest: list[Hit] = []
+    for hit in hits:
+        server, _ = tool_keys.split(hit.key)
+        counts[server] += 1
+        is_spread = hit.relevance >= comparable and counts[server] <= _SERVER_RESULTS
+        (sure if hit.key in firsts else first if is_spread else rest).append(hit)
+    others = {hit.key for hit in [*first, *rest][: max(limit - len(sure), 0)]}
+    return sure[:limit] + [hit for hit in hits if hit.key in others]
+
+
+def fitted(
+    hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: bool
+) -> list[dict[str, Any]]:
+    """The entries of as many hits as fit a budget of tokens, in as much detail as was asked for, best first.
+
+    The first `sure` hits come before the others, which take the room that these leave.
+    """
+    entries = [_entry(tool, hit, split, full=detail == "full") for tool, hit in zip(tools, hits, strict=True)]
+    if detail == "full":
+        results = _in_full(entries, tools, budget)
+        _add_explanations(results, ranking, hits)
+    else:
+        results = _names(entries, tools, budget) if detail == "names" else laid_out(entries, tools, budget, sure)
+    places = {hit.key: place for place, hit in enumerate(ranking.hits)}
+    return sorted(results, key=lambda entry: places[entry["toolKey"]])
+
+
+def introduced_beside(
+    fitted_in: Callable[[int], list[dict[str, Any]]], waiting: Sequence[tuple[str, str]], budget: int
+) -> list[tuple[str, str]]:
+    """The introductions that wait, by server and text, and fit beside the entries that `fitted_in` gives for a number
+    of tokens: of the servers that have an entry, whole and once each."""
+    costs = [introduction_size(each) for each in waiting]
+    least = min(costs, default=0)
+    results = fitted_in(budget - (least if least <= budget * _INTRODUCED_SHARE else 0))
+    servers = {tool_keys.split(entry["toolKey"])[0] for entry in results}
+    room, introduced = budget - size(results), []
+    for each, cost in zip(waiting, costs, strict=True):
+        if each[0] in servers and cost <= room:
+            introduced.append(each)
+            room -= cost
+    return introduced
+
+
+def introduction_size(each: tuple[str, str]) -> int:
+    """The tokens of what a server says of itself."""
+    return size(introduction(*each))
+
+
+def introduction(server: str, text: str) -> dict[str, str]:
+    """What a server says of itself, as an answer has it."""
+    return {"serverName": server, "text": text}
+
+
+def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {"toolKey": tool.key}
+    if full:  # the two halves of the key
+        entry |= {"toolName": tool.name, "serverName": tool.server}
+    told = told_texts.of(tool)
+    title = (told.title or "")[:_LONGEST_TITLE]
+    if title and (full or _letters(title) != _letters(tool.name)):
+        entry["title"] = title
+    if told.description:
+        entry["description"] = told.description
+    entry["relevance"] = round(hit.relevance, 2)
+    if declared := hints.declared(tool):
+        entry["annotations"] = declared
+    if split:
+        entry["executeWith"] = offers.execute_with(hints.permission(tool))
+    return entry
+
+
+def _letters(name: str) -> str:
+    """A name without spaces, punctuation and capitals: a title that has the same letters says nothing new."""
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
+def _names(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
+    """Keys with a first sentence; a tool that the query names has its schema even so."""
+    results = _as_many_as_fit([_only_name(entry) for entry in entries], budget)
+    if results and results[0]["relevance"] >= 1.0:
+        schema = {"inputSchema": told_texts.of(tools[0]).input_schema}
+        if size(schema) <= max(budget * _NAMED_SHARE, budget - size(results)):
+            results = _as_many_as_fit([{**results[0], **schema}, *results[1:]], budget)
+    return results
+
+
+def _only_name(entry: dict[str, Any]) -> dict[str, Any]:
+    first = cut(_sentence(entry.get("description", "")), BRIEF)
+    described = {"description": first} if first else {}
+    named = only(entry, "toolKey", "toolName", "serverName")
+    return {**named, **described, **only(entry, "relevance", "executeWith")}
+
+
+def _sentence(text: str) -> str:
+    """The first sentence of a text's first line."""
+    line = text.strip().partition("\n")[0]
+    end = line.find(". ")
+    return line[: end + 1] if end >= 0 else line
+
+
+def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
+    """All that is known of each tool, as long as it fits; of the others what is always said."""
+    results: list[dict[str, Any]] = []
+    used = 0
+    for entry, tool in zip(entries, tools, strict=True):
+        whole = {**entry, **_schemas(tool)}
+        shown = next((each for each in (whole, _only_name(entry)) if used + size(each) <= budget), None)
+        if shown is None:
+            break
+        used += size(shown)
+        results.append(shown)
+    return results
+
+
+def _schemas(tool: Tool) -> dict[str, Any]:
+    told = told_texts.of(tool)
+    output = {} if told.output_schema is None else {"outputSchema": told.output_schema}
+    return {"inputSchema": told.input_schema, **output}
+
+
+def lacks_named_schema(results: Sequence[Mapping[str, Any]], tools: Sequence[Tool]) -> bool:
+    """Whether a tool that the query names is shown without its schema."""
+    if not results or results[0]["relevance"] < 1.0 or "inputSchema" in results[0]:
+        return False
+    return tool_keys.is_plain(tools[0].key)
+
+
+def _add_explanations(results: Sequence[dict[str, Any]], ranking: Ranking, hits: Sequence[Hit]) -> None:
+    reasons = {why.key: why.short for why in ranking.explain(hits)}
+    for entry in results:
+        if why := reasons.get(entry["toolKey"]):
+            entry["explanation"] = why
+
+
+def _as_many_as_fit(results: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
+    while len(results) > 1 and size(results) > budget:
+        results.pop()
+    return results
+
+
+def size(value: Any) -> int:
+    return tokens(len(msgspec.json.encode(value)))

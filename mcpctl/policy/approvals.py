@@ -1,0 +1,310 @@
+"""The calls that wait for somebody's yes, in `policy.db`: asked for, answered once, and used once."""
+
+import hashlib
+import os
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from mcpctl.base.errors import NotFound, Unusable, WrongUsage
+from mcpctl.base.paths import Paths
+from mcpctl.policy import grants
+from mcpctl.policy.grants import Grant
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import sqlite
+from mcpctl.store.state import told
+
+PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
+ONCE, SESSION, ALWAYS = "once", "session", "always"
+HOOK = "hook"
+"""The channel of what a client asks by itself."""
+CLAUDE_CODE = "claude-code"
+"""The client that does, by the name under which it connects."""
+OPEN_S = 600.0
+"""How long an approval can be answered, and how long a yes to one call waits for it."""
+EXPECTED_S = 120.0
+"""How long a call is expected about which its client asks by itself."""
+_KEPT_S = 30 * 86_400.0
+_MOST_PENDING = 1000
+_ID_BYTES = 3
+
+
+class Wanted(NamedTuple):
+    """A call that needs a yes."""
+
+    binding: str
+    """What the yes is bound to: `mcpctl.policy.consent.binding`."""
+    grant: Grant
+    risk: str
+    hints: str
+    """Where each hint comes from, in words."""
+    arguments: str
+    """As lists show them: without secrets, cut."""
+    arguments_hash: str
+    rule: str
+    rule_place: str
+    whole: str | None = None
+    """As a person is shown them who decides: without secrets, as much as is kept."""
+    hidden: int = 0
+    """How many values of them are hidden."""
+    left_out: int = 0
+    """How many bytes of them are not in `whole`."""
+
+
+class Approval(NamedTuple):
+    """A call that waits for a yes, or has its answer."""
+
+    id: str
+    binding: str
+    state: str
+    """`pending`, `allowed`, `denied`, or `used`: the call that was allowed once has been made."""
+    scope: str | None
+    """How long the yes holds: `once`, `session` or `always`."""
+    key: str
+    risk: str
+    hints: str
+    arguments: str
+    arguments_hash: str
+    pin: str
+    project: str
+    token: str
+    session: str
+    rule: str
+    rule_place: str
+    created: float
+    expires: float
+    answered: float | None
+    channel: str | None
+    whole: str | None = None
+    """The arguments as a person is shown them who decides; kept as long as it is open."""
+    hidden: int = 0
+    left_out: int = 0
+
+    @property
+    def waited_ms(self) -> int | None:
+        """How long it waited for its answer."""
+        return None if self.answered is None else round((self.answered - self.created) * 1000)
+
+    @property
+    def grant(self) -> Grant:
+        """The yes to all calls of its tool in its session."""
+        return Grant(self.key, self.pin, self.project, self.token, self.session)
+
+    def state_at(self, now: float) -> str:
+        """Its state, `expired` where nobody has answered, or nobody has called again, in time."""
+        return (
+            "expired"
+            if self.state in (PENDING, ALLOWED) and self.scope in (None, ONCE) and now > self.expires
+            else self.state
+        )
+
+
+_COLUMNS = ", ".join(Approval._fields)
+
+
+def expected_binding(binding: str, client: str, process: int) -> str:
+    """What a yes is bound to that a client's own prompt has got: the call, that client's name, and its process."""
+    return hashlib.sha256("\0".join((binding, client, str(process))).encode()).hexdigest()
+
+
+def expect(file: PolicyFile, wanted: Wanted, client: str, process: int) -> None:
+    """Keep that a client, which is this process, asks by itself about a call: that it comes from there then is a yes,
+    once, for a short time."""
+    now, binding = time.time(), expected_binding(wanted.binding, client, process)
+    with told(), sqlite.transaction(file.db):
+        file.db.execute("DELETE FROM approvals WHERE binding = ?", (binding,))
+        _make_room(file, now)
+        expected = _new(file, wanted, now)._replace(
+            binding=binding, state=ALLOWED, scope=ONCE, channel=HOOK, answered=now, expires=now + EXPECTED_S
+        )
+        _insert(file, expected)
+
+
+def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) -> Approval:
+    """The approval of a call: a yes that waits for it, which is used up by this; else the one that is open; else a new
+    one: a no was for the call that it was said to. `expected` is what a yes of its client's own prompt may be bound
+    to."""
+    bindings = (wanted.binding, *expected)
+    now = time.time()
+    with told(), sqlite.transaction(file.db):
+        file.db.execute("DELETE FROM approvals WHERE created < ?", (now - _KEPT_S,))
+        _forget_expired(file, now)
+        for state in (ALLOWED, PENDING):
+            found = file.db.execute(
+                f"SELECT {_COLUMNS} FROM approvals WHERE binding IN ({', '.join('?' * len(bindings))})"
+                " AND state = ? AND expires >= ?",
+                (*bindings, state, now),
+            ).fetchone()
+            if found:
+                approval = Approval(*found)._replace(binding=wanted.binding)
+                if state == ALLOWED:
+                    _set_state(file, approval.id, ALLOWED, USED)
+                return approval
+        _make_room(file, now)
+        approval = _new(file, wanted, now)
+        _insert(file, approval)
+    return approval
+
+
+def now_is(file: PolicyFile, approval: Approval) -> Approval:
+    """What has become of an approval; a yes to one call is used up by this look."""
+    with told(), sqlite.transaction(file.db):
+        row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (approval.id,)).fetchone()
+        if row is None:
+            return approval
+        found = Approval(*row)
+        if found.state == ALLOWED:
+            _set_state(file, found.id, ALLOWED, USED)
+        return found
+
+
+def give_back(file: PolicyFile, id_: str) -> None:
+    """Have a yes wait for its call again that a look has used up: nobody wanted that call any more."""
+    with told():
+        _set_state(file, id_, USED, ALLOWED)
+
+
+def forget_expired(file: PolicyFile) -> None:
+    """Keep of what nobody has answered in time no more than what lists show."""
+    with told(), sqlite.transaction(file.db):
+        _forget_expired(file, time.time())
+
+
+def _forget_expired(file: PolicyFile, now: float) -> None:
+    file.db.execute("UPDATE approvals SET whole = NULL WHERE whole IS NOT NULL AND expires < ?", (now,))
+
+
+def answer(
+    file: PolicyFile,
+    id_: str,
+    *,
+    scope: str | None,
+    channel: str,
+    grant: Grant | None = None,
+    used: bool = False,
+    until: float | None = None,
+) -> bool:
+    """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once. A no may also follow
+    a yes to one call that was not made yet.
+
+    `grant` is what then holds, for a scope that is longer than one call, and `until` when; `used`: the call itself goes
+    on at once.
+    """
+    now = time.time()
+    state = DENIED if scope is None else USED if used else ALLOWED
+    with told(), sqlite.transaction(file.db):
+        was_open = file.db.execute(
+            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, whole = NULL,"
+            " expires = max(expires, ?), session = coalesce(?, session) WHERE id = ? AND expires >= ?"
+            " AND (state = 'pending' OR (? AND state = 'allowed' AND scope = 'once'))",
+            (state, scope, channel, now, now + OPEN_S, (grant and grant.session) or None, id_, now, scope is None),
+        ).rowcount
+        if was_open and grant:
+            grants.give(file, grant, until)
+    return was_open > 0
+
+
+def has_yes(file: PolicyFile, id_: str) -> bool:
+    """Whether it was said yes to, and nobody has taken that back."""
+    with told():
+        found = file.db.execute("SELECT 1 FROM approvals WHERE id = ? AND state IN (?, ?)", (id_, ALLOWED, USED))
+        return found.fetchone() is not None
+
+
+def withdraw(file: PolicyFile, approval: Approval) -> bool:
+    """Take a yes back that was to hold for more than one call; whether nobody has done so before."""
+    grant = approval.grant
+    with told(), sqlite.transaction(file.db):
+        for session in (grant.session, ""):
+            grants.take_back(file, grant._replace(session=session))
+        taken_back = file.db.execute(
+            "UPDATE approvals SET state = ? WHERE id = ? AND state != ?", (DENIED, approval.id, DENIED)
+        ).rowcount
+    return taken_back > 0
+
+
+def end_grant(file: PolicyFile, grant: Grant) -> None:
+    """Take one yes back that holds for more than one call; its approval is a no from now on."""
+    with told(), sqlite.transaction(file.db):
+        grants.take_back(file, grant)
+        file.db.execute(
+            "UPDATE approvals SET state = ? WHERE key = ? AND pin = ? AND project = ? AND token = ? AND scope = ?"
+            " AND state = ? AND (? = '' OR session = ?)",
+            (DENIED, grant.key, grant.pin, grant.project, grant.token, SESSION if grant.session else ALWAYS, ALLOWED,
+             grant.session, grant.session),
+        )  # fmt: skip
+
+
+def glance(paths: Paths) -> Sequence[tuple[str, str]]:
+    """The ids and keys of those that are open, the newest first; read as they lie there. Raises `sqlite3.Error`."""
+    with closing(sqlite.connect_unchanged(paths.policy, 0)) as db:
+        return db.execute(
+            "SELECT id, key FROM approvals WHERE state = 'pending' AND expires >= ? ORDER BY created DESC",
+            (time.time(),),
+        ).fetchall()
+
+
+def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> Sequence[Approval]:
+    """All that are kept, the newest first; only the open ones where `pending`; with all of their arguments where
+    `whole`."""
+    open_now = " WHERE state = 'pending' AND expires >= ?" if pending else ""
+    columns = _COLUMNS if whole else _COLUMNS.replace("whole", "NULL AS whole")
+    with told():
+        rows = file.db.execute(
+            f"SELECT {columns} FROM approvals{open_now} ORDER BY created DESC, id", (time.time(),) if pending else ()
+        )
+        return [Approval(*row) for row in rows]
+
+
+def find(file: PolicyFile, ref: str) -> Approval:
+    """The approval with this id, or this beginning of one, or the `last`; raises `NotFound`, `WrongUsage`."""
+    every = listed(file)
+    matches = every[:1] if ref == "last" else [each for each in every if ref and each.id.startswith(ref.lower())]
+    if not matches:
+        raise NotFound(f"no approval '{ref}'", "list them with: mcpctl approvals ls", "approval_not_found")
+    if len(matches) > 1 and matches[0].id != ref:
+        ids = ", ".join(each.id for each in matches[:3])
+        raise WrongUsage(f"'{ref}' is the beginning of several approvals: {ids}", "give more", "approval_ambiguous")
+    with told():
+        row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (matches[0].id,)).fetchone()
+    return Approval(*row) if row else matches[0]
+
+
+def _insert(file: PolicyFile, approval: Approval) -> None:
+    file.db.execute(f"INSERT INTO approvals ({_COLUMNS}) VALUES ({', '.join('?' * len(approval))})", approval)
+
+
+def _set_state(file: PolicyFile, id_: str, before: str, state: str) -> None:
+    file.db.execute("UPDATE approvals SET state = ? WHERE id = ? AND state = ?", (state, id_, before))
+
+
+def _make_room(file: PolicyFile, now: float) -> None:
+    """Have no more than so many wait: a model can ask without end, and none that a person was told of goes for it.
+
+    Raises `Unusable` where there are so many.
+    """
+    count = "SELECT count(*) FROM approvals WHERE state = 'pending' AND expires >= ?"
+    if file.db.execute(count, (now,)).fetchone()[0] >= _MOST_PENDING:
+        raise Unusable(
+            f"{_MOST_PENDING:,} calls wait for consent already",
+            "answer some: mcpctl approvals ls --pending",
+            "many_wait",
+        )
+    file.db.execute(
+        "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending' AND expires < ?"
+        " ORDER BY created DESC LIMIT -1 OFFSET ?)",
+        (now, _MOST_PENDING),
+    )
+
+
+def _new(file: PolicyFile, wanted: Wanted, now: float) -> Approval:
+    id_ = os.urandom(_ID_BYTES).hex()
+    while file.db.execute("SELECT 1 FROM approvals WHERE id = ?", (id_,)).fetchone():
+        id_ = os.urandom(_ID_BYTES).hex()
+    key, pin, project, token, session = wanted.grant
+    return Approval(
+        id_, wanted.binding, PENDING, None, key, wanted.risk, wanted.hints, wanted.arguments, wanted.arguments_hash,
+        pin, project, token, session, wanted.rule, wanted.rule_place, now, now + OPEN_S, None, None, wanted.whole,
+        wanted.hidden, wanted.left_out,
+    )  # fmt: skip

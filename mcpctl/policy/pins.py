@@ -1,0 +1,343 @@
+"""The pins in `policy.db`: how tools were defined when they were first seen, or when a person approved them."""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from mcpctl.base import bounds, definitions
+from mcpctl.base.feature_names import RESOURCES, kind_of_list, list_of
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import join
+from mcpctl.policy import approvals
+from mcpctl.policy.grants import Grant, binding
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import sqlite
+from mcpctl.store.state import ListKey, told
+
+CHANGED, NEW = "changed", "new"
+
+
+class Pin(NamedTuple):
+    """One tool as it was pinned."""
+
+    of: ListKey
+    name: str
+    pin: str
+    """What `definitions.pin_of` gave for it."""
+    definition: str
+    seen: float
+    approved: float | None
+
+
+class PinnedServer(NamedTuple):
+    """What a server said of itself when its tools were pinned, for clients that can do the same."""
+
+    of: ListKey
+    hash: str
+    instructions: str
+    seen: float
+    approved: float | None
+
+
+class Known(NamedTuple):
+    """How a tool is pinned for clients that can do the same."""
+
+    pin: str
+    approved: float | None = None
+    """When a person approved it."""
+
+
+class ServerPins(Struct, frozen=True):
+    """What is pinned of one server that is started in one way."""
+
+    known: Mapping[str, Mapping[str, Known]] = {}
+    """The pins of a tool by its name, and by what the client can do."""
+    sets: Collection[str] = frozenset()
+    """The sets of capabilities for which it has listed its tools."""
+    waiting: Collection[str] = frozenset()
+    """Names of tools that were new on it and are held: nothing that another client sees makes them known."""
+    words: Collection[str] = frozenset()
+    """The hashes of what it has said of itself."""
+    approved_words: Collection[str] = frozenset()
+    """Those of it that a person has approved."""
+    is_settled: bool = False
+    """Whether a server of this name was approved as a whole, or is known for longer than a day: what it has not shown
+    by then is new, whatever the client can do."""
+
+    def drift(self, tool: Tool, capabilities: str) -> str:
+        """`changed` or `new`, or nothing for a tool that is as it was pinned, or that there was nothing to compare
+        with: what a server lists for a set of capabilities for the first time is its baseline, unless it is settled,
+        but for tools that it has shown before. A resource is data, and never new."""
+        known = self.known.get(tool.name)
+        if known:
+            return "" if self.as_pinned(tool, capabilities) else CHANGED
+        if capabilities == _COMES_AND_GOES:
+            return ""
+        is_late = self.is_settled and not kind_of_list(capabilities)
+        return NEW if capabilities in self.sets or tool.name in self.waiting or is_late else ""
+
+    def as_pinned(self, tool: Tool, capabilities: str) -> Known | None:
+        """The pin that a tool has: that of clients which can do the same, or of others; where a person has approved
+        it for clients like this one, only what was approved then or since."""
+        known = self.known[tool.name]
+        own = known.get(capabilities)
+        since = own.approved if own else None
+        counted = (each for each in known.values() if each is own or since is None or (each.approved or 0) >= since)
+        matching = [each for each in counted if definitions.is_pin_of(each.pin, tool)]
+        return max(matching, key=lambda each: each.approved or 0, default=None)
+
+    def is_approved(self, tool: Tool) -> bool:
+        """Whether a person has approved it as it is."""
+        known = self.known.get(tool.name, {})
+        return any(each.approved and definitions.is_pin_of(each.pin, tool) for each in known.values())
+
+
+Pins = Mapping[tuple[str, str], ServerPins]
+"""What is pinned, by server and fingerprint."""
+_UNKNOWN = ServerPins()
+_COMES_AND_GOES = list_of(RESOURCES)
+_MOST_RESOURCES = 2 * bounds.FEATURES
+"""Pins of one server's resources, beyond which those go that it lists no more, unless a person has approved them."""
+_MOST_VERSIONS = 1 << 31
+_SETTLED_S = 86_400.0
+_ALL = "(? IS NULL OR server = ?) AND (? IS NULL OR fingerprint = ?)"
+
+
+def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = None) -> Pins:
+    """What is pinned, of one server or of all."""
+    which = (server, server, fingerprint, fingerprint)
+    known: dict[tuple[str, str], dict[str, dict[str, Known]]] = defaultdict(lambda: defaultdict(dict))
+    sets: dict[tuple[str, str], set[str]] = defaultdict(set)
+    waiting: dict[tuple[str, str], set[str]] = defaultdict(set)
+    words: dict[tuple[str, str], set[str]] = defaultdict(set)
+    approved_words: dict[tuple[str, str], set[str]] = defaultdict(set)
+    with told():
+        for *key, capabilities, name, pin, approved in file.db.execute(
+            f"SELECT server, fingerprint, capabilities, name, pin, approved FROM pins WHERE {_ALL}", which
+        ):
+            known[key[0], key[1]][name][capabilities] = Known(pin, approved)
+        for *key, capabilities, hashed, is_approved in file.db.execute(
+            "SELECT server, fingerprint, capabilities, hash, approved IS NOT NULL FROM instructions"
+            f" WHERE {_ALL}", which,
+        ):  # fmt: skip
+            sets[key[0], key[1]].add(capabilities)
+            words[key[0], key[1]].add(hashed)
+            if is_approved:
+                approved_words[key[0], key[1]].add(hashed)
+        for *key, name in file.db.execute(f"SELECT server, fingerprint, name FROM waiting WHERE {_ALL}", which):
+            waiting[key[0], key[1]].add(name)
+        settled = {
+            name
+            for (name,) in file.db.execute(
+                "SELECT server FROM instructions GROUP BY server HAVING max(approved) IS NOT NULL OR min(seen) < ?",
+                (time.time() - _SETTLED_S,),
+            )
+        }
+    return {
+        key: ServerPins(known[key], names, waiting[key], words[key], approved_words[key], key[0] in settled)
+        for key, names in sets.items()
+    }
+
+
+def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str) -> ServerPins:
+    """What is pinned of a server once it has listed these: what is seen for the first time is pinned as it is."""
+    before = read(file, of.server, of.fingerprint).get(of[:2], _UNKNOWN)
+    if not tools:
+        return before  # a blip is no baseline
+    if _is_as_pinned(file, of, tools, before):
+        return before
+    with told(), sqlite.transaction(file.db):
+        _inherit(file, of)
+        before = read(file, of.server, of.fingerprint).get(of[:2], _UNKNOWN)
+        now = time.time()
+        said = _said_first(file, of) if definitions.hashed(instructions) not in before.words else None
+        drifts = {tool.name: before.drift(tool, of.capabilities) for tool in tools}
+        for tool in tools:
+            if not drifts[tool.name]:
+                _keep(file, of, tool, before, now)
+        file.db.execute(
+            "INSERT OR IGNORE INTO instructions VALUES (?, ?, ?, ?, ?, ?, NULL)",
+            (*of, *(said or (definitions.hashed(instructions), instructions)), now),
+        )
+        file.db.execute("DELETE FROM waiting WHERE server = ? AND fingerprint = ? AND capabilities = ?", of)
+        file.db.executemany(
+            "INSERT INTO waiting VALUES (?, ?, ?, ?)", [(*of, name) for name, drift in drifts.items() if drift == NEW]
+        )
+        if of.capabilities == _COMES_AND_GOES:
+            _forget_gone(file, of, [tool.name for tool in tools])
+        _changed(file)
+    return read(file, of.server, of.fingerprint)[of[:2]]
+
+
+def _inherit(file: PolicyFile, of: ListKey) -> None:
+    """Compare a server that is started in a way not seen before with what it was under this name until now: its pins
+    are those of its last way, and what differs is held. What a person approved has to be approved for it again.
+
+    Pins of the older kind were kept by the names of variables too: there the way is no other, and all is moved.
+    """
+    if file.db.execute("SELECT 1 FROM instructions WHERE server = ? AND fingerprint = ?", of[:2]).fetchone():
+        return
+    last = file.db.execute(
+        "SELECT fingerprint, max(pin) < ? FROM pins WHERE server = ? GROUP BY fingerprint"
+        " ORDER BY max(coalesce(approved, seen)) DESC LIMIT 1",
+        (definitions.VERSION, of.server),
+    ).fetchone()
+    if last is None:
+        return
+    if last[1]:
+        for table in ("pins", "instructions", "waiting"):
+            file.db.execute(
+                f"UPDATE {table} SET fingerprint = ? WHERE server = ? AND fingerprint = ?",
+                (of.fingerprint, of.server, last[0]),
+            )
+        return
+    for table, columns in (
+        ("pins", "capabilities, name, pin, definition, seen, NULL"),
+        ("instructions", "capabilities, hash, text, seen, NULL"),
+        ("waiting", "capabilities, name"),
+    ):
+        file.db.execute(
+            f"INSERT INTO {table} SELECT server, ?, {columns} FROM {table} WHERE server = ? AND fingerprint = ?",
+            (of.fingerprint, of.server, last[0]),
+        )
+
+
+def _keep(file: PolicyFile, of: ListKey, tool: Tool, before: ServerPins, now: float) -> None:
+    """Have a tool that is not held pinned as it is listed, for clients that can do the same."""
+    pin = definitions.pin_of(tool)
+    matching = before.as_pinned(tool, of.capabilities) if tool.name in before.known else None
+    if matching and matching.pin != pin:
+        _move(file, of, tool, matching.pin)
+    file.db.execute(
+        "INSERT INTO pins VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET pin = excluded.pin,"
+        " definition = excluded.definition, approved = excluded.approved WHERE pin != excluded.pin",
+        (*of, tool.name, pin, tool.text, now, matching.approved if matching else None),
+    )
+
+
+def _move(file: PolicyFile, of: ListKey, tool: Tool, older: str) -> None:
+    """Put the pin of a tool in place of one of the older kind, and with it what people have said yes to, or are asked
+    about."""
+    pin, key = definitions.pin_of(tool), join(of.server, tool.name)
+    file.db.execute(
+        "UPDATE pins SET pin = ?, definition = ? WHERE server = ? AND fingerprint = ? AND name = ? AND pin = ?",
+        (pin, tool.text, *of[:2], tool.name, older),
+    )
+    file.db.execute("UPDATE OR REPLACE grants SET pin = ? WHERE key = ? AND pin = ?", (pin, key, older))
+    asked = file.db.execute(
+        "SELECT id, project, token, session, arguments_hash FROM approvals"
+        " WHERE key = ? AND pin = ? AND channel IS NOT ?",
+        (key, older, approvals.HOOK),
+    ).fetchall()
+    for id_, *who, arguments in asked:
+        file.db.execute(
+            "UPDATE approvals SET pin = ?, binding = ? WHERE id = ?",
+            (pin, binding(Grant(key, pin, *who), arguments), id_),
+        )
+
+
+def _said_first(file: PolicyFile, of: ListKey) -> tuple[str, str] | None:
+    """The hash and text of what it said of itself to the first client, which is what it may say to the next."""
+    row: tuple[str, str] | None = file.db.execute(
+        "SELECT hash, text FROM instructions WHERE server = ? AND fingerprint = ? ORDER BY seen LIMIT 1", of[:2]
+    ).fetchone()
+    return row
+
+
+def _forget_gone(file: PolicyFile, of: ListKey, names: Sequence[str]) -> None:
+    which = "server = ? AND fingerprint = ? AND capabilities = ?"
+    (count,) = file.db.execute(f"SELECT count(*) FROM pins WHERE {which}", of).fetchone()
+    if count > _MOST_RESOURCES:
+        gone = f"{which} AND approved IS NULL AND name NOT IN (SELECT value FROM json_each(?))"
+        file.db.execute(f"DELETE FROM pins WHERE {gone}", (*of, json.dumps(names)))
+
+
+def version(file: PolicyFile) -> int:
+    """What grows whenever anything is pinned or approved; nothing else in the file changes it."""
+    with told():
+        (number,) = file.db.execute("PRAGMA user_version").fetchone()
+    return int(number)
+
+
+def _changed(file: PolicyFile) -> None:
+    file.db.execute(f"PRAGMA user_version = {(version(file) + 1) % _MOST_VERSIONS}")
+
+
+def _is_as_pinned(file: PolicyFile, of: ListKey, tools: Sequence[Tool], before: ServerPins) -> bool:
+    """Whether there is nothing to pin: nearly always, and then nothing is written."""
+    with told():
+        rows = file.db.execute("SELECT name FROM waiting WHERE server = ? AND fingerprint = ? AND capabilities = ?", of)
+        waiting = {name for (name,) in rows}
+    drifts = {tool.name: before.drift(tool, of.capabilities) for tool in tools}
+    new = {name for name, drift in drifts.items() if drift == NEW}
+    is_pinned = all(drifts[tool.name] or _has_pin(before, tool, of.capabilities) for tool in tools)
+    return of.capabilities in before.sets and is_pinned and new == waiting
+
+
+def _has_pin(before: ServerPins, tool: Tool, capabilities: str) -> bool:
+    own = before.known.get(tool.name, {}).get(capabilities)
+    return own is not None and own.pin == definitions.pin_of(tool)
+
+
+class Shown(NamedTuple):
+    """What a person was shown of one list, and says yes to."""
+
+    of: ListKey
+    tools: Sequence[Tool]
+    instructions: str | None = None
+    """Those of the server, where it is approved as a whole."""
+
+
+def approve(file: PolicyFile, shown: Sequence[Shown]) -> None:
+    """Pin these as a person has approved them, and nothing else."""
+    now = time.time()
+    with told(), sqlite.transaction(file.db):
+        _changed(file)
+        for of, tools, instructions in shown:
+            for tool in tools:
+                _approve(file, of, tool, now)
+            if instructions is not None:
+                file.db.execute(
+                    "INSERT OR REPLACE INTO instructions VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (*of, definitions.hashed(instructions), instructions, now, now),
+                )
+
+
+def _approve(file: PolicyFile, of: ListKey, tool: Tool, now: float) -> None:
+    pin = definitions.pin_of(tool)
+    file.db.execute(
+        "INSERT INTO pins VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET pin = excluded.pin,"
+        " definition = excluded.definition, approved = excluded.approved",
+        (*of, tool.name, pin, tool.text, now, now),
+    )
+    file.db.execute(
+        "UPDATE pins SET approved = ? WHERE server = ? AND fingerprint = ? AND name = ? AND pin = ?",
+        (now, *of[:2], tool.name, pin),
+    )
+    file.db.execute("DELETE FROM waiting WHERE server = ? AND fingerprint = ? AND name = ?", (*of[:2], tool.name))
+
+
+def pinned(file: PolicyFile, server: str) -> list[Pin]:
+    """All pins of a server, however it was started, the oldest first."""
+    with told():
+        rows = file.db.execute(
+            "SELECT server, fingerprint, capabilities, name, pin, definition, seen, approved FROM pins"
+            " WHERE server = ? ORDER BY seen, fingerprint, capabilities, name",
+            (server,),
+        )
+        return [Pin(ListKey(*row[:3]), *row[3:]) for row in rows]
+
+
+def pinned_servers(file: PolicyFile, server: str) -> list[PinnedServer]:
+    """What a server said of itself, however it was started, the oldest first."""
+    with told():
+        rows = file.db.execute(
+            "SELECT server, fingerprint, capabilities, hash, text, seen, approved FROM instructions"
+            " WHERE server = ? ORDER BY seen, fingerprint, capabilities",
+            (server,),
+        )
+        return [PinnedServer(ListKey(*row[:3]), *row[3:]) for row in rows]

@@ -1,0 +1,201 @@
+"""The file of `policy.db`: what people have decided. It is no cache: what is lost with it has to be decided again."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from mcpctl.base.errors import Unusable
+from mcpctl.base.paths import Paths, cannot_write
+from mcpctl.config.policy_settings import Policy
+from mcpctl.store import sqlite, steps
+from mcpctl.store.state import State, StateError, told
+from mcpctl.store.steps import Kind
+
+STEPS = (
+    (
+        "approvals",
+        "CREATE TABLE approvals (id TEXT PRIMARY KEY, binding TEXT NOT NULL, state TEXT NOT NULL, scope TEXT,"
+        " key TEXT NOT NULL, risk TEXT NOT NULL, hints TEXT NOT NULL, arguments TEXT NOT NULL,"
+        " arguments_hash TEXT NOT NULL, pin TEXT NOT NULL, project TEXT NOT NULL, token TEXT NOT NULL,"
+        " session TEXT NOT NULL, rule TEXT NOT NULL, rule_place TEXT NOT NULL, created REAL NOT NULL,"
+        " expires REAL NOT NULL, answered REAL, channel TEXT) WITHOUT ROWID",
+    ),
+    ("approvals by binding", "CREATE INDEX approvals_by_binding ON approvals (binding, state)"),
+    ("approvals by state", "CREATE INDEX approvals_by_state ON approvals (state, created)"),
+    (
+        "grants",
+        "CREATE TABLE grants (key TEXT NOT NULL, pin TEXT NOT NULL, project TEXT NOT NULL, token TEXT NOT NULL,"
+        " session TEXT NOT NULL, created REAL NOT NULL, PRIMARY KEY (key, pin, project, token, session)) WITHOUT ROWID",
+    ),
+    (
+        "pins",
+        "CREATE TABLE pins (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " name TEXT NOT NULL, pin TEXT NOT NULL, definition TEXT NOT NULL, seen REAL NOT NULL, approved REAL,"
+        " PRIMARY KEY (server, fingerprint, capabilities, name)) WITHOUT ROWID",
+    ),
+    (
+        "instructions",
+        "CREATE TABLE instructions (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " hash TEXT NOT NULL, text TEXT NOT NULL, seen REAL NOT NULL, approved REAL,"
+        " PRIMARY KEY (server, fingerprint, capabilities)) WITHOUT ROWID",
+    ),
+    (
+        "waiting",
+        "CREATE TABLE waiting (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " name TEXT NOT NULL, PRIMARY KEY (server, fingerprint, capabilities, name)) WITHOUT ROWID",
+    ),
+    (
+        "tokens",
+        "CREATE TABLE tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL, projects TEXT NOT NULL, servers TEXT NOT NULL,"
+        " read_only INTEGER NOT NULL, created REAL NOT NULL, expires REAL, revoked REAL) WITHOUT ROWID",
+    ),
+    # All that is shown of a call's arguments, as long as somebody may be shown it.
+    ("whole arguments", "ALTER TABLE approvals ADD COLUMN whole TEXT"),
+    ("hidden values", "ALTER TABLE approvals ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0"),
+    ("arguments left out", "ALTER TABLE approvals ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0"),
+    ("whole arguments by end", "CREATE INDEX approvals_whole ON approvals (expires) WHERE whole IS NOT NULL"),
+    ("ends of grants", "ALTER TABLE grants ADD COLUMN expires REAL"),
+)
+KIND = Kind(
+    "policy",
+    STEPS,
+    "put a copy of it back; or accept the loss, and pin, approve, make tokens and equip a toolset anew",
+    noted_in="state.db",
+)
+
+
+class PolicyFile:
+    """An open `policy.db`; closed with its `with` block. Its tables are read and written by `mcpctl.store`'s own
+    modules, one for each."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.db = connection
+        self._path = path
+        self._inode = sqlite.inode(path)
+
+    @classmethod
+    def connect(cls, paths: Paths) -> Self:
+        """That on disk, made where there is none; raises `Unusable` when it is newer, broken, lost or cannot be opened.
+
+        Threads may hand it on, but not share it. Where another process writes, it waits for that one.
+        """
+        with told():
+            db = steps.connect(paths.policy, KIND) if cls.is_made(paths) else _made(paths)
+            _note(paths)
+            return cls(db, paths.policy)
+
+    @staticmethod
+    def is_made(paths: Paths) -> bool:
+        """Whether there is one; raises `Unusable` where one was lost: that is not taken for none, for what was held
+        would be called."""
+        if not sqlite.is_empty(paths.policy):
+            return True
+        if not paths.data.is_dir():
+            return False
+        with told(), _alone(paths):  # it is empty for a moment while it is made
+            return _is_made(paths)
+
+    @classmethod
+    def check(cls, paths: Paths, policy: Policy) -> None:
+        """Raises what `connect` does where a policy needs it: what cannot be looked up cannot be kept to."""
+        if policy.is_on:
+            with cls.connect(paths) as file:
+                file.look_through()
+
+    @classmethod
+    def as_it_lies(cls, paths: Paths) -> Self:
+        """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
+        with told():
+            return cls(sqlite.connect_unchanged(paths.policy, patience_s=0.1), paths.policy)
+
+    def look_through(self) -> None:
+        """Raises `Unusable` where a part of it cannot be read: what was decided there would hold no more."""
+        with told():
+            steps.look_through(self.db, self._path, KIND)
+
+    def wait_for_nobody(self) -> None:
+        """From now on fail where another process holds it."""
+        with told():
+            self.db.execute("PRAGMA busy_timeout = 0")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it still is the file of its name: it was not removed, nor was another put there."""
+        try:
+            return sqlite.inode(self._path) == self._inode
+        except OSError:
+            return False
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What changes whenever anybody has changed it: https://www.sqlite.org/pragma.html#pragma_data_version"""
+        try:  # in line: it is asked at every call
+            (others,) = self.db.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error as error:
+            raise StateError(error) from error
+        return others, self.db.total_changes
+
+    def close(self) -> None:
+        """Let go of it."""
+        with told():
+            self.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, StateError) and error.is_passing:  # which file it is, only this one knows
+            error.message = sqlite.unwritable(self._path, error.cause).message
+            error.args = (error.message,)
+        self.close()
+
+
+def _made(paths: Paths) -> sqlite3.Connection:
+    with _alone(paths):
+        _is_made(paths)
+        return steps.connect(paths.policy, KIND)
+
+
+@contextlib.contextmanager
+def _alone(paths: Paths) -> Iterator[None]:
+    try:
+        with sqlite.alone(paths.data):
+            yield
+    except OSError as error:
+        raise cannot_write(paths.data, error) from error
+
+
+def _is_made(paths: Paths) -> bool:
+    if not sqlite.is_empty(paths.policy):
+        return True
+    if paths.policy.exists():
+        raise steps.damaged(paths.policy, KIND, "it is empty")
+    if _is_noted(paths):
+        raise Unusable(
+            f"{paths.policy} is gone, and with it what was decided: pins, approvals and tokens",
+            steps.removal(paths.policy, KIND),
+            "policy_damaged",
+        )
+    return False
+
+
+def _is_noted(paths: Paths) -> bool:
+    """Whether `state.db` has it that one was made. One that is damaged has nothing."""
+    if sqlite.is_empty(paths.state):
+        return False
+    try:
+        with State.as_it_lies(paths) as state:
+            return state.has_policy()
+    except StateError as error:
+        if error.is_passing:
+            raise
+        return False
+
+
+def _note(paths: Paths) -> None:
+    with contextlib.suppress(Unusable):  # it is noted when it is opened next
+        if not _is_noted(paths):
+            with State.connect(paths) as state:
+                state.note_policy()

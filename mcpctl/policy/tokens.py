@@ -1,0 +1,126 @@
+"""The tokens in `policy.db`: what each may see, and the hash of its text. The text itself is nowhere."""
+
+import hashlib
+import json
+import time
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from mcpctl.base.errors import NotFound
+from mcpctl.base.near_names import did_you_mean
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store import clock, sqlite
+from mcpctl.store.state import told
+
+PREFIX = "mcpctl_"
+"""How the text of every token begins, so that people and scanners know one."""
+LONGEST = 256
+"""Characters of a text that is taken for a token at all."""
+_COLUMNS = "id, hash, projects, servers, read_only, created, expires, revoked"
+
+
+class Token(NamedTuple):
+    """A token as it is kept. All that it may see and do is bounded by it, and nothing is given by it."""
+
+    id: str
+    hash: str
+    projects: frozenset[str] = frozenset()
+    """Empty for servers of any project."""
+    servers: frozenset[str] = frozenset()
+    """Empty for any server."""
+    read_only: bool = False
+    created: float = 0
+    expires: float | None = None
+    revoked: float | None = None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there are servers that it may not see."""
+        return bool(self.projects or self.servers)
+
+    def state(self, now: float) -> str:
+        """`valid`, `expired` or `revoked`."""
+        if self.revoked is not None:
+            return "revoked"
+        return "valid" if self.expires is None or now < self.expires else "expired"
+
+    def row(self, now: float) -> dict[str, Any]:
+        """The token with the fields that people see."""
+        return {
+            "id": self.id,
+            "projects": sorted(self.projects),
+            "servers": sorted(self.servers),
+            "read_only": self.read_only,
+            "created": clock.iso(self.created),
+            "expires": None if self.expires is None else clock.iso(self.expires),
+            "state": self.state(now),
+        }
+
+
+def identified(text: str, tokens: Iterable[Token], now: float) -> Token | None:
+    """The valid token of this text, None where it is that of none.
+
+    Every hash is compared, and in a time that does not depend on where two differ.
+    """
+    import hmac
+
+    digest = digest_of(text)
+    matches = [token for token in tokens if hmac.compare_digest(token.hash, digest)]
+    return next((token for token in matches if token.state(now) == "valid"), None)
+
+
+def digest_of(text: str) -> str:
+    """What is kept of a token's text.
+
+    A text has 256 random bits, which nobody can guess: a slow hash, as passwords need, would guard nothing.
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def create(
+    file: PolicyFile,
+    *,
+    projects: Collection[str] = (),
+    servers: Collection[str] = (),
+    read_only: bool = False,
+    expires: float | None = None,
+) -> tuple[Token, str]:
+    """A new token and its text, which cannot be had again."""
+    import secrets
+
+    text = PREFIX + secrets.token_urlsafe(32)
+    id_ = secrets.token_hex(4)
+    token = Token(id_, digest_of(text), frozenset(projects), frozenset(servers), read_only, time.time(), expires)
+    row = (*token[:2], _written(projects), _written(servers), *token[4:])
+    with told():
+        file.db.execute(f"INSERT INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    return token, text
+
+
+def every(file: PolicyFile) -> tuple[Token, ...]:
+    """All that were ever made, the oldest first."""
+    with told():
+        rows = file.db.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id").fetchall()
+    return tuple(
+        Token(id_, hash_, _read(projects), _read(servers), bool(read_only), *times)
+        for id_, hash_, projects, servers, read_only, *times in rows
+    )
+
+
+def revoke(file: PolicyFile, ids: Sequence[str]) -> None:
+    """Have these stop being valid, all or none of them; raises `NotFound` for an id that no token has."""
+    with told(), sqlite.transaction(file.db):
+        known = {id_ for (id_,) in file.db.execute("SELECT id FROM tokens")}
+        for id_ in ids:
+            if id_ not in known:
+                hint = did_you_mean(id_, known, "list tokens with: mcpctl tokens ls")
+                raise NotFound(f"no token '{id_}'", hint, "token_not_found")
+            file.db.execute("UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?", (time.time(), id_))
+
+
+def _written(names: Collection[str]) -> str:
+    return json.dumps(sorted(set(names)))
+
+
+def _read(names: str) -> frozenset[str]:
+    return frozenset(json.loads(names))

@@ -1,0 +1,119 @@
+"""One question to a client whether a call may be made: its form, what is taken for an answer, and how many are open."""
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from mcpctl.base.failure import Failure
+from mcpctl.policy import words
+from mcpctl.policy.approvals import ONCE, SESSION, Approval
+from mcpctl.policy.consent import BY_ITSELF_MS
+from mcpctl.wire import jsonrpc
+
+NO = "no"
+_FILLED_MS = 300
+"""A form whose `no` comes sooner was filled by the client, and seen by no person."""
+_MOST_OPEN = 3
+_MOST_A_MINUTE = 10
+_MINUTE_S = 60.0
+
+
+class ConsentForm:
+    """One approval that a client is asked for: when, with which answers, and what it has said."""
+
+    def __init__(
+        self, approval: Approval, scopes: tuple[str, ...], failure: Failure, late: Callable[["ConsentForm"], None]
+    ) -> None:
+        """`failure` is why it is asked."""
+        self.approval = approval
+        self.failure = failure
+        self.scopes = scopes
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.is_waited_for = True
+        self.waited_ms = 0
+        self._late = late
+        self._started = time.monotonic()
+
+    def answered(self, _: object, result: bytes, error: bytes) -> None:
+        """Take the client's answer; an error is none."""
+        self.look_at_the_clock()
+        if not self.answer.done():
+            self.answer.set_result(b"" if error else result)
+            if not self.is_waited_for:
+                self._late(self)
+
+    def look_at_the_clock(self) -> None:
+        """Keep how long it has been open."""
+        self.waited_ms = round((time.monotonic() - self._started) * 1000)
+
+    @property
+    def scope(self) -> str | None:
+        """The client's answer: one of the scopes, or `no`; None where that is no answer of a person's."""
+        said = self._said
+        if said.get("action") == "decline":
+            return None if self.waited_ms < BY_ITSELF_MS else NO
+        content = said.get("content") if said.get("action") == "accept" else None
+        choice = content.get("answer") if isinstance(content, dict) else None
+        if choice == NO:  # forms that nobody saw are filled with what is first
+            return None if self.waited_ms < _FILLED_MS else NO
+        return choice if choice in self.scopes else None
+
+    @property
+    def was_dismissed(self) -> bool:
+        """Whether somebody closed the form without an answer."""
+        return self._said.get("action") == "cancel" and self.waited_ms >= BY_ITSELF_MS
+
+    @property
+    def _said(self) -> Mapping[str, Any]:
+        try:
+            said = json.loads(self.answer.result()) if self.answer.done() else None
+        except (ValueError, RecursionError):
+            said = None
+        return said if isinstance(said, dict) else {}
+
+
+class Forms:
+    """The forms of one session that its client shows: of more, calls wait for a terminal or the dashboard."""
+
+    def __init__(self) -> None:
+        self._open: list[ConsentForm] = []
+        self._opened_at: deque[float] = deque(maxlen=_MOST_A_MINUTE)
+
+    @property
+    def have_room(self) -> bool:
+        """Whether the client may be asked once more at this moment."""
+        now = time.time()
+        self._open = [each for each in self._open if each.approval.expires > now]
+        is_often = len(self._opened_at) == _MOST_A_MINUTE and now - self._opened_at[0] < _MINUTE_S
+        return not is_often and len(self._open) < _MOST_OPEN
+
+    def open(self, form: ConsentForm) -> None:
+        """The client is asked this now."""
+        self._open.append(form)
+        self._opened_at.append(time.time())
+
+    def close(self, form: ConsentForm) -> None:
+        """It has answered, or nobody wants to know any longer."""
+        if form in self._open:
+            self._open.remove(form)
+
+
+def form_of(approval: Approval, shown: str, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
+    """The question as a form with one required choice, and nothing chosen: no client may answer it by itself."""
+    once = "Yes, this once (and the same again, which does nothing more)" if repeats else "Yes, this once"
+    titles = {NO: "No", ONCE: once, SESSION: "Yes, for all calls of this tool in this session"}
+    choices = [NO, *scopes]
+    answer = {
+        "type": "string",
+        "title": "May it be called?",
+        "enum": choices,
+        "enumNames": [titles[choice] for choice in choices],
+    }
+    schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
+    message = words.question_of(approval, shown)
+    return jsonrpc.object_of({"message": msgspec.json.encode(message), "requestedSchema": msgspec.json.encode(schema)})

@@ -1,0 +1,184 @@
+"""What is in force, followed while people change it: the configuration, toolsets, what they decide and pin."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import Any, Protocol
+
+from mcpctl.base import files
+from mcpctl.base.callers import Caller
+from mcpctl.base.errors import McpctlError, warn
+from mcpctl.config.config import Config
+from mcpctl.policy.view import View
+from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.memory import PolicyMemory
+from mcpctl.proxy.snapshot import Snapshot
+from mcpctl.toolsets.in_force import InForce
+from mcpctl.wire.threads import apart, beside
+from mcpctl.wire.writer import Turn
+
+_AGAIN_S = 5.0
+"""How long after what is pinned could not be read it is tried again."""
+
+
+class Followers(Protocol):
+    """What does as the configuration says, and judges tools by what is pinned."""
+
+    def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        """Run `work` until the end at most."""
+
+    async def follow(self, config: Config) -> None:
+        """Do as this configuration says, which counts from now on."""
+
+    async def judge(self) -> bool:
+        """Judge all tools by what is pinned now; whether that could be read."""
+
+
+class Follower:
+    """Owns the stamps of all that is in force, and replaces the snapshot where one differs.
+
+    A look compares them, once for the lines of one read: what was so before any of these was sent, was so before the
+    read. What people have decided is read as it is looked at, since it is little; all else is read aside, and requests
+    wait for that.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, turn: Turn, policy: PolicyMemory, file: ConfigFile | None, followers: Followers
+    ) -> None:
+        """`file` is the one whose changes count; without it the configuration stays as it is."""
+        self.snapshot = snapshot
+        self._turn = turn
+        self._policy = policy
+        self._file = file
+        self._followers = followers
+        self._pinned: int | None = None
+        """What was pinned when all tools were last judged."""
+        self._judging_again: asyncio.TimerHandle | None = None
+        self._looked_at = 0
+        """The read for whose lines it was looked last."""
+        self.settling: asyncio.Task[None] | None = None
+        """The work that requests wait for, as of the latest look."""
+        self._is_ending = False
+
+    # ---- for requests
+
+    def view(self, caller: Caller | None) -> View:
+        """What a request of this moment is decided on: the same object as long as nothing has changed."""
+        self.look()
+        snapshot = self.snapshot
+        if snapshot.changes != snapshot.lists.changes:
+            snapshot = self._replace(changes=snapshot.lists.changes)
+        return snapshot.views.get(id(caller)) or snapshot.view(caller)
+
+    def when_current(self, work: Callable[[], None]) -> None:
+        """Do `work` once what is in force is known, in the order of asking: nearly always at once."""
+        if pending := self.look():
+            # Looked at again then: something may have changed while something else was made known.
+            pending.add_done_callback(lambda _: self.when_current(work))
+        else:
+            work()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether what is in force is known."""
+        return self.look() is None
+
+    async def current(self) -> None:
+        """Return once what is in force is known."""
+        while pending := self.look():
+            await asyncio.shield(pending)
+            await asyncio.sleep(0)
+
+    # ---- looking
+
+    def look(self) -> "asyncio.Task[None] | None":
+        """Compare the stamps, where that was not done for this read; what is to be waited for."""
+        reading = self._turn.reading
+        if reading == 0 or reading != self._looked_at:
+            self._looked_at = reading
+            self._look_again()
+        return self.settling
+
+    def _look_again(self) -> None:
+        snapshot = self.snapshot
+        standing = self._policy.standing() if self._policy.mine else snapshot.standing
+        toolsets = snapshot.toolsets
+        is_equipped_anew = False
+        if toolsets:
+            for path, stamp in toolsets.stamps:
+                if files.stamp(path) != stamp:
+                    is_equipped_anew = toolsets.look()
+                    break
+        if is_equipped_anew or standing is not snapshot.standing:
+            self._replace(standing=standing)
+        if self.settling or self._is_ending:  # during the end nothing begins anew
+            return
+        file = self._file
+        if file and files.stamp(file.path) != file.stamp and file.has_changed():
+            self.settle(self._follow_file(file))
+        elif toolsets and toolsets.outdated:
+            self.settle(self._read(toolsets))
+        elif self._policy.pinned not in (None, self._pinned):
+            self.settle(self.judge())
+
+    def settle(self, work: Coroutine[Any, Any, None]) -> None:
+        """Have requests wait for `work`."""
+        self.settling = self._followers.background(work)
+        # Told first, so that what came before is decided on before what comes after.
+        self.settling.add_done_callback(lambda _: self._settled())
+
+    def _settled(self) -> None:
+        self.settling = None
+
+    def _replace(self, **changes: Any) -> Snapshot:
+        self.snapshot = replace(self.snapshot, **changes)
+        return self.snapshot
+
+    # ---- what is read aside
+
+    def begin(self, toolsets: InForce) -> None:
+        """Have toolsets count from now on."""
+        self._replace(toolsets=toolsets)
+
+    async def judge(self) -> None:
+        """Have all tools judged by what is pinned now; where it cannot be read, what was known counts, and it is tried
+        again a while later, for which no request waits."""
+        self._policy.standing()
+        self._pinned = pinned = self._policy.pinned
+        is_known = await self._followers.judge()
+        if not (is_known or pinned is None or self._is_ending):
+            self._judge_no_more()
+            later = asyncio.get_running_loop().call_later
+            self._judging_again = later(_AGAIN_S, lambda: self._followers.background(self.judge()))
+
+    def _judge_no_more(self) -> None:
+        if self._judging_again:
+            self._judging_again.cancel()
+
+    async def _read(self, toolsets: InForce) -> None:
+        await beside(toolsets.read)
+        self._replace()
+
+    async def _follow_file(self, file: ConfigFile) -> None:
+        """Have what the file says now count; as long as that cannot be used, what it last said."""
+        try:
+            config = await file.read_again()
+            if config is None:
+                return
+            if config.has_policy:
+                await self._policy.open()
+        except McpctlError as error:
+            warn(f"{error.message}; what it last said still counts ({error.hint})")
+            return
+        for problem in config.problems.values():
+            warn(f"{problem}; this server is skipped")
+        apart(file.note_loosened, self.snapshot.config, config)
+        if self.snapshot.toolsets:
+            self.snapshot.toolsets.look_for_missing()
+        self._replace(config=config, generation=self.snapshot.generation + 1)
+        await self._followers.follow(config)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._is_ending = True
+        self._judge_no_more()

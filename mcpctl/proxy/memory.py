@@ -1,0 +1,355 @@
+"""What `state.db` and `policy.db` are asked and told beside the event loop.
+
+One rule holds for both: what is done to one of them is done one piece after the other, and no thread waits for another
+process that has it. It is tried again from the event loop a moment later, and given up after a while.
+"""
+
+import asyncio
+import gc
+import random
+import time
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.feature_names import KINDS, list_of
+from mcpctl.base.paths import Paths
+from mcpctl.catalog import cache
+from mcpctl.catalog.lists import Listed, Lists
+from mcpctl.config.server_settings import Server
+from mcpctl.policy import grants, pins, tokens
+from mcpctl.policy.grants import Given
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.standing import NOTHING, Standing
+from mcpctl.policy.tokens import Token
+from mcpctl.store.state import ListKey, State, StateError, is_passing, patience, trouble
+from mcpctl.wire.threads import Line, beside
+
+T = TypeVar("T")
+_PATIENCE_S = 10.0
+"""How long a piece of work may take with all that was there before it, where another process has the database."""
+_SOON_S = 2.0
+"""How long it may take to keep what a server lists, which its calls wait for."""
+_ONE_TRY_S = 0.02
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 0.5
+_FIRST_WAIT_S, _LAST_WAIT_S = 2.0, 60.0
+"""How long what another process kept from being kept waits, at first and at most."""
+_MANY = 1000
+"""Definitions in a list that the garbage collector is to look at no more."""
+
+
+_Unkept = tuple[list[bytes], str, bool]
+"""The definitions of a list, what its server says of itself, and whether a person asked for it."""
+
+
+class _Database:
+    """One of them, for the event loop."""
+
+    def __init__(self) -> None:
+        self.line = Line()
+
+    async def do(self, work: Callable[[], T], patience_s: float = _PATIENCE_S) -> T:
+        """What `work` gives; raises what it does, and what says that another process has the database, after that."""
+        loop, pause = asyncio.get_running_loop(), _FIRST_PAUSE_S
+        last = loop.time() + patience_s
+        while True:
+            try:
+                return await self.line.do(_without_waiting, work)
+            except Unusable as error:
+                if not is_passing(error) or loop.time() > last:
+                    raise
+            await asyncio.sleep(pause * random.uniform(0.5, 1))  # many may have been started at once
+            pause = min(2 * pause, _LAST_PAUSE_S)
+
+
+def _without_waiting(work: Callable[[], T]) -> T:
+    with patience(_ONE_TRY_S):
+        return work()
+
+
+class ServerMemory:
+    """What `state.db` remembers of servers: what they list, their era, why they failed."""
+
+    def __init__(self, paths: Paths, lists: Lists, on_loaded: Callable[[str], None]) -> None:
+        """`on_loaded` is called with the name of a server whose kept tools are known just now."""
+        self._paths = paths
+        self._lists = lists
+        self._on_loaded = on_loaded
+        self._database = _Database()
+        self._loads: dict[ListKey, asyncio.Task[None]] = {}
+        self._unkept: dict[ListKey, _Unkept] = {}
+        """Lists that were not kept yet, since another process had the database."""
+        self._keeping: asyncio.Task[None] | None = None
+        self._outcomes: dict[str, tuple[str, str, str | None, str]] = {}
+        """By server, its name, fingerprint, failure and that one's code, until they are kept."""
+        self._noting = asyncio.Lock()
+        self._writing: set[asyncio.Task[object]] = set()
+        self._state: State | None = None
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Remember nothing more, and let the database go; what a thread is at, it ends with."""
+        self._is_closed = True
+        if self._keeping:
+            self._keeping.cancel()
+        if self._state:
+            self._state.close()
+
+    async def opened(self) -> State:
+        """The database, for the event loop until `close`; reading never waits, but fails if another holds it."""
+        return await beside(self._open)
+
+    def _open(self) -> State:
+        state = self._state = State.opened_for_others(self._paths)
+        if self._is_closed:
+            state.close()  # nobody waits for it any more
+        return state
+
+    # ---- what servers list
+
+    async def keep(self, of: ListKey, definitions: list[bytes], instructions: str, *, asked: bool) -> Listed:
+        """Keep what a server has listed just now; what is known of it from now on. Where another process has the
+        database, it is kept later."""
+        listed = self._unkept[of] = definitions, instructions, asked
+        kept = await self._try_to_keep(of, listed, _SOON_S)
+        if self._unkept and self._keeping is None:
+            self._keeping = asyncio.create_task(self._keep_later())
+        return await beside(cache.held, of, definitions, instructions) if kept is None else kept
+
+    async def _keep_later(self) -> None:
+        wait = _FIRST_WAIT_S
+        while self._unkept:
+            await asyncio.sleep(wait * random.uniform(0.5, 1))
+            wait = min(2 * wait, _LAST_WAIT_S)
+            for of, listed in list(self._unkept.items()):
+                await self._try_to_keep(of, listed, 0)
+        self._keeping = None
+
+    async def _try_to_keep(self, of: ListKey, listed: _Unkept, patience_s: float) -> Listed | None:
+        """What is kept of a list, which is then no longer unkept; nor is one that cannot be kept at all."""
+
+        def keep(state: State) -> Listed | None:
+            definitions, instructions, asked = listed
+            cache.replace(state, of, definitions, instructions, asked=asked)
+            return _loaded(state, of)
+
+        kept = None
+        try:
+            kept = await self._with_state(keep, patience_s)
+        except Unusable as error:
+            if is_passing(error):
+                return None
+            warn(f"the tools of '{of.server}' cannot be kept: {trouble(self._paths, error)}")
+        if self._unkept.get(of) is listed:
+            del self._unkept[of]
+        return kept
+
+    async def load(self, name: str, server: Server, capability_sets: Iterable[str]) -> None:
+        """Have what is kept of a server's tools for clients that can do this, each once; without it where the database
+        cannot be read."""
+        for capabilities in capability_sets:
+            key = ListKey(name, server.fingerprint, capabilities)
+            if self._lists.get(key) is None and key not in self._loads:
+                self._loads[key] = asyncio.create_task(self._load(key))
+            if key in self._loads:
+                await asyncio.shield(self._loads[key])
+
+    async def _load(self, of: ListKey) -> None:
+        if await self._do(lambda state: self._load_one(state, of)):
+            self._on_loaded(of.server)
+
+    def _load_one(self, state: State, of: ListKey) -> bool:
+        """Whether a list is known just now that was not."""
+        listed = _loaded(state, of) if self._lists.get(of) is None else None
+        if listed is None or self._lists.get(of):
+            return False
+        self._lists.put(of, listed)
+        return True
+
+    async def load_features(self, fingerprints: Mapping[str, str]) -> None:
+        """Have what is kept of these servers' prompts, resources and templates, and of their tools, by which it is
+        decided who sees those; without it where the database cannot be read."""
+
+        def load(state: State) -> None:
+            for pair in fingerprints.items():
+                sets = [] if self._lists.all(*pair) else state.capability_sets(*pair)[:1]
+                for each in (*sets, *map(list_of, KINDS)):
+                    self._load_one(state, ListKey(*pair, each))
+
+        await self._do(load)
+
+    # ---- how servers are
+
+    async def era(self, name: str, server: Server) -> bool | None:
+        """Whether a server is known to speak 2026-07-28."""
+        return await self._do(lambda state: state.known_era(name, server.fingerprint))
+
+    def remember_era(self, name: str, server: Server, modern: bool) -> None:
+        """Remember which era a server speaks; where it cannot be kept, it is asked again next time."""
+        self._soon(self._do(lambda state: state.remember_era(name, server.fingerprint, modern)))
+
+    def remember_harmless(self, hashed: str) -> None:
+        """Keep that a check has found nothing in the texts with this hash."""
+        self._soon(self._do(lambda state: state.keep_harmless(hashed)))
+
+    def remember_outcome(self, name: str, server: Server, failure: str | None, code: str) -> None:
+        """Keep why a server failed just now, or None that it works, for people who ask later."""
+        self._outcomes[name] = name, server.fingerprint, failure, code
+        if len(self._outcomes) == 1:
+            self._soon(self._keep_outcomes())
+
+    async def _keep_outcomes(self) -> None:
+        # All that there are, since the database would else be opened once for each of a hundred servers that are down;
+        # and one after the other: what was said first must not be written last.
+        async with self._noting:
+            outcomes, self._outcomes = self._outcomes, {}
+            await self._do(lambda state: cache.remember_failures(state, outcomes.values()))
+
+    async def written(self) -> None:
+        """Return once all that was to be remembered is kept, or cannot be."""
+        while self._writing:
+            await asyncio.wait(self._writing)  # unlike gather, it lets their callbacks run where all are done
+
+    # ---- the database
+
+    async def _with_state(self, work: Callable[[State], T], patience_s: float = _PATIENCE_S) -> T:
+        def done() -> T:
+            with State.opened(self._paths, create=True, waits=True) as state:
+                return work(state)
+
+        return await self._database.do(done, patience_s)
+
+    async def _do(self, work: Callable[[State], T]) -> T | None:
+        """What `work` gives; None where the database cannot be used."""
+        with suppress(Unusable):
+            return await self._with_state(work)
+        return None
+
+    def _soon(self, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.create_task(work)
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+
+class PolicyMemory:
+    """What people have decided. A look costs what asking for the file's version does, and never waits."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._database = _Database()
+        self.mine: PolicyFile | None = None
+        """The file as it is looked at; None where it is not open."""
+        self._theirs: PolicyFile | None = None
+        self.is_closed = False
+        self.pinned: int | None = None
+        """What grew whenever tools were pinned or approved, at the last look; None where that was never known."""
+        self.version: object = None
+        """What changed whenever the file did, at the last look."""
+        self._standing = NOTHING
+        self._given: Sequence[Given] = ()
+        """The yeses of it, with their ends."""
+
+    def look(self) -> None:
+        """Open it now, in whichever thread; raises `Unusable`."""
+        mine = PolicyFile.connect(self._paths)
+        mine.wait_for_nobody()
+        self.mine = mine
+
+    async def open(self) -> None:
+        """Open it, where that has not been done. Where it cannot be had nothing of it holds, but what the policy says
+        does: what it denies needs nothing that is kept here."""
+        if self.mine is None:
+            try:
+                await self.run(lambda _: None)
+            except Unusable as error:
+                warn(f"{error}; until it can be read, nothing holds that was decided there ({error.hint})")
+
+    def standing(self) -> Standing:
+        """What people have decided by now; where another process holds it at this moment, what they had.
+
+        Where it is gone or damaged, nothing that they have decided holds.
+        """
+        if self.mine is None:
+            return self._standing
+        try:
+            if not self.mine.is_there:
+                warn(f"{self._paths.policy} was removed or replaced: what was decided in it holds no more")
+                self._let_go()
+                return self._standing
+            if (version := self.mine.version) != self.version:
+                given, every, pinned = grants.given(self.mine), tokens.every(self.mine), pins.version(self.mine)
+                self._hold(given, every)
+                self.version, self.pinned = version, pinned
+        except StateError as error:
+            if not error.is_passing:
+                warn(f"what was decided before holds no more: {error}")
+                self._let_go()
+        if self._standing.ends is not None and self._standing.ends <= time.time():
+            self._hold(self._given, self._standing.tokens)  # an end needs no look at the file, which may be held
+        return self._standing
+
+    def _hold(self, given: Sequence[Given], every: Collection[Token]) -> None:
+        """Have hold what has not ended by now."""
+        now = time.time()
+        self._given = [each for each in given if each.until is None or each.until > now]
+        ends = [each.until for each in self._given if each.until is not None]
+        ends += [token.expires for token in every if token.expires and token.expires > now]
+        standing = Standing(frozenset(each.grant for each in self._given), every, min(ends, default=None))
+        if standing != self._standing:
+            self._standing = standing  # else views keep it
+
+    def _let_go(self) -> None:
+        """Take nothing for decided until the file that is there now has been opened."""
+        mine, self.mine, self._standing, self.version = self.mine, None, NOTHING, None
+        if mine:
+            with suppress(StateError):
+                mine.close()
+
+    async def run(self, work: Callable[[PolicyFile], T]) -> T:
+        """Do something with it aside, in one transaction at most; raises what `work` does, `StateError` and
+        `Unusable`."""
+        if self.is_closed:
+            raise self._unusable("is closed")
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                return await self._database.do(lambda: self._do(work))
+        except TimeoutError:
+            raise self._unusable("is in use by another process") from None
+
+    def _unusable(self, why: str) -> Unusable:
+        return Unusable(f"{self._paths.policy} {why}", "try again", "policy_held")
+
+    def _do(self, work: Callable[[PolicyFile], T]) -> T:
+        if self.is_closed:
+            raise self._unusable("is closed")
+        if self._theirs is None or not self._theirs.is_there:
+            theirs, self._theirs = self._theirs, None
+            if theirs:
+                with suppress(StateError):
+                    theirs.close()
+            self._theirs = PolicyFile.connect(self._paths)
+        outcome = work(self._theirs)
+        if self.mine is None:
+            with suppress(Unusable):  # the work was done; it is looked at again with the next
+                self.look()
+        return outcome
+
+    def close(self) -> None:
+        """Let go of it, once what is done with it aside is done."""
+        self.is_closed = True
+        self._let_go()
+        self._database.line.add(self._close)
+
+    def _close(self) -> None:
+        self._let_go()  # it may have been opened meanwhile
+        if self._theirs:
+            self._theirs.close()
+
+
+def _loaded(state: State, of: ListKey) -> Listed | None:
+    """What a server last listed. A collection that goes through many thousands of definitions holds everybody up."""
+    listed = cache.load(state, of)
+    if listed and len(listed.tools) >= _MANY:
+        gc.freeze()
+    return listed

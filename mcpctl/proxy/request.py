@@ -1,0 +1,361 @@
+"""One request of a client's between its coming and its one answer: a tool call, a prompt, a resource, a completion.
+
+Its `Spec` says which of them it is. All of them go the same way: decided on, put on record, sent, and answered once.
+While its client or a person is asked something the request waits, and `Dispatcher.again` is the one way back.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from mcpctl.base.failure import Failed, Failure
+from mcpctl.base.models import Tool
+from mcpctl.catalog.features import Owner
+from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
+from mcpctl.policy.view import View
+from mcpctl.proxy import input_rounds, refusals, task_calls, translate
+from mcpctl.proxy.client_side import Barring, Incoming, nothing_bars
+from mcpctl.proxy.input_rounds import InputRounds
+from mcpctl.proxy.parking import Parked, told_apart
+from mcpctl.proxy.questions import can_be_asked
+from mcpctl.proxy.spec import AT_ONCE, Dispatcher, Looked, Spec
+from mcpctl.store.recordable import Json
+from mcpctl.upstreams.connection import TASKS_RESULT, Exchange, Reply, unpassable
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.threads import beside
+
+_NOBODY = "it wants to know something first, and nobody can be asked here"
+_UNDECIDED = Verdict(ALLOW)
+
+
+class Request(Reply):
+    """One request between its coming and its one answer."""
+
+    __slots__ = (
+        "_dispatch", "_questions", "_rounds", "_was_renewed", "arguments_digest", "awaited", "barring",
+        "caller", "consent", "done", "exchange", "execute_class", "extra", "fetched", "has_looked", "incoming", "key",
+        "listing", "name", "owner", "parent_id", "parked", "passed", "record", "responses", "server", "spec", "timer",
+        "tool", "verdict", "view", "work",
+    )  # fmt: skip
+
+    def __init__(
+        self, dispatch: Dispatcher["Request"], spec: Spec["Request"], incoming: Incoming, view: View, key: str,
+        server: str, name: str, passed: Json,
+    ) -> None:  # fmt: skip
+        """`key` tells what it asks for; `server` is empty as long as it is not known whose that is; `passed` are the
+        arguments in JSON, empty where it gets none."""
+        self.spec = spec
+        self.incoming = incoming
+        self.caller = incoming.caller
+        self.view = view
+        self.key = key
+        self.server = server
+        self.name = name
+        self.passed = passed
+        self.extra = incoming.extra
+        self.execute_class = incoming.execute_class
+        self.awaited: asyncio.Future[bytes] | None = None
+        """Who awaits the answer here, where no client does."""
+        self.barring: Barring = nothing_bars
+        """Why it may not be sent, where somebody else decides on that, too."""
+        self.tool: Tool | None = None
+        self.owner: Owner | Failed | None = None
+        """Whose a prompt or resource is, or why it is nobody's, once that is known."""
+        self.fetched: Subject | None = None
+        """Reading that for a model, as the policy decides on it."""
+        self.listing = KEPT
+        self.has_looked = False
+        """Whether servers of which nothing was known were asked on its account."""
+        self.verdict = _UNDECIDED
+        self.arguments_digest = ""
+        """What `consent.digest_of` gives for the arguments, where that was asked for."""
+        self.consent: str | None = None
+        """The `binding` that the user has said yes to."""
+        self.parked: Parked | None = None
+        """The request that this one goes on with."""
+        self.responses: Mapping[str, bytes] = {}
+        """The client's answers to what was asked, by the keys that it saw."""
+        self.parent_id = incoming.replays
+        self.work: asyncio.Task[None] | None = None
+        """The task that looks into it before it is sent."""
+        self.timer: asyncio.TimerHandle | None = None
+        self.done = False
+        self.exchange: Exchange | None = None
+        self._dispatch = dispatch
+        self._rounds: InputRounds | None = None
+        self._questions = 0
+        """How many questions of its server's an older client is being asked."""
+        self._was_renewed = False
+        self.record = spec.record(self)
+
+    @property
+    def arguments(self) -> bytes:
+        """What was passed, for whoever looks into it; to be sent and recorded it need not be copied."""
+        return bytes(self.passed)
+
+    @property
+    def record_id(self) -> str:
+        """The id on record."""
+        return self.record.id
+
+    @property
+    def subject(self) -> Subject:
+        """The subject of the decision, as far as it is known."""
+        session = self._dispatch.recorder.session_id
+        if self.fetched:
+            return self.fetched._replace(arguments_digest=self.arguments_digest, session=session, consent=self.consent)
+        return Subject(
+            RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view, self.execute_class,
+            self.arguments_digest, self.listing, session, self.consent,
+        )  # fmt: skip
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the task that runs is still the one that decides on it: it was not sent or ended meanwhile."""
+        return self.work is asyncio.current_task()
+
+    # ---- to its server
+
+    def go(self) -> None:
+        """Forward it, on record first; or go on with the request that was parked."""
+        self.record.start()
+        if self.verdict.failure or self.verdict.ruling:
+            self.record.note_exception()
+        parked, self.parked = self.parked, None
+        if parked and parked.exchange:
+            self._adopt(parked, parked.exchange)
+            return
+        self.exchange = self.spec.exchange(self)
+        self._dispatch.send(self, self.exchange)
+
+    def _adopt(self, parked: Parked, exchange: Exchange) -> None:
+        """Go on with a parked one, with the answers that this request brings."""
+        parked.record_id = self.record_id
+        self.exchange, exchange.reply = exchange, self
+        parked.take(self, self.responses)
+        if parked.outcome:
+            parked.outcome(self)
+        elif parked.open:
+            self._park(parked)
+        else:
+            self._dispatch.watch(self.server, exchange)
+
+    def repeat(self, extra: Mapping[str, bytes]) -> None:
+        """Ask for the same again, with these members of its params: on record as another, decided on anew."""
+        self.parent_id, self.record = self.record_id, self.spec.record(self)
+        self.extra = {**self.incoming.extra, **extra} if self.spec.keeps_params else extra
+        self._dispatch.again(self)
+
+    def not_taken(self, exchange: Exchange) -> bool:
+        """Reconnect once if the server was gone or lost our session."""
+        if self._was_renewed or exchange is not self.exchange or exchange.method == TASKS_RESULT:
+            return False
+        self._was_renewed = True
+        self._send_anew()
+        return True
+
+    def may_be_sent(self) -> bool:
+        """Whether a request that waited for its server may be sent as things are now; else it is decided on anew."""
+        if self.done:
+            return False
+        if self._dispatch.allows(self):
+            return True
+        self._send_anew()
+        return False
+
+    def _send_anew(self) -> None:
+        self._stop_clock()
+        self.exchange = None
+        self._dispatch.again(self)
+
+    def cancel(self, params: dict[str, bytes]) -> None:
+        """Take it back upstream, and answer nothing."""
+        self.record.start()
+        if self.exchange:
+            self._dispatch.cancel_upstream(self.server, self.exchange, params)
+        self.record.end("cancelled")
+        self.end()
+
+    def give_up(self, failure: Failure) -> None:
+        """Take it back upstream, and answer that nobody waited for it any longer."""
+        if self.exchange:
+            self._dispatch.cancel_upstream(self.server, self.exchange, {"reason": b'"it took too long"'})
+        self.refuse(failure)
+
+    def interrupt(self) -> None:
+        """Answer that the session ends before the server has answered."""
+        self.refuse(Failure("interrupted", was_sent=self.exchange is not None and self.exchange.was_sent))
+
+    def _stop_clock(self) -> None:
+        if self.exchange and self.exchange.timer:
+            self.exchange.timer.cancel()
+
+    # ---- the client or a person is asked first
+
+    def question(self, question: Question) -> bool:
+        """Ask the client a question of its server's; whether it can be asked."""
+        if self.awaited or not self.spec.may_ask or not can_be_asked(self.caller.capabilities, question.method):
+            return False
+        if not self.caller.modern:
+            return self._ask_older(question)
+        self.ask(question)
+        return True
+
+    def _ask_older(self, question: Question) -> bool:
+        exchange, followed = self.exchange, self._dispatch.question_log.followed(question, self.server, self.record_id)
+
+        def closed() -> None:
+            followed.closed()
+            self._questions -= 1
+            if exchange and exchange is self.exchange and not self._questions and not self.done:
+                self._dispatch.watch(self.server, exchange)
+
+        if not self._dispatch.client.is_reading:
+            return False
+        self._dispatch.questions.ask(replace(followed, closed=closed), self)
+        self._questions += 1
+        self._stop_clock()  # the time of people does not count
+        return True
+
+    def not_asked(self, question: Question) -> None:
+        """Put on record that the client was not asked a question."""
+        self._dispatch.question_log.refused(self.server, question.method, question.params, self.record_id)
+
+    def ask(self, question: Question, form: object = None) -> None:
+        """Ask a client of 2026-07-28, before anything is sent (`form` is ours) or in the middle; its answer comes with
+        the request that goes on."""
+        self.record.start()
+        parked = Parked(self.server, self.key, self.record_id, self.exchange, self._dispatch.question_log)
+        parked.arguments_digest, parked.consent, parked.form = told_apart(self.arguments), self.consent, form
+        parked.question(question)
+        self._park(parked)
+
+    def _park(self, parked: Parked) -> None:
+        self._stop_clock()  # the time of people does not count
+        result = refusals.own(parked.required(self._dispatch.parking.park(parked)), self.caller, complete=False)
+        self.exchange = None
+        self.record.end("input_required", response=result)
+        self.answer(result)
+
+    def _ask_first(self, result: bytes, recorded: bytes) -> None:
+        """Pass on that its server wants input first; for an older client, ask it and ask the server again."""
+        dispatch = self._dispatch
+        assert self.exchange
+        connection = self.exchange.connection
+        assert connection
+        if not self.caller.modern:
+            self.record.end("input_required", response=result, recorded=recorded)
+            self.exchange = None
+            self._rounds = self._rounds or InputRounds(self, dispatch.questions, dispatch.question_log)
+            self._rounds.begin(result, connection.may_put)
+            return
+        try:
+            named = translate.with_names(result, self.server, connection.may_put)
+        except jsonrpc.Malformed:
+            self.refuse(Failure("bad_answer", {"reason": input_rounds.ODD}))
+            return
+        if named is None or self.awaited:
+            code, why = ("cannot_ask", _NOBODY) if self.awaited else ("may_not_ask", input_rounds.MAY_NOT_ASK)
+            dispatch.question_log.refused_all(self.server, result, self.record_id)
+            self.refuse(Failure(code, {"reason": why}))
+            return
+        self.record.end("input_required", response=result, recorded=recorded)
+        ask = partial(dispatch.question_log.opened, self.server, call_id=self.record_id)
+        dispatch.parents.remember(self.key, named, self.record_id, self.consent, ask)
+        self.answer(translate.for_client(named, translate.head(named), self.caller, connection))
+
+    # ---- back to its client
+
+    def log(self, raw: Raw) -> None:
+        """Pass on a log message; a client of 2026-07-28 hears nothing without a level in its request."""
+        level = self.incoming.meta.get(jsonrpc.LOG_LEVEL_KEY, b"null") if self.caller.modern else None
+        self._dispatch.client.log(raw, level)
+
+    def progress(self, params: dict[str, bytes]) -> None:
+        """Pass on how far it is, to a client that has asked."""
+        if token := self.incoming.meta.get("progressToken"):
+            self._dispatch.client.progress({**params, "progressToken": token})
+
+    def result(self, result: memoryview) -> None:
+        """Pass on the server's result; a long one is looked at beside the event loop."""
+        exchange = self.exchange
+        if self.done or exchange is None or ("task" in exchange.params and self._awaits_task(exchange, result)):
+            return
+        if len(result) <= AT_ONCE:
+            self._pass_on(self.spec.look(self, exchange.connection, result))
+        else:
+            beside(self.spec.look, self, exchange.connection, result).add_done_callback(self._looked)
+
+    def _awaits_task(self, exchange: Exchange, result: memoryview) -> bool:
+        """Ask for the result of the task that a call was answered with; whether it was answered with one."""
+        awaited = task_calls.awaited(result, exchange, self.caller, self)
+        connection = exchange.connection
+        if awaited and connection:
+            self.exchange = awaited
+            self._dispatch.watch(self.server, awaited)
+            connection.send(awaited)  # no other knows of the task
+        return awaited is not None
+
+    def _looked(self, done: "asyncio.Future[Looked]") -> None:
+        if self.done:
+            return  # taken back, or given up, meanwhile
+        try:
+            self._pass_on(done.result())
+        except Exception as error:
+            self.failed(unpassable(error))
+
+    def _pass_on(self, result: Looked) -> None:
+        if result.wants_input:
+            self._ask_first(bytes(result.result), result.recorded)
+        else:
+            self.spec.deliver(self, result)
+
+    def error(self, error: bytes) -> None:
+        """Pass on the server's error."""
+        if not self.done:
+            self.spec.error(self, error)
+
+    def failed(self, failure: Failure) -> None:
+        """Answer that its server gave no answer."""
+        self.refuse(failure.about(server=self.server))
+
+    def refuse(self, failure: Failure) -> None:
+        """Answer that it was not carried out, or did not end."""
+        if not self.done:
+            self.record.refuse(failure)
+            self.spec.refuse(self, failure)
+
+    def reject(self, message: str, code: int = jsonrpc.INVALID_PARAMS) -> None:
+        """Answer a request that breaks the protocol, or breaks us."""
+        if not self.done:
+            self.spec.reject(self, message, code)
+
+    def answer(self, result: Json) -> None:
+        """Give the one answer."""
+        if not self.done:
+            if self.awaited is None:
+                self._dispatch.client.answer(self.incoming, result)
+            elif not self.awaited.done():
+                self.awaited.set_result(bytes(result))
+            self.end()
+
+    def answer_error(self, error: bytes) -> None:
+        """Give the one answer, which is a JSON-RPC error."""
+        if not self.done:
+            self._dispatch.client.error(self.incoming, error)
+            self.end()
+
+    def end(self) -> None:
+        """Owe nothing more to whoever asks."""
+        self.done = True
+        if self._rounds:
+            self._rounds.end()
+        if self.timer:
+            self.timer.cancel()
+        self._dispatch.ended(self)
+        # They refer to each other, and what is large would be there until garbage is collected.
+        self.passed, self.exchange = b"", None

@@ -1,0 +1,143 @@
+"""Who sends a request: by the handshake before it, and by what its `_meta` says and claims."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from mcpctl.base.callers import MODERN_REVISION, NO_CLAIMS, UNREADABLE, Caller, Claims, Client
+from mcpctl.policy.tokens import LONGEST
+from mcpctl.wire import jsonrpc
+
+_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
+"""What marks a request of 2026-07-28, whole or in part."""
+_CLAIMS = ("token", "projectId")
+"""The members of `_meta` that are for mcpctl alone."""
+_MOST_CALLERS = 100
+_LONGEST_KEPT = 1 << 12
+"""Bytes of a `_meta` with which that of the next request is compared."""
+
+
+class Sender(NamedTuple):
+    """Who sends one request."""
+
+    meta_text: bytes
+    """Its `_meta` as it came; empty where it has none."""
+    speaker: Caller
+    """Who has spoken in the handshake."""
+    caller: Caller
+    """Who it is, by both."""
+    meta: Mapping[str, bytes]
+    """The members of its `_meta`, without what it claims."""
+
+
+class Unclear(ValueError):
+    """Raised with the JSON-RPC error for a request that does not tell who sends it."""
+
+    def __init__(
+        self,
+        code: int = jsonrpc.INVALID_PARAMS,
+        message: str = "params and its _meta must be objects",
+        data: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+class Senders:
+    """Those of one connection: the same caller each time for the same words."""
+
+    def __init__(self, speaker: Caller) -> None:
+        self.last = Sender(b"", speaker, speaker, {})
+        """Who has sent the request before."""
+        self._modern: dict[bytes, Caller] = {}
+        self._claiming: dict[tuple[Caller, Claims], Caller] = {}
+
+    def of(self, raw: bytes, speaker: Caller, *, is_modern: bool = False) -> Sender:
+        """Who sends a request with this `_meta`, after a handshake of `speaker`, or one of 2026-07-28 in any case.
+
+        Raises `Unclear`.
+        """
+        try:
+            meta = jsonrpc.members(raw) if raw not in (b"", b"null") else {}
+        except jsonrpc.Malformed:
+            raise Unclear from None
+        claims = _taken_claims(meta)
+        caller = speaker if meta.keys().isdisjoint(_ENVELOPE) and not is_modern else self._of_envelope(meta)
+        sender = Sender(raw, speaker, self.claiming(caller, claims), meta)
+        if len(raw) <= _LONGEST_KEPT:
+            self.last = sender
+        return sender
+
+    def claiming(self, caller: Caller, claims: Claims) -> Caller:
+        """The caller with what a request of its claims."""
+        if claims is NO_CLAIMS:
+            return caller
+        key = caller, claims
+        if key not in self._claiming:
+            if len(self._claiming) > _MOST_CALLERS:
+                self._claiming.clear()
+            self._claiming[key] = replace(caller, claims=claims)
+        return self._claiming[key]
+
+    def _of_envelope(self, meta: Mapping[str, bytes]) -> Caller:
+        version = meta.get(jsonrpc.VERSION_KEY, b"")
+        if not version:
+            raise Unclear(jsonrpc.INVALID_PARAMS, f"_meta needs {jsonrpc.VERSION_KEY}")
+        capabilities = meta.get(jsonrpc.CAPABILITIES_KEY, b"")
+        info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
+        if version != b'"%b"' % MODERN_REVISION.encode():
+            data = {"supported": [MODERN_REVISION], "requested": jsonrpc.text(version)}
+            raise Unclear(jsonrpc.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+        if not capabilities.startswith(b"{"):
+            raise Unclear(jsonrpc.INVALID_PARAMS, f"_meta needs {jsonrpc.CAPABILITIES_KEY}, an object")
+        identity = capabilities + b"\n" + info
+        if identity not in self._modern:
+            if len(self._modern) > _MOST_CALLERS:
+                self._modern.clear()
+            self._modern[identity] = caller_of(MODERN_REVISION, info, capabilities)
+        return self._modern[identity]
+
+
+class _Info(msgspec.Struct):
+    name: str | None = None
+    version: str | None = None
+
+
+def caller_of(revision: str, info: bytes, capabilities: bytes) -> Caller:
+    """A client that says this of itself, in JSON, and claims nothing."""
+    try:
+        named = jsonrpc.value(info, _Info) if info else _Info()
+    except jsonrpc.Malformed:
+        named = _Info()
+    return Caller(revision, info, capabilities, Client(named.name, named.version, revision, capabilities))
+
+
+def without_claims(params: dict[str, bytes]) -> dict[str, bytes]:
+    """The params of a notification, which claims nothing but may be passed on."""
+    meta = jsonrpc.members_or_empty(params.get("_meta", b""))
+    if meta.keys().isdisjoint(_CLAIMS):
+        return params
+    kept = {name: value for name, value in meta.items() if name not in _CLAIMS}
+    return {**params, "_meta": jsonrpc.object_of(kept)}
+
+
+def _taken_claims(meta: dict[str, bytes]) -> Claims:
+    """What a request claims, which is taken out of its `_meta`: nobody else is to see it."""
+    if meta.keys().isdisjoint(_CLAIMS):
+        return NO_CLAIMS
+    token, project = (_claim(meta.pop(name, b"")) for name in _CLAIMS)
+    return Claims(token, project)
+
+
+def _claim(raw: bytes) -> str | None:
+    """The text of a claim, None where there is none; what is not a short text cannot be read."""
+    if not raw:
+        return None
+    try:
+        # Each of its characters may be written as two escapes.
+        text = jsonrpc.value(raw, str) if len(raw) <= 12 * LONGEST + 2 else UNREADABLE
+    except jsonrpc.Malformed:
+        return UNREADABLE
+    return text if len(text) <= LONGEST else UNREADABLE

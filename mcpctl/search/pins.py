@@ -1,0 +1,56 @@
+"""The tools that a query names."""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from mcpctl.base.models import Tool
+from mcpctl.search.tokens import folded
+
+
+class Pins:
+    """Finds the tools that a query names: by key, else by name or `server.tool`, else by key or name without case and
+    separators, where one tool alone has it.
+
+    A query that names a server names no tool of another, whatever that is called.
+    """
+
+    LEVELS = ("key", "name", "name without case and separators")
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._levels: tuple[dict[str, list[int]], ...] = ({}, {}, {})
+        self._servers: list[str] = []
+        for number, tool in enumerate(tools):
+            self._servers.append(folded(tool.server))
+            names = ({tool.key}, {tool.name, f"{tool.server}.{tool.name}"}, {folded(tool.key), folded(tool.name)})
+            for level, forms in zip(self._levels, names, strict=True):
+                for form in forms:
+                    level.setdefault(form, []).append(number)
+
+    def find(self, queries: Sequence[str]) -> dict[int, str]:
+        """The tools that any of the queries names, each with the kind of name that matched."""
+        return {number: how for query in reversed(queries) for number, how in self._named(query.strip())}
+
+    def _named(self, query: str) -> Iterator[tuple[int, str]]:
+        server = self._server_of(query)
+        for level, form, how in zip(self._levels, (query, query, folded(query)), self.LEVELS, strict=True):
+            numbers = [number for number in level.get(form, ()) if server in (None, self._servers[number])]
+            if numbers and (how != self.LEVELS[-1] or len(numbers) == 1):
+                return ((number, how) for number in numbers)
+        return iter(())
+
+    def _server_of(self, query: str) -> str | None:
+        """The server that a query names in the way of a key, known or not; before a dot, one that is known."""
+        before, colon, _ = query.partition(":")
+        if colon:
+            return folded(before)
+        before, dot, _ = query.partition(".")
+        return folded(before) if dot and folded(before) in self._known else None
+
+    @property
+    def folded_names(self) -> Container[str]:
+        """The keys and names of the tools without case and separators."""
+        return self._levels[-1].keys()
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._servers)

@@ -1,0 +1,1 @@
+"""Finding secrets in what is kept and shown."""

@@ -1,0 +1,274 @@
+"""Values under telling names: members of JSON, assignments, headers, lines of YAML, addresses and commands.
+
+A name is told by what follows it, `:` or `=`, so the text is read backwards from there: one expression finds all names
+of a text at once, and what few of them tell anything is looked at one by one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
+from operator import itemgetter
+
+from mcpctl.secrets import json_values
+from mcpctl.secrets.command_lines import in_commands
+from mcpctl.secrets.secret_names import LONGEST, Kind, kind_of
+from mcpctl.secrets.secret_values import Form, is_secret, looks_secret
+
+_NAME = rb"[ \t]{0,8}+[\"'`\\\]]*+([^\s\"'`\\:=,;&?(){}\[\]<>|]{1,%d}+)" % LONGEST
+_BEFORE_COLON = re.compile(b":" + _NAME)
+_BEFORE_EQUALS = re.compile(b"=[:+?]?" + _NAME)
+NAMES = _BEFORE_COLON, _BEFORE_EQUALS
+"""Every name that a value follows, in a text that is spelled backwards."""
+_SEPARATED = re.compile(rb"[\"'`\\\]]*+[ \t]{0,8}+(?::|\+?=)")
+_FEW = 8
+_AROUND = b" \t\n\r\f\v\"'`\\:=,;&?(){}[]<>|"
+_PIECES = re.compile(b"[" + re.escape(_AROUND) + b"]")
+_NAMES_KEPT = 10_000
+_DIGITS = tuple(b"%c" % digit for digit in b"-0123456789")
+_OPENING_BRACKETS = (b"{", b"[")
+_LOOKED_INTO = 512
+"""A longer object or list is hidden whatever text is in it: one within another would be read again and again."""
+_MOST_JUDGED, _MOST_WEAK = 500, 3000
+"""The values under telling names of one text that are looked at; of further ones each is hidden, whatever it is. No
+text that is not made for it has so many, and to look at all that it can have takes a tenth of a second."""
+_BETWEEN = b" \t\r\n\\,:[]{}"
+_OF_CONTAINERS = (Kind.ANY, Kind.PASSWORD, Kind.CREDENTIAL, Kind.TOKEN)
+_WEAK = (Kind.CODE, Kind.ADDRESS, Kind.HINT)
+_BEGIN = itemgetter(0)
+_LETTERS_OF_ESCAPES = b"nrt"
+_BACKSLASH = ord("\\")
+_COLON = ord(":")
+_COMMA = rb"(?:\s|\\++[nrt])*+,(?:\s|\\++[nrt])*+"
+_PAIR = re.compile(
+    rb'"(?:[nN]ame|[kK]ey|header|field|variable)\\*+"\s*+:\s*+\\*+"([^"\\]{1,64}+)\\*+"'
+    # Up to two members between them: {"key": "…", "type": "text", "value": "…"}
+    rb"(?:" + _COMMA + rb'\\*+"(?![vV]alue\\*+")[A-Za-z_]{1,32}+\\*+"\s*+:\s*+'
+    rb'(?:\\*+"[^"\\]{0,64}+\\*+"|[a-z0-9.]{1,16}+)){0,2}' + _COMMA + rb'\\*+"([vV]alue)\\*+"\s*+(:)'
+)  # fmt: skip
+SIGNS = (_PAIR,)
+"""What a text with a value has that is named by the value of another member."""
+_SPACE = re.compile(rb"\s*+")
+_GAP = re.compile(rb"[>=~*]{0,2}+[ \t]{0,16}+")
+_ANNOTATION = re.compile(rb"[A-Za-z_][A-Za-z0-9_.\[\]|?]{0,40}+[ \t]{0,4}+=[ \t]{0,4}+(?=[bfru]?\\*+[\"'`])")
+_OPENING = re.compile(rb"[bfruBFRU]{0,2}+(\\*+[\"'`])(?![\s,}\]:]|\\++[nrt])")
+_IN_SINGLE = re.compile(rb"[^'\"`\\\n]{1,1024}+(?=\\*+['`])")
+# Over no more than three more names: what was read in vain is read again from each of them.
+_BARE = re.compile(rb"[^\s\"'`&;,\\=:]*+(?:[=:]++[^\s\"'`&;,\\=:]++){0,3}+=*+")
+_REST = re.compile(rb"[^\s\"'`&;,\\]*+")
+_COOKIES = re.compile(rb"(?:[^\s=;,\"'\\]{1,128}+=[^\s;,\"'\\]*+(?:; ?)?)++")
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,31}+ {1,4}+(?=[^\s\"'\\,;]{6})")
+_OPENED = {b")": b"(", b"]": b"[", b"}": b"{"}
+_SETTING = re.compile(rb"--|[A-Z0-9_]{3,64}\Z")
+"""An option of a command or a variable of its environment: a plain word is a secret there, too."""
+_PROSE = re.compile(rb"[A-Za-z'-]{1,32}+[.,]? {1,4}+[A-Za-z(]")
+
+
+Found = tuple[int, int, bytes]
+"""Where a secret is, and the quotation marks that what stands for it needs."""
+_Candidate = tuple[int, int, int, Kind]
+"""Where a telling name begins and ends, and its separator. These are plain tuples, since a text may have thousands."""
+
+
+class NamedValues:
+    """Finds values under telling names, and under names of one's own."""
+
+    def __init__(self, own: Iterable[str] = (), *, is_strict: bool = False) -> None:
+        # Strict: what is shown to people may have a plain word less, but no secret that looks like one.
+        self._is_strict = is_strict
+        # Of a name that does not stand in one piece, the last piece is what is found.
+        self._own = [(name, _PIECES.split(name)[-1] or name) for name in (name.encode().lower() for name in own)]
+        self.quiet: set[bytes] = set()
+        """Names that tell nothing, spelled backwards."""
+
+    def find(self, text: bytes) -> list[Found]:
+        """The values in `text` that are secrets, from left to right."""
+        found: list[Found] = []
+        done = 0
+        candidates = self._candidates(text)
+        for number, (candidate, following) in enumerate(zip_longest(candidates, candidates[1:])):
+            if following and candidate[3] in _WEAK and following[0] <= candidate[2] + 1:
+                continue  # its value is a name
+            is_judged = number < (_MOST_WEAK if candidate[3] in _WEAK else _MOST_JUDGED)
+            if candidate[0] >= done and (secret := self._value(text, *candidate, is_judged=is_judged)):
+                found.append(secret)
+                done = secret[1]
+        spans = [(*span, b"") for span in in_commands(text)]
+        return _apart(sorted(found + spans)) if spans else found
+
+    def _candidates(self, text: bytes) -> list[_Candidate]:
+        backwards = text[::-1]
+        names = {*_BEFORE_COLON.findall(backwards), *_BEFORE_EQUALS.findall(backwards)} - self.quiet
+        telling = self._telling(names) if names else {}
+        candidates: list[_Candidate] = []
+        if len(telling) > _FEW:
+            candidates += _all_named(backwards, telling)
+        for name, kind in telling.items() if len(telling) <= _FEW else ():
+            candidates += _named(text, name[::-1], kind)
+        if text.find(b'alue"') >= 0 or text.find(b"alue\\") >= 0:
+            candidates += self._pairs(text)
+        candidates.sort(key=_BEGIN)
+        return candidates
+
+    def _telling(self, names: set[bytes]) -> dict[bytes, Kind]:
+        """Those of `names`, which are spelled backwards, that tell something."""
+        if len(self.quiet) > _NAMES_KEPT:
+            self.quiet.clear()
+        telling: dict[bytes, Kind] = {}
+        for name in names:
+            kind = self._kind(name[::-1])
+            if kind is Kind.NOTHING and name[-1] in _LETTERS_OF_ESCAPES:
+                kind = self._kind(name[-2::-1])  # perhaps it stands after a line break
+            if kind is Kind.NOTHING:
+                self.quiet.add(name)
+            else:
+                telling[name] = kind
+        return telling
+
+    def _kind(self, name: bytes) -> Kind:
+        if any(name.lower().endswith(piece) for _, piece in self._own):
+            return Kind.ANY
+        kind = kind_of(name.decode("utf-8", "replace"))
+        return Kind.PASSWORD if self._is_strict and kind in (Kind.CREDENTIAL, Kind.TOKEN) else kind
+
+    def _pairs(self, text: bytes) -> Iterator[_Candidate]:
+        """`{"name": "Authorization", "value": …}`: what the first names is under the second."""
+        for pair in _PAIR.finditer(text):
+            kind = self._kind(pair[1])
+            if kind is not Kind.NOTHING:
+                yield *pair.span(2), pair.start(3), Kind.PASSWORD if kind is Kind.ANY else kind
+
+    def _value(self, text: bytes, begin: int, end: int, separator: int, kind: Kind, *, is_judged: bool) -> Found | None:
+        if text[begin] in _LETTERS_OF_ESCAPES:
+            begin += begin > 0 and text[begin - 1] == _BACKSLASH
+            kind = self._kind(text[begin:end])
+        if kind is Kind.ANY and not any(text[max(end - len(name), 0) : end].lower() == name for name, _ in self._own):
+            kind = kind_of(text[begin:end].decode("utf-8", "replace"))
+        if kind is Kind.NOTHING:
+            return None
+        if not is_judged:
+            kind = Kind.ANY
+        if text[separator] == _COLON and text.find(b'"', end, separator) >= 0:
+            return _member(text, begin, end, separator, kind)
+        return _in_text(text, begin, end, separator, kind)
+
+
+def _all_named(backwards: bytes, telling: Mapping[bytes, Kind]) -> Iterator[_Candidate]:
+    """Where any of these names stands before a separator."""
+    length = len(backwards)
+    for pattern in NAMES:
+        for found in pattern.finditer(backwards):
+            if kind := telling.get(found[1]):
+                yield length - found.end(1), length - found.start(1), length - 1 - found.start(), kind
+
+
+def _named(text: bytes, name: bytes, kind: Kind) -> Iterator[_Candidate]:
+    """Where this name stands before a separator: of few names faster than to look at all that are there."""
+    begin = text.find(name)
+    while begin >= 0:
+        end = begin + len(name)
+        is_whole = not begin or text[begin - 1] in _AROUND or len(name) == LONGEST
+        if is_whole and (followed := _SEPARATED.match(text, end)):
+            yield begin, end, followed.end() - 1, kind
+        begin = text.find(name, end)
+
+
+def _apart(found: list[Found]) -> list[Found]:
+    """Those of `found` that do not begin within one before them."""
+    apart: list[Found] = []
+    for one in found:
+        if not apart or one[0] >= apart[-1][1]:
+            apart.append(one)
+    return apart
+
+
+def _member(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
+    """The value of a member of JSON, at any depth of strings, which the quotation mark behind its name tells."""
+    quote = text[end:separator].rstrip()
+    opening = text.rfind(b'"', max(begin - LONGEST, 0), begin) + 1
+    if not text.endswith(quote, 0, opening) or text[max(opening - len(quote) - 1, 0) : opening - len(quote)] == b"\\":
+        return None
+    start = _SPACE.match(text, separator + 1).end()  # type: ignore[union-attr]  # it matches anything
+    first = text[start : start + 1]
+    if first in _OPENING_BRACKETS:
+        return _container(text, start, kind, quote)
+    if text.startswith(quote, start):
+        start += len(quote)
+        stop, is_closed = json_values.string_end(text, start, quote)
+        stop -= len(quote) * is_closed
+        quote = b""
+    elif first in _DIGITS:
+        stop = json_values.end_of(text, start, quote)
+    else:
+        return _in_text(text, begin, end, separator, kind)  # source code
+    return (start, stop, quote) if is_secret(text[start:stop], kind, Form.QUOTED) else None
+
+
+def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Found | None:
+    """An object or list with a secret in it, whole; none under a weak name, and none that is a schema."""
+    if kind not in _OF_CONTAINERS or (kind is not Kind.ANY and json_values.is_schema(text, start)):
+        return None
+    head = text[start : start + _LOOKED_INTO]
+    end = start + json_values.end_of(head, 0, quote)
+    if kind is not Kind.ANY and end < start + _LOOKED_INTO:
+        pieces = text[start:end].split(b'"')[1:]
+        return (start, end, quote) if any(is_secret(p.strip(_BETWEEN), kind, Form.QUOTED) for p in pieces) else None
+    end = json_values.end_of(text, start, quote)
+    return (start, end, quote) if kind is Kind.ANY or text.find(b'"', start, end) >= 0 else None
+
+
+def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
+    """The value of an assignment, a header or a line of YAML."""
+    is_colon = text[separator] == _COLON
+    start = _GAP.match(text, separator + 1).end()  # type: ignore[union-attr]  # it matches anything
+    is_loose = is_colon or start > separator + 1 or separator > end
+    if is_colon and (annotation := _ANNOTATION.match(text, start)):
+        start = annotation.end()
+    if opening := _OPENING.match(text, start):
+        return _quoted(text, opening, kind)
+    if is_loose and (header := _header(text, text[begin:end].lower(), start)):
+        return header
+    bare = _BARE.match(text, start)
+    if bare is None or not bare.group() or (is_loose and _PROSE.match(text, start)):
+        return None
+    if not is_loose and kind in (Kind.CREDENTIAL, Kind.TOKEN) and _SETTING.match(text, begin, end):
+        kind = Kind.PASSWORD
+    value = _closed(bare.group())
+    is_found = is_secret(value, kind, Form.LOOSE if is_loose else Form.BARE) or (
+        begin > 0 and text[begin - 1] in b"?&" and looks_secret(value, 8, of_hex=True)
+    )
+    if not is_found:
+        return None
+    rest = _REST.match(text, bare.end())
+    return start, start + len(value) if rest is None or rest.end() == bare.end() else rest.end(), b""
+
+
+def _closed(value: bytes) -> bytes:
+    """A value without the bracket behind it that closes one before it."""
+    while (opened := _OPENED.get(value[-1:])) and value.find(opened) < 0:
+        value = value[:-1]
+    return value
+
+
+def _quoted(text: bytes, opening: re.Match[bytes], kind: Kind) -> Found | None:
+    quote, start = opening[1], opening.end()
+    if quote.endswith(b'"'):
+        end, is_closed = json_values.string_end(text, start, quote)
+        end -= len(quote) * is_closed
+    else:
+        inside = _IN_SINGLE.match(text, start)
+        end = inside.end() if inside else start
+    return (start, end, b"") if is_secret(text[start:end], kind, Form.QUOTED) else None
+
+
+def _header(text: bytes, name: bytes, start: int) -> Found | None:
+    """What a header says that has more than one word: cookies, or a value behind its scheme."""
+    if name.endswith(b"cookie"):
+        cookies = _COOKIES.match(text, start)
+        return (*cookies.span(), b"") if cookies else None
+    scheme = _SCHEME.match(text, start) if name.endswith(b"authorization") else None
+    value = _BARE.match(text, scheme.end()) if scheme else None
+    if scheme is None or value is None:
+        return None
+    if not any(is_secret(said, Kind.CREDENTIAL, Form.BARE) for said in (value.group(), scheme.group() + value.group())):
+        return None
+    return *value.span(), b""

@@ -1,0 +1,1 @@
+"""The servers of config.toml as people see and edit them."""

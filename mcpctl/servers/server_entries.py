@@ -1,0 +1,322 @@
+"""The `[servers]` of config.toml: shown with their secrets masked, and changed without losing comments or order."""
+
+import os
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mcpctl.base import fields, files
+from mcpctl.base.errors import McpctlError, NotFound, Unusable, WrongUsage
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
+from mcpctl.catalog.cache import Catalog
+from mcpctl.config import config, exposure, server_settings
+from mcpctl.config.config import Config
+from mcpctl.config.entry_masks import masked, masked_args, masked_header, masked_oauth, masked_url
+from mcpctl.config.server_settings import STDIO
+from mcpctl.oauth import login_state
+from mcpctl.oauth.token_store import TokenStore
+from mcpctl.policy.rules import Offers
+from mcpctl.policy.view import View
+from mcpctl.secrets.redact import mask
+from mcpctl.store import clock
+from mcpctl.store.state import State
+
+FIELDS = fields.names(fields.Server)
+_ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
+
+
+def ls(paths: Paths, project: str | None = None) -> list[Row]:
+    """A row for every entry of the file, or for those that `project` sees, usable or not, by name."""
+    with State.opened(paths) as state:
+        loaded = config.load(paths.config, project)
+        catalog = Catalog(View(loaded), state)
+        names = {*loaded.servers, *loaded.problems} - loaded.elsewhere
+        return [row(loaded, name, catalog, TokenStore(paths)) for name in sorted(names)]
+
+
+def show(paths: Paths, name: str) -> Row:
+    """The row of one entry; raises `NotFound`."""
+    rows = {row["name"]: row for row in ls(paths)}
+    if name not in rows:
+        raise config.no_server(name, rows)
+    return rows[name]
+
+
+def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
+    """The row of one entry, with its secrets masked and the number of its tools as last listed.
+
+    `problem` is the reason why the entry cannot be used, or the server's last failure; `failed_at` is its time.
+    """
+    server = loaded.servers.get(name)
+    listed = catalog.listed(name)
+    values: dict[str, Any] = dict.fromkeys(FIELDS)
+    values.update(name=name, problem=loaded.problems.get(name))
+    if server:
+        offers = (lambda _: True) if server.only is None else Offers(server.only).has
+        values.update(
+            enabled=server.enabled,
+            transport=server.kind,
+            runs=masked_url(server.url) or shlex.join([mask(server.command), *masked_args(server.args)]),
+            command=mask(server.command) or None,
+            args=masked_args(server.args),
+            url=masked_url(server.url) or None,
+            headers={header: masked_header(value) for header, value in server.headers.items()},
+            oauth=masked_oauth(server.oauth),
+            env={variable: masked(value) for variable, value in server.env.items()},
+            env_file=server.env_file,
+            inherit_env=server.inherit_env if server.kind == STDIO else None,
+            cwd=server.cwd,
+            start_timeout_s=server.start_timeout_s,
+            call_timeout_s=server.call_timeout_s,
+            projects=server.projects,
+            permissions=server.tools,
+            only=server.only,
+            may_ask=server.may_ask,
+            expose=list(loaded.exposes(name)),
+            tools=sum(offers(tool.name) for tool in listed.tools) if listed else None,
+            **catalog.feature_counts(name),
+            listed_at=clock.iso(listed.fetched_at) if listed else None,
+        )
+        refused_at = None
+        if failure := catalog.state.last_failure(name, server.fingerprint):
+            problem = failure.message.removeprefix(f"server '{name}' ")
+            values.update(problem=problem, failed_at=clock.iso(failure.at))
+            refused_at = failure.at if failure.code == "needs_login" else None
+        login, ends_at = login_state.of(logins, server, loaded.path, refused_at)
+        values.update(login=login, login_expires_at=None if ends_at is None else clock.iso(ends_at))
+    return values
+
+
+Permit = Callable[[str, str], None]
+"""Raises `Refused` where nobody may put the second text of the file in place of the first."""
+
+
+def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None:
+    """Add an entry to the file; raises if the name is taken."""
+    if not server_settings.NAME.match(name):
+        raise WrongUsage(f"'{name}' cannot name a server", "use letters, digits, '_' and '-'")
+
+    def change(document: Any) -> None:
+        servers = document.setdefault("servers", {})
+        if name in servers:
+            raise McpctlError(
+                f"there is a server '{name}' already",
+                f"change it with: mcpctl servers set {name}; or remove it first with: mcpctl servers rm {name}",
+                "server_exists",
+            )
+        servers[name] = dict(table)
+
+    edit(path, change, permit)
+
+
+Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
+"""A function from a configuration to the entries to put into its file, by name."""
+
+
+def merge(path: Path, choose: Merge, permit: Permit) -> None:
+    """Put entries into the file in one write; an entry replaces the one of the same name."""
+    edit(path, lambda document: put(document, choose(config.load(path))), permit)
+
+
+def merged(path: Path, choose: Merge) -> tuple[str, str]:
+    """The file's text before and after `merge`; nothing is written."""
+    return edited(path, lambda document: put(document, choose(config.load(path))))
+
+
+def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
+    """The file's text before and after `edit`; nothing is written."""
+    try:
+        before = files.read(path, code="config_unreadable")
+    except NotFound:
+        before = None
+    return (before or b"").decode("utf-8-sig"), _changed(path, before, change)
+
+
+def remove(path: Path, names: Sequence[str], permit: Permit) -> None:
+    """Remove entries from the file; raises `NotFound`, and removes none, if there is no entry of one of the names."""
+
+    def change(document: Any) -> None:
+        for name in names:
+            _check_exists(document, name)
+        for name in dict.fromkeys(names):
+            _remove(document["servers"], name)
+
+    edit(path, change, permit)
+
+
+def _remove(servers: Any, name: str) -> None:
+    # Comments after the entry are about the next one, so they stay; there is a blank line before the entry, too.
+    after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
+    place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
+    servers.pop(name)
+    if after.strip() and place is not None:
+        from tomlkit.items import Whitespace
+
+        body_of(servers)[place] = (None, Whitespace(after))
+
+
+def enable(path: Path, name: str, enabled: bool, permit: Permit) -> None:
+    """Switch an entry on or off."""
+
+    def change(document: Any) -> None:
+        entry = entry_of(path, document, name)
+        if enabled:
+            entry.pop("enabled", None)
+        else:
+            with before_comments(entry):
+                entry["enabled"] = False
+
+    edit(path, change, permit)
+
+
+def remark(path: Path, name: str) -> str | None:
+    """A warning about an entry of the file that can be used; None where there is nothing to say."""
+    server = config.load(path).servers.get(name)
+    command = server.command if server and "PATH" not in server.env else None
+    if command and not {os.sep, "$"} & {*command} and not shutil.which(command):
+        return f"there is no command {command!r} on the PATH; install it, or write its absolute path"
+    return exposure.in_the_clear(server) if server else None
+
+
+def entry(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of a new entry; raises `WrongUsage` if it could not be used."""
+    table = dict(options)
+    if "url" not in table:  # a remote server has no process that inherits anything
+        table.setdefault("inherit_env", server_settings.MINIMAL)
+    if "transport" not in table and is_sse(str(table.get("url", ""))):
+        table["transport"] = "sse"
+    try:
+        server_settings.check_server("new", table)
+    except ValueError as error:
+        reason = str(error).lstrip(".")
+        raise WrongUsage(f"this server could not be used: {reason}", "see: mcpctl servers add --help") from error
+    return table
+
+
+def is_sse(url: str) -> bool:
+    """Whether an address that says no more is one of the older transport: by custom those end in /sse."""
+    return re.search(r"/sse/?(?:\?|\Z)", url) is not None
+
+
+def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Put entries into the document of a file; each replaces the one of its name."""
+    servers = document.setdefault("servers", {}) if entries else {}
+    for name, table in entries.items():
+        after = cut_trailing_comments(servers.get(name))
+        servers[name] = dict(table)
+        if after:
+            # They replace the blank line that tomlkit adds.
+            cut_trailing_comments(servers[name])
+            body_of(servers[name]).extend(after)
+
+
+def entry_of(path: Path, document: Any, name: str) -> Any:
+    """The table of a server in the document; raises `NotFound`, or `Unusable` where it is something else."""
+    _check_exists(document, name)
+    entry = document["servers"][name]
+    if not isinstance(entry, MutableMapping):
+        raise Unusable(
+            f"{path}: servers.{name}: must be a table", f"write it as [servers.{name}] there", "server_unusable"
+        )
+    return entry
+
+
+def table_of(entry: Any, field: str) -> Any:
+    """A table in an entry, made where it is not there: in a line of its own where the entry has no header, since a
+    header would take what follows the entry into it."""
+    from tomlkit import inline_table
+    from tomlkit.items import Table
+
+    if not isinstance(entry.get(field), MutableMapping):
+        has_header = isinstance(entry, Table) and not entry.is_super_table()
+        entry[field] = {} if has_header and field == "tools" else inline_table()
+    return entry[field]
+
+
+def _check_exists(document: Any, name: str) -> None:
+    names = list(document.get("servers", {}))
+    if name not in names:
+        raise config.no_server(name, names)
+
+
+def body_of(table: Any) -> list[Any]:
+    """The body of a tomlkit table: keys with their items, and comments and blank lines without a key."""
+    body = getattr(getattr(table, "value", None), "body", None)
+    return body if isinstance(body, list) else []
+
+
+def cut_trailing_comments(table: Any) -> list[Any]:
+    """Remove the comments and blank lines after a table's last key, and return them."""
+    body = body_of(table)
+    end = next((n for n in range(len(body), 0, -1) if body[n - 1][0] is not None), 0)
+    if body and end == len(body):
+        return cut_trailing_comments(body[-1][1])
+    after = body[end:]
+    del body[end:]
+    return after
+
+
+@contextmanager
+def before_comments(table: Any) -> Iterator[Any]:
+    """The table, with what follows its last key kept behind what is added: it is about the next one."""
+    after = cut_trailing_comments(table)
+    yield table
+    body_of(table).extend(after)
+
+
+def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
+    """Have `change` edit the document in the file, or tables for a new one; comments and order are kept.
+
+    `permit` is asked about the very text that is written.
+    """
+
+    def permitted(before: bytes | None) -> bytes:
+        after = _changed(path, before, change)
+        permit((before or b"").decode("utf-8-sig"), after)
+        return after.encode()
+
+    files.edit(path, permitted, _ELSEWHERE)
+
+
+def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) -> str:
+    """The file's new text after `change`; `before` is None if there is no file."""
+    if before is None:
+        import tomli_w
+
+        tables: dict[str, Any] = {}
+        change(tables)
+        return tomli_w.dumps(tables)
+    import tomlkit
+    import tomlkit.exceptions
+
+    try:
+        text = before.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", "config_unreadable") from error
+    config.parsed(path, text)
+    try:
+        document = tomlkit.parse(text)
+        change(document)
+        after = _with_one_end(tomlkit.dumps(document), text)
+    except tomlkit.exceptions.TOMLKitError as error:
+        raise Unusable(f"{path} cannot be edited: {error}", "edit the file by hand", code="config_syntax") from error
+    # A table without keys may have no line of its own.
+    read, meant = (
+        {name: each for name, each in made.items() if each} for made in (tomllib.loads(after), document.unwrap())
+    )
+    if read != meant:
+        raise Unusable(f"{path} cannot be edited: it mixes forms of tables", "edit the file by hand", "config_form")
+    return after
+
+
+def _with_one_end(after: str, before: str) -> str:
+    """The text with one line break at its end, where what is added and removed leaves none or ever more."""
+    if before.endswith(("\n\n", "\n\r\n")) or not after.strip():
+        return after
+    return after.rstrip("\r\n") + ("\r\n" if "\r\n" in before else "\n")

@@ -1,0 +1,63 @@
+"""Who reads for a client stops while it takes nothing; who reads for several goes on for the others."""
+
+import asyncio
+
+from mcpctl.wire.writer import Readers, Turn
+
+
+class Reader:
+    """One that reads, or has been told not to."""
+
+    def __init__(self, readers: Readers) -> None:
+        self.reads = True
+        readers.join(self)
+
+    def pause(self) -> None:
+        """Stop."""
+        self.reads = False
+
+    def resume(self) -> None:
+        """Go on."""
+        self.reads = True
+
+
+def test_a_client_that_takes_nothing_keeps_no_other_from_its_answers() -> None:
+    turn = Turn()
+    slow, quick = turn.of_client(), turn.of_client()
+    server, of_slow, of_quick = Reader(turn.readers), Reader(slow), Reader(quick)
+    slow.hold()
+    assert (server.reads, of_slow.reads, of_quick.reads) == (True, False, True)
+    quick.hold()
+    assert (server.reads, of_slow.reads, of_quick.reads) == (False, False, False)
+    assert not Reader(turn.readers).reads
+    quick.release()
+    assert (server.reads, of_slow.reads, of_quick.reads) == (True, False, True)
+
+
+def test_servers_are_not_read_while_the_only_client_takes_nothing() -> None:
+    turn = Turn()
+    client = turn.of_client()
+    server = Reader(turn.readers)
+    client.hold()
+    assert not server.reads
+    client.release()
+    assert server.reads
+
+
+def test_a_client_that_has_gone_holds_nobody_up() -> None:
+    async def scene() -> None:
+        turn = Turn()
+        gone, left = turn.of_client(), turn.of_client()
+        server = Reader(turn.readers)
+        gone.hold()
+        left.hold()
+        left.release()
+        gone.close()
+        assert server.reads
+        left.hold()
+        assert not server.reads
+        left.close()
+        await asyncio.wait_for(turn.readers.released(), 5)
+        assert server.reads
+
+    asyncio.run(scene())
