@@ -56,23 +56,26 @@ _LAST_WORDS = {
     **dict.fromkeys(("key", "pat", "auth", "oauth", "pass", "sig", "session"), Kind.HINT),
 }  # fmt: skip
 """What the last word of a name tells, where the end of the name tells nothing."""
-_ADDED = re.compile(
-    r"[0-9]+|value|hash|digest|binary|plain|plaintext|b64|base64|encrypted|enc|raw|old|new|current|confirm|confirmation"
-    r"|again|prod|production|dev|staging|primary|secondary"
-)
-"""Words after a telling name that change nothing: `passwordHash`, `token_value`."""
-_OF_TEXT = re.compile(
-    r"next|prev|previous|page|pagination|continuation|skip|start|starting|sync|delta|cursor|resume|first|last|max|min"
-    r"|input|output|total|prompt|completion|num|per|reasoning|cached|progress|bos|eos|pad|unk|sep|cls|mask|special|stop"
-    r"|.*page"
-)
-"""Words that make a token a place in a list, a number of them, or a piece of text."""
-_OF_DATA = re.compile(
-    r"public|pub|primary|foreign|sort|partition|cache|object|row|index|idempotency|issue|project|group|hash|routing"
-    r"|message|translation|map|dict|i18n|locale|file|folder|event|state|feature|flag|config|setting|option|lookup|unique"
-    r"|natural|composite|candidate|super|range|arrow|enter|shift|ctrl|alt|tab|escape|delete|function|hot|shortcut|data"
-    r"|order|entity|node|parent|child|item|field|column|property|metric|label|tag|query|react|any|known|answer"
-)
+_ADDED = frozenset({
+    "value", "hash", "digest", "binary", "plain", "plaintext", "b64", "base64", "encrypted", "enc", "raw", "old",
+    "new", "current", "confirm", "confirmation", "again", "prod", "production", "dev", "staging", "primary",
+    "secondary",
+})  # fmt: skip
+"""Words after a telling name that change nothing, as numbers do: `passwordHash`, `token_value`, `token2`."""
+_OF_TEXT = frozenset({
+    "next", "prev", "previous", "page", "pagination", "continuation", "skip", "start", "starting", "sync", "delta",
+    "cursor", "resume", "first", "last", "max", "min", "input", "output", "total", "prompt", "completion", "num",
+    "per", "reasoning", "cached", "progress", "bos", "eos", "pad", "unk", "sep", "cls", "mask", "special", "stop",
+})  # fmt: skip
+"""Words that make a token a place in a list, a number of them, or a piece of text; so does each that ends in page."""
+_OF_DATA = frozenset({
+    "public", "pub", "primary", "foreign", "sort", "partition", "cache", "object", "row", "index", "idempotency",
+    "issue", "project", "group", "hash", "routing", "message", "translation", "map", "dict", "i18n", "locale",
+    "file", "folder", "event", "state", "feature", "flag", "config", "setting", "option", "lookup", "unique",
+    "natural", "composite", "candidate", "super", "range", "arrow", "enter", "shift", "ctrl", "alt", "tab",
+    "escape", "delete", "function", "hot", "shortcut", "data", "order", "entity", "node", "parent", "child", "item",
+    "field", "column", "property", "metric", "label", "tag", "query", "react", "any", "known", "answer",
+})  # fmt: skip
 """Words that make a key one of a table, a map or a keyboard, or one that is public."""
 
 
@@ -80,7 +83,7 @@ _OF_DATA = re.compile(
 def kind_of(name: str) -> Kind:
     """What a name tells of its value, however it is spelled: `API_KEY`, `apiKey`, `x-api-key`, `password1`."""
     words = [word.lower() for word in _WORDS.findall(name[-LONGEST:])]
-    while len(words) > 1 and _ADDED.fullmatch(words[-1]):
+    while len(words) > 1 and (words[-1] in _ADDED or words[-1].isdigit()):
         words.pop()
     if not words:
         return Kind.NOTHING
@@ -92,10 +95,10 @@ def kind_of(name: str) -> Kind:
 
 
 def _is_ordinary(before: str, last: str) -> bool:
-    for word, ordinary in (("token", _OF_TEXT), ("key", _OF_DATA)):
-        if last.endswith(word):
-            return ordinary.fullmatch(last.removesuffix(word) or before) is not None
-    return False
+    if last.endswith("token"):
+        word = last.removesuffix("token") or before
+        return word in _OF_TEXT or word.endswith("page")
+    return last.endswith("key") and (last.removesuffix("key") or before) in _OF_DATA
 
 
 def is_secret_name(name: str) -> bool:
