@@ -11,7 +11,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
 from mcpctl.calling.one_shot import load, patient
 from mcpctl.calling.own_session import CALLER, own_session
-from mcpctl.catalog import feature_rows, rows
+from mcpctl.catalog import known_features, rows
 from mcpctl.config import config
 from mcpctl.policy import words
 from mcpctl.proxy import translate
@@ -28,7 +28,7 @@ def prompt(
         if error.code != "unknown_prompt":
             raise
         with rows.catalog(paths, project=project, quiet=True) as found:
-            known = list(feature_rows.features(found).prompts)
+            known = list(known_features.features(found).prompts)
         raise NotFound(error.message, did_you_mean(name[: bounds.NAME], known, error.hint), error.code) from None
 
 

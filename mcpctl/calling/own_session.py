@@ -17,7 +17,7 @@ from mcpctl.base.models import RawJson
 from mcpctl.base.paths import Paths
 from mcpctl.config.config import Config
 from mcpctl.policy import words
-from mcpctl.policy.own_token import own_token
+from mcpctl.policy.tokens import own_token
 from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import Incoming
 from mcpctl.proxy.gateway import Gateway

@@ -9,7 +9,7 @@ import msgspec
 
 from mcpctl.base.errors import NotFound
 from mcpctl.base.models import Found, Row
-from mcpctl.catalog import told_instructions
+from mcpctl.catalog import server_instructions
 from mcpctl.catalog.cache import Catalog
 from mcpctl.metatools import answer_form, offers
 from mcpctl.metatools.answer_form import Form
@@ -81,10 +81,10 @@ def _definitions(opened: Opened, project: str | None, form: Form) -> _Definition
             servers, offer = sorted(catalog.config.enabled), offers.Offer().configured(catalog.config)
             every = [tool for name in servers if (listed := catalog.listed(name)) for tool in listed.tools]
             unlisted = len(catalog.unlisted())
-            said = dict(told_instructions.waiting(catalog, servers, ()))
+            said = dict(server_instructions.waiting(catalog, servers, ()))
     except NotFound:
         return _Definitions()
-    first, _ = told_instructions.beside(offers.instructions(servers, offer), said)
+    first, _ = server_instructions.beside(offers.instructions(servers, offer), said)
     shown = msgspec.json.encode(offers.tools(servers, offer, form)), first.encode("utf-8", "replace")
     return _Definitions(
         servers=len(servers),

@@ -11,7 +11,7 @@ import msgspec
 from mcpctl.base import bounds, feature_names
 from mcpctl.base.errors import warn
 from mcpctl.base.models import Tool
-from mcpctl.catalog.lists import HELD, Listed, Lists
+from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
 from mcpctl.config.config import Config
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.holding import Holding

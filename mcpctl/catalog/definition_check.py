@@ -13,8 +13,8 @@ from mcpctl.base.near_names import nearest
 from mcpctl.base.paths import Paths
 from mcpctl.base.rules import Selection
 from mcpctl.base.tool_keys import join, split_typed
-from mcpctl.catalog import catalog_file, rows
-from mcpctl.catalog import lists as lists_of
+from mcpctl.catalog import lists_in_memory as lists_of
+from mcpctl.catalog import rows
 from mcpctl.checks.checker import Checker
 from mcpctl.checks.findings import ERROR, Finding
 
@@ -49,7 +49,7 @@ def cached(paths: Paths) -> Listed:
 
 def of_file(path: Path) -> Listed:
     """The tools of a file that `tools export` wrote; raises `NotFound` and `Unusable`."""
-    numbered = list(catalog_file.numbered(path))
+    numbered = list(rows.numbered_tools(path))
     return Listed([tool for _, tool in numbered], [line for line, _ in numbered], path)
 
 

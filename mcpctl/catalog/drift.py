@@ -3,13 +3,48 @@ diff`.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcpctl.base import definitions, hints
-from mcpctl.base.feature_names import is_feature
-from mcpctl.base.models import HINTS, Tool
+from mcpctl.base.feature_names import RESOURCES, is_feature, kind_of_list, split
+from mcpctl.base.models import HINTS, Row, Tool
+from mcpctl.base.rules import Rule, Selection
+from mcpctl.base.tool_keys import join
+from mcpctl.catalog import cache
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists_in_memory import Listed
+from mcpctl.catalog.lock_file import Lock
+from mcpctl.policy import pins
+from mcpctl.policy.pins import Pin, PinnedServer, ServerPins, Shown
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store.state import ListKey
+
+_LOOK = "Read what changed; if it is right: mcpctl tools approve KEY"
+_ALL = (
+    Rule("E701", "A hint became looser.", "Clients and rules let more happen without asking on account of it.",
+         "Find out whether the tool really does less than before; if so: mcpctl tools approve KEY"),
+    Rule("E702", "A new text looks like an attack on the model.", "What was harmless when it was approved is not now.",
+         "Do not approve it before you know why it is there; ask the server's author."),
+    Rule("W801", "A description changed.", "Models follow what descriptions say.", _LOOK),
+    Rule("W802", "A schema changed.", "A parameter can ask for what the tool has no use for.", _LOOK),
+    Rule("W803", "A tool is new on a known server.", "Nobody has looked at it.",
+         "Read its definition; if it is right: mcpctl tools approve KEY"),
+    Rule("W804", "A server's instructions changed.", "Models are told them; those that changed are held.",
+         "Read them; if they are right: mcpctl tools approve --server NAME"),
+    Rule("W805", "A server of that name was another program when its tools were pinned.",
+         "The same name now starts another program, or with other arguments; tools that differ are held.",
+         "Compare the tools; if they are right: mcpctl tools approve --server NAME"),
+    Rule("W806", "The icons or the page that clients show with a tool changed.",
+         "People decide by what they are shown; a page can call tools.", _LOOK),
+    Rule("I901", "A tool is gone.", "What relied on it does not find it.", "Nothing, or name another in toolsets."),
+    Rule("I902", "A hint was added or left out without a change of meaning, or became stricter.",
+         "It loosens nothing.", _LOOK),
+    Rule("I903", "A title changed.", "People tell tools apart by it.", _LOOK),
+)  # fmt: skip
+RULES = {rule.id: rule for rule in _ALL}
+
 
 _SCHEMAS = ("inputSchema", "outputSchema")
 _TOO_DEEP = "(nested too deep to be shown)"
@@ -63,7 +98,7 @@ def of_new(tool: Tool, suspicion: Suspicion = no_suspicion) -> Iterator[Change]:
     yield from _suspicious(tool, suspicion)
 
 
-def gone(server: str, name: str, why: str = "") -> Change:
+def of_gone(server: str, name: str, why: str = "") -> Change:
     """A tool that is not there any more."""
     return Change(server, name, "I901", f"the tool is gone{f': {why}' if why else ''}")
 
@@ -102,3 +137,197 @@ def _json(value: Any) -> str | None:
 
 def _change(tool: Tool, rule: str, message: str, old: str | None = None, new: str | None = None) -> Change:
     return Change(tool.server, tool.name, rule, message, old, new)
+
+
+_NO_PINS = ServerPins()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which tools; nothing given is all."""
+
+    keys: Collection[str] = ()
+    servers: Collection[str] = ()
+
+    def has_server(self, server: str) -> bool:
+        """Whether anything of a server is wanted."""
+        named = {key.partition(":")[0] for key in self.keys}
+        return not (self.keys or self.servers) or server in self.servers or server in named
+
+    def has(self, server: str, tool: str) -> bool:
+        """Whether a tool is wanted; without a name, what is said of its server as a whole."""
+        return not (self.keys or self.servers) or server in self.servers or join(server, tool) in self.keys
+
+
+ALL = Wanted()
+
+
+def rows(changes: Sequence[Change], asked: Selection, lock: Lock | None = None) -> list[Row]:
+    """The changes that are asked for, one row each, the worst first."""
+    return [_row(change, asked, lock) for change in changes if asked.wants(change.rule)]
+
+
+def _row(change: Change, asked: Selection, lock: Lock | None) -> Row:
+    rule = RULES[change.rule]
+    return {
+        "key": join(change.server, change.tool), "rule": rule.id, "severity": rule.severity,
+        "message": change.message, "why": rule.why, "fix": rule.fix, "place": None,
+        "path": str(lock.path) if lock else None, "line": lock.line(change.server, change.tool) if lock else None,
+        "counts": asked.counts(rule.id), "old": change.old, "new": change.new,
+    }  # fmt: skip
+
+
+def since_pinned(
+    catalog: Catalog,
+    file: PolicyFile,
+    wanted: Wanted = ALL,
+    suspicion: Suspicion = no_suspicion,
+    *,
+    with_unpinned: bool = False,
+) -> list[Change]:
+    """What changed since tools were pinned, of the servers in use, whatever clients they were listed for; and what was
+    listed and never pinned, which nobody has seen, where that is asked for."""
+    found: dict[Change, None] = {}
+    for server, fingerprint in catalog.config.fingerprints.items():
+        if wanted.has_server(server):
+            changes = _Server(catalog, file, server, fingerprint, suspicion, with_unpinned).changes()
+            found.update(dict.fromkeys(change for change in changes if wanted.has(server, change.tool)))
+    return sorted(found, key=_order)
+
+
+def suspicion(catalog: Catalog) -> Suspicion:
+    """What looks like an attack in a tool, beside the tools of all servers."""
+    from mcpctl.checks.checker import Checker  # hundreds of expressions, which most commands do not need
+    from mcpctl.checks.findings import ERROR
+
+    lists = (catalog.listed(server) for server in catalog.config.enabled)
+    checker = Checker(tool for listed in lists if listed for tool in listed.tools)
+    return lambda tool: (finding.message for finding in checker.check(tool) if finding.severity == ERROR)
+
+
+def _order(change: Change) -> tuple[str, str, str]:
+    return change.server, change.tool, change.rule
+
+
+@dataclass
+class _Server:
+    catalog: Catalog
+    file: PolicyFile
+    server: str
+    fingerprint: str
+    suspicion: Suspicion
+    with_unpinned: bool
+    pinned: dict[tuple[str, str], Pin] = field(init=False)
+    known: ServerPins = field(init=False)
+    said: list[PinnedServer] = field(init=False)
+
+    def __post_init__(self) -> None:
+        key = self.server, self.fingerprint
+        every = pins.pinned(self.file, self.server)
+        self.pinned = {(pin.of.capabilities, pin.name): pin for pin in every if pin.of.fingerprint == self.fingerprint}
+        self.before = [pin for pin in every if pin.of.fingerprint != self.fingerprint]
+        self.said = pins.pinned_servers(self.file, self.server)
+        self.known = pins.read(self.file, *key).get(key, _NO_PINS)
+
+    def changes(self) -> Iterator[Change]:
+        if not self.known.sets and not self.with_unpinned:
+            return  # never seen while there was a policy
+        yield from self._other_program()
+        lists = [*self.catalog.every(self.server), *self.catalog.features(self.server)]
+        shown = {tool.name for listed in lists for tool in listed.tools}
+        for listed in lists:
+            for tool in listed.tools:
+                yield from self._of_tool(tool, listed.capabilities)
+            yield from self._instructions(listed)
+        if shown:
+            gone = sorted(self.known.known.keys() - shown)
+            # A resource is data, which comes and goes.
+            yield from (of_gone(self.server, name) for name in gone if split(name)[0] != RESOURCES)
+
+    def _of_tool(self, tool: Tool, capabilities: str) -> Iterator[Change]:
+        why = self.known.drift(tool, capabilities)
+        is_unpinned = self.with_unpinned and tool.name not in self.known.known
+        is_unpinned = is_unpinned and kind_of_list(capabilities) != RESOURCES
+        if why == pins.NEW or is_unpinned:
+            yield from of_new(tool, self.suspicion)
+        elif why:
+            yield from of_tool(self._pinned(tool.name, capabilities), tool, self.suspicion)
+
+    def _pinned(self, name: str, capabilities: str) -> Tool:
+        """A tool as it was pinned: for a client like this one, else for another."""
+        of_name = [pin for (_, each), pin in self.pinned.items() if each == name]
+        pin = self.pinned.get((capabilities, name)) or of_name[-1]
+        return cache.tool(self.server, name, pin.definition)
+
+    def _instructions(self, listed: Listed) -> Iterator[Change]:
+        here = [said for said in self.said if said.of.fingerprint == self.fingerprint]
+        if here and definitions.hashed(listed.instructions) not in {said.hash for said in here}:
+            own = [said for said in here if said.of.capabilities == listed.capabilities] or here
+            yield Change(
+                self.server, "", "W804", "the server's instructions changed", own[-1].instructions, listed.instructions
+            )
+
+    def _other_program(self) -> Iterator[Change]:
+        """Whether the name was another program's when its tools were pinned first, and nobody has approved this one."""
+        here = [said for said in self.said if said.of.fingerprint == self.fingerprint]
+        others = [said for said in self.said if said.of.fingerprint != self.fingerprint]
+        if not (here and others) or any(said.approved for said in here) or here[0].seen < others[0].seen:
+            return
+        before = {pin.name: pin.pin for pin in self.before}
+        now = self.catalog.newest(self.server)
+        same = sum(definitions.is_pin_of(before.get(name, ""), tool) for name, tool in now.items())
+        told = f"the server is started in another way than when its tools were first pinned: {same} of its {len(now)}"
+        yield Change(self.server, "", "W805", f"{told} tools are as they were")
+
+
+def against(catalog: Catalog, lock: Lock, wanted: Wanted = ALL, suspicion: Suspicion = no_suspicion) -> list[Change]:
+    """What changed against a lock file, of the servers in use that have listed their tools."""
+    found: dict[Change, None] = {}
+    listed = [server for server in catalog.config.enabled if catalog.listed(server) and wanted.has_server(server)]
+    permitted = {(tool.server, tool.name) for tool in catalog.known()}
+    for server in listed:
+        changes = _locked(catalog, lock, server, permitted, suspicion)
+        found.update(dict.fromkeys(change for change in changes if wanted.has(server, change.tool)))
+    others = [(server, name) for server, name in lock.tools if server not in listed and wanted.has(server, name)]
+    found.update(dict.fromkeys(of_gone(*other, "its server has listed nothing here") for other in others))
+    return sorted(found, key=_order)
+
+
+def _locked(
+    catalog: Catalog, lock: Lock, server: str, permitted: Collection[tuple[str, str]], suspicion: Suspicion
+) -> Iterator[Change]:
+    shown = catalog.newest(server)
+    for name, tool in shown.items():
+        if before := lock.tools.get((server, name)):
+            if not definitions.is_pin_of(lock.pins[server, name], tool):
+                yield from of_tool(before, tool, suspicion)
+        elif (server, name) in permitted:
+            yield from of_new(tool, suspicion)
+    said, listed = lock.instructions.get(server), catalog.listed(server)
+    if listed and said is not None and said != definitions.hashed(listed.instructions):
+        yield Change(server, "", "W804", "the server's instructions changed", None, listed.instructions)
+    yield from (of_gone(server, name) for locked, name in lock.tools if locked == server and name not in shown)
+
+
+def shown(catalog: Catalog, file: PolicyFile, wanted: Wanted) -> list[Shown]:
+    """What a person who is shown `since_pinned` says yes to, by list: the tools that differ from their pins; of those
+    that do not in any list, each as it is. A list that was made before a change, for other clients, shows what was
+    before it, which nobody has said yes to."""
+    known = pins.read(file)
+    lists: list[Shown] = []
+    for server, fingerprint in catalog.config.fingerprints.items():
+        if not wanted.has_server(server):
+            continue
+        pinned = known.get((server, fingerprint), _NO_PINS)
+        every = (*catalog.every(server), *catalog.features(server))
+        differing = {tool.name for each in every for tool in each.tools if _differs(pinned, tool, each)}
+        for each in every:
+            tools = [tool for tool in each.tools if wanted.has(server, tool.name)]
+            tools = [tool for tool in tools if tool.name not in differing or _differs(pinned, tool, each)]
+            whole = each.instructions if wanted.has(server, "") else None
+            lists.append(Shown(ListKey(server, fingerprint, each.capabilities), tools, whole))
+    return lists
+
+
+def _differs(pinned: ServerPins, tool: Tool, listed: Listed) -> bool:
+    return tool.name not in pinned.known or bool(pinned.drift(tool, listed.capabilities))

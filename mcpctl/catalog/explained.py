@@ -1,26 +1,70 @@
 """What the policy makes of one tool, and why: every rule that matches it, its class, and whose hints count."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from mcpctl.base import hints
-from mcpctl.base.errors import WrongUsage
+import msgspec
+
+from mcpctl.base import files, hints
+from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.base.models import HINTS, Row, Tool
 from mcpctl.base.near_names import nearest
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import split_typed
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.rule_places import RulePlaces
 from mcpctl.config import config
+from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
-from mcpctl.policy import grants, words
+from mcpctl.jsonc.positions import Positions
+from mcpctl.policy import approvals, words
+from mcpctl.policy.approvals import Grant
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, Verdict, decide
-from mcpctl.policy.grants import Grant
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.rules import Ruling
-from mcpctl.policy.standing import NOTHING, Standing
-from mcpctl.policy.view import View
+from mcpctl.policy.view import NOTHING_DECIDED, Standing, View
+
+
+class RulePlace(NamedTuple):
+    """One place; the line is None where it cannot be told, as for a value that is not written but the default."""
+
+    file: str
+    line: int | None
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class RulePlaces:
+    """The places of the rules of one configuration and of its toolset."""
+
+    config: Config
+    _positions: dict[str, Positions | None] = field(default_factory=dict)
+
+    def of(self, rule: PolicyRule) -> RulePlace:
+        """The place of a rule."""
+        if not rule.file:
+            return RulePlace(str(self.config.path), self.config.line_of(rule.table, rule.key, rule.item))
+        positions = self._in(rule.file)
+        if positions is None:
+            return RulePlace(rule.file, None)
+        item = () if rule.item is None else (rule.item,)
+        return RulePlace(rule.file, *positions.of((*rule.table, rule.key, *item)))
+
+    def _in(self, file: str) -> Positions | None:
+        if file not in self._positions:
+            self._positions[file] = _read(file)
+        return self._positions[file]
+
+
+def _read(file: str) -> Positions | None:
+    try:
+        text = files.read_text(Path(file)).removeprefix(files.BOM)
+        msgspec.json.decode(text)
+    except (McpctlError, msgspec.MsgspecError, RecursionError):
+        return None  # it has changed since its rules were read
+    return Positions(text)
+
 
 DECISIONS = (ALLOW, ASK, DENY, "held", "refused")
 """What may be decided of a call; `refused` for what is not the policy's doing, such as a disabled server."""
@@ -46,12 +90,12 @@ def subject_of(view: View, server: str, name: str, tool: Tool | None) -> Subject
 def standing(paths: Paths) -> Standing:
     """What people have decided beside the configuration; nothing where nobody has been asked yet."""
     if not PolicyFile.is_made(paths):
-        return NOTHING
+        return NOTHING_DECIDED
     with PolicyFile.connect(paths) as file:
-        return Standing(grants.held(file))
+        return Standing(approvals.grants(file))
 
 
-def explain(found: Catalog, key: str, decided: Standing = NOTHING, arguments_digest: str = "") -> Row:
+def explain(found: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arguments_digest: str = "") -> Row:
     """What would become of a call of this tool, and why; raises `NotFound` for a server that is not configured."""
     server, name = split_typed(key)
     _check(found, key, server, name)

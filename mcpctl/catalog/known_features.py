@@ -1,20 +1,21 @@
 """What is known of servers' prompts, resources and templates, for each request that asks."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from mcpctl.base import feature_names
-from mcpctl.base.feature_names import EXPOSABLE, EXPOSED_AS, KINDS, PROMPTS, RESOURCES
-from mcpctl.base.models import Tool
+from mcpctl.base.feature_names import EXPOSABLE, EXPOSED_AS, KINDS, PROMPTS, RESOURCES, TEMPLATES, kind_of_list
+from mcpctl.base.models import Found, Row, Tool
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.features import Features, Part
-from mcpctl.catalog.lists import HELD, Listed, Lists
+from mcpctl.catalog.features import Feature, Features, Part
+from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
 from mcpctl.config.config import Config
 from mcpctl.policy.decide import ALLOW, READ, Subject, decide
 from mcpctl.policy.view import View
+from mcpctl.store import clock
 from mcpctl.store.state import ListKey
 
 _MOST_VIEWS = 16
@@ -116,3 +117,74 @@ class KnownFeatures:
 
 def _is_read(tool: Tool, view: View) -> bool:
     return decide(Subject(READ, tool.server, tool.name, tool, view)).outcome == ALLOW
+
+
+def features(found: Catalog) -> Features:
+    """What is seen of what servers last listed."""
+    for server in found.config.enabled:
+        found.features(server)
+    return KnownFeatures(found.lists).of(found)
+
+
+def prompts(found: Catalog, servers: Collection[str] = ()) -> Found:
+    """The prompts of these servers, or of all; raises `NotFound` for a server that is not there."""
+    return _rows(found, features(found).prompts, servers, _prompt)
+
+
+def resources(found: Catalog, servers: Collection[str] = (), *, templates: bool = False) -> Found:
+    """The resources, or the templates, of these servers, or of all; raises as `prompts` does."""
+    seen = features(found)
+    return _rows(found, seen.templates if templates else seen.resources, servers, _resource)
+
+
+def prompt_arguments(found: Catalog, name: str) -> list[Mapping[str, Any]]:
+    """The arguments that a prompt declares; none of one that is not known."""
+    feature = features(found).prompts.get(name)
+    declared = feature.definition.get("arguments") if feature else None
+    every = declared if isinstance(declared, list) else []
+    return [each for each in every if isinstance(each, dict) and isinstance(each.get("name"), str)]
+
+
+def _rows(
+    found: Catalog, named: Mapping[str, Feature], servers: Collection[str], row: Callable[[str, Feature], Row]
+) -> Found:
+    for server in servers:
+        found.config.server(server)
+    lists = [(server, each) for server in found.config.enabled for each in found.features(server)]
+    listed_at = {(server, kind_of_list(each.capabilities)): each.fetched_at for server, each in lists}
+
+    def made() -> Iterator[Row]:
+        for name, feature in named.items():
+            if not servers or feature.server in servers:
+                when = listed_at.get((feature.server, feature.kind))
+                yield {**row(name, feature), **_said(feature), "listed_at": clock.iso(when) if when else None}
+
+    return Found.of(list(made()), filtered=bool(servers))
+
+
+def _prompt(name: str, feature: Feature) -> Row:
+    arguments = feature.definition.get("arguments")
+    return {
+        "name": name, "server": feature.server, "prompt": feature.name,
+        "arguments": arguments if isinstance(arguments, list) else [],
+    }  # fmt: skip
+
+
+def _resource(uri: str, feature: Feature) -> Row:
+    size = feature.definition.get("size")
+    return {
+        "uri": uri, "server": feature.server, "name": _text(feature, "name"), "mime_type": _text(feature, "mimeType"),
+        "size": size if isinstance(size, int) and not isinstance(size, bool) else None,
+        "is_template": feature.kind == TEMPLATES,
+    }  # fmt: skip
+
+
+def _said(feature: Feature) -> Row:
+    title, description = _text(feature, "title"), _text(feature, "description")
+    label = title or (description or "").strip().partition("\n")[0] or None
+    return {"title": title, "description": description, "label": label}
+
+
+def _text(feature: Feature, member: str) -> str | None:
+    value = feature.definition.get(member)
+    return value if isinstance(value, str) and value.strip() else None

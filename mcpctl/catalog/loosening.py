@@ -17,7 +17,7 @@ from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.config.config import Config
 from mcpctl.policy import loosening

@@ -11,8 +11,7 @@ from mcpctl.base.rules import Rule as CheckRule
 from mcpctl.base.rules import Selection
 from mcpctl.base.tool_keys import OWN, READ_TOOL, split
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.explained import decision_of, rule_text, subject_of
-from mcpctl.catalog.rule_places import RulePlaces
+from mcpctl.catalog.explained import RulePlaces, decision_of, rule_text, subject_of
 from mcpctl.config.policy_settings import CLASSES, PolicyRule
 from mcpctl.policy.decide import decide
 from mcpctl.policy.rules import Matcher, names_tool

@@ -3,18 +3,20 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from mcpctl.base import fields, hints
-from mcpctl.base.errors import NotFound, warn
+from mcpctl.base import fields, files, hints
+from mcpctl.base.errors import NotFound, Unusable, warn
 from mcpctl.base.models import Found, RawJson, Row, Tool, Usage
 from mcpctl.base.near_names import nearest
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import split, split_typed
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.config.config import Config
 from mcpctl.policy import pins, words
@@ -230,3 +232,56 @@ def _hint(tool: Tool, name: str, hint: hints.Hint) -> Mapping[str, Any]:
         "source": hint.source,
         "file": tool.overrides.file if tool.overrides and hint.source == "override" else None,
     }
+
+
+_TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server lists it}}; mcpctl tools export prints them'
+
+
+def exported(catalog: Catalog, wanted: Wanted) -> Iterator[bytes]:
+    """The tools that may be found, one JSON line each, as their servers sent them."""
+    for server in wanted.servers:
+        catalog.config.server(server)
+    for tool in catalog.visible():
+        if wanted.met_by(tool):
+            # Some servers indent what they send, and a line is one tool.
+            compact = msgspec.json.format(tool.text.encode(), indent=-1)
+            yield msgspec.json.encode({"server": tool.server, "tool": msgspec.Raw(compact)})
+
+
+def tools_in_file(path: Path) -> Iterator[Tool]:
+    """The tools of a file; raises `NotFound` and `Unusable`, with the line."""
+    return (tool for _, tool in numbered_tools(path))
+
+
+def numbered_tools(path: Path) -> Iterator[tuple[int, Tool]]:
+    """The tools of a file with their lines; raises `NotFound` and `Unusable`, with the line."""
+    for where, said, text in json_lines(path, _TOOL):
+        server, definition = said.get("server"), said.get("tool")
+        name = definition.get("name") if isinstance(definition, dict) else None
+        if not isinstance(server, str) or not isinstance(name, str) or not isinstance(definition, dict):
+            raise wrong_line(where, _TOOL)
+        yield int(where.rpartition(":")[2]), Tool(server, name, definition, text)
+
+
+def json_lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    """The JSON objects of a file that has one a line: where each is, what it says, and its text.
+
+    Raises `NotFound`, and `Unusable` with the line and the `form` that it should have.
+    """
+    data = files.read(path, files.MAX_LARGE_BYTES).removeprefix(b"\xef\xbb\xbf")
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            said = msgspec.json.decode(line)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise wrong_line(where, form) from error
+        if not isinstance(said, dict):
+            raise wrong_line(where, form)
+        yield where, said, line.decode("utf-8", "replace")
+
+
+def wrong_line(where: str, form: str) -> Unusable:
+    """The failure of a line that has another form."""
+    return Unusable(f"{where}: not as it should be", form, "line_wrong")

@@ -18,16 +18,15 @@ from mcpctl.base.near_names import alike, nearest
 from mcpctl.base.paths import Paths
 from mcpctl.base.rules import Selection
 from mcpctl.base.tool_keys import split
-from mcpctl.catalog import catalog_file, rows
+from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.checked_files import Candidate
 from mcpctl.config.policy_settings import CLASSES, PolicyRule
 from mcpctl.jsonc.faults import fault
 from mcpctl.jsonc.positions import Place, Positions
 from mcpctl.policy.rules import Matcher, names_any
 from mcpctl.toolsets import lint, toolset_files
-from mcpctl.toolsets.check_rules import RULES
-from mcpctl.toolsets.lint import Item, Problem
+from mcpctl.toolsets.files_to_check import Candidate
+from mcpctl.toolsets.lint import RULES, Item, Problem
 from mcpctl.toolsets.toolset import Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import policy_problems
 
@@ -97,7 +96,7 @@ def _listed(catalog: Catalog) -> Iterator[str]:
 
 def snapshot(path: Path) -> Known:
     """What a file says that servers list."""
-    tools = list(catalog_file.tools(path))
+    tools = list(rows.tools_in_file(path))
     return Known(tools, frozenset(tool.server for tool in tools))
 
 

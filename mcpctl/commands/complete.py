@@ -138,19 +138,19 @@ def _about(schema: Any, *, is_needed: bool) -> str:
 
 def prompts(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The names of the prompts that the enabled servers last listed."""
-    from mcpctl.catalog import feature_rows
+    from mcpctl.catalog import known_features
 
     with _catalog(ctx) as found:
-        named = [(row["name"], row["label"] or "") for row in feature_rows.prompts(found).rows(None, 0)]
+        named = [(row["name"], row["label"] or "") for row in known_features.prompts(found).rows(None, 0)]
     return [pair for pair in named if pair[0].startswith(incomplete)][:MOST]
 
 
 def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The URIs of the resources that the enabled servers last listed."""
-    from mcpctl.catalog import feature_rows
+    from mcpctl.catalog import known_features
 
     with _catalog(ctx) as found:
-        rows = feature_rows.resources(found).rows(None, 0)
+        rows = known_features.resources(found).rows(None, 0)
         named = [(row["uri"], row["label"] or row["name"] or "") for row in rows]
     return [pair for pair in named if pair[0].startswith(incomplete)][:MOST]
 
@@ -158,10 +158,10 @@ def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
 def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The arguments that a prompt may still have, `name=`."""
     given = {word.partition("=")[0] for word in ctx.params.get("arguments") or ()}
-    from mcpctl.catalog import feature_rows
+    from mcpctl.catalog import known_features
 
     with _catalog(ctx) as found:
-        every = feature_rows.prompt_arguments(found, ctx.params["name"])
+        every = known_features.prompt_arguments(found, ctx.params["name"])
     offered = [(f"{each['name']}=", _about(each, is_needed=each.get("required") is True)) for each in every]
     return [pair for pair in offered if pair[0].startswith(incomplete) and pair[0][:-1] not in given]
 
@@ -201,11 +201,11 @@ def open_approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 def standing(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The tools that have a yes that holds for more than one call."""
-    from mcpctl.policy import grants
+    from mcpctl.policy import approvals
     from mcpctl.policy.policy_file import PolicyFile
 
     with PolicyFile.as_it_lies(_paths(ctx)) as file:
-        keys = {each.grant.key for each in grants.given(file)}
+        keys = {each.grant.key for each in approvals.given(file)}
     return [(key, "") for key in sorted(keys) if key.startswith(incomplete) and key.isprintable()]
 
 

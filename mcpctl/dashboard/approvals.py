@@ -21,7 +21,7 @@ from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.rest_answers import BASE, Operation, answer, listing
 from mcpctl.policy import answering
 from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, PENDING, SESSION
-from mcpctl.policy.shown_arguments import hidden_words
+from mcpctl.policy.consent import hidden_words
 
 CHANNEL = "dashboard"
 _DENY = "deny"

@@ -11,7 +11,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.calling.savings import Saving
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.dashboard.summaries import Summaries

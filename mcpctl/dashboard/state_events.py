@@ -14,7 +14,7 @@ from mcpctl.base.models import Row, Tool
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.policy import answering, approvals

@@ -14,10 +14,9 @@ from mcpctl.base import definitions, hints
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Found, RawJson, Row, Tool, Usage
 from mcpctl.base.paths import Paths
-from mcpctl.catalog import drift_check, explained, rows
+from mcpctl.catalog import drift, explained, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.drift import Change
-from mcpctl.catalog.drift_rules import RULES
+from mcpctl.catalog.drift import RULES, Change
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import Parameter, parameters
 from mcpctl.config.policy_settings import ASK, DENY
@@ -185,7 +184,7 @@ def tool_page(request: Request) -> Response:
         policy = explained.explain(catalog, found.key, explained.standing(board.paths))
         about = catalog.toolset.about(found) if catalog.toolset else None
         pinned = _pinned(board.paths, catalog, found)
-        suspicions = list(drift_check.suspicion(catalog)(found)) if row["held"] else []
+        suspicions = list(drift.suspicion(catalog)(found)) if row["held"] else []
     return page(
         request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]],
         hints=list(_hints(row, policy)), description=_text(as_sent, "description"),
@@ -266,7 +265,7 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
             pin for pin in pins.pinned(file, found.server)
             if pin.name == found.name and pin.of.fingerprint == fingerprint
         ]  # fmt: skip
-        changed = drift_check.since_pinned(catalog, file, drift_check.Wanted([found.key]))
+        changed = drift.since_pinned(catalog, file, drift.Wanted([found.key]))
     if not of_tool:
         return None
     as_it_is = [pin for pin in of_tool if pin.pin == definitions.pin_of(found)] or of_tool

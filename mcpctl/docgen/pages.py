@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from mcpctl.base.errors import EXIT_MEANINGS
 from mcpctl.base.paths import INDEX_VERSION
 from mcpctl.base.rules import Rules
-from mcpctl.catalog import drift_rules, policy_check
+from mcpctl.catalog import drift, policy_check
 from mcpctl.checks import definition_rules
 from mcpctl.docgen import guides, roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.doctor import codes
-from mcpctl.toolsets import check_rules
+from mcpctl.toolsets import lint
 
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")
 
@@ -32,10 +32,10 @@ ENVIRONMENT = {
     "COLUMNS": "The width of tables, in place of the terminal's.",
 }
 RULES: Mapping[tuple[str, ...], Rules] = {
-    ("mcpctl", "annotate", "check"): check_rules.RULES,
+    ("mcpctl", "annotate", "check"): lint.RULES,
     ("mcpctl", "tools", "check"): definition_rules.RULES,
     ("mcpctl", "policy", "check"): policy_check.RULES,
-    ("mcpctl", "tools", "diff"): drift_rules.RULES,
+    ("mcpctl", "tools", "diff"): drift.RULES,
     ("mcpctl", "doctor"): codes.CODES,
 }
 """The commands that check by rules."""

@@ -13,7 +13,7 @@ import msgspec
 
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import is_plain
-from mcpctl.catalog import told_texts
+from mcpctl.catalog import model_texts
 from mcpctl.store.recordable import Json
 from mcpctl.wire.threads import Line
 
@@ -75,7 +75,7 @@ def help_with(tool: Tool, arguments: bytes) -> str:
         return ""
     if not mismatches:
         return ""
-    schema = json.dumps(told_texts.of(tool).input_schema, ensure_ascii=False)
+    schema = json.dumps(model_texts.of(tool).input_schema, ensure_ascii=False)
     listed = "\n".join(f"- {line}" for line in mismatches)
     name = tool.key if is_plain(tool.key) else "its tool"
     return f"mcpctl: these arguments do not match the schema of {name}:\n{listed}\nIts inputSchema: {schema}"

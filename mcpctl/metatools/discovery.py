@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
-from mcpctl.catalog import told_instructions
+from mcpctl.catalog import server_instructions
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists import Lists
-from mcpctl.catalog.told_instructions import Introduction
+from mcpctl.catalog.lists_in_memory import Lists
+from mcpctl.catalog.server_instructions import Introduction
 from mcpctl.config.config import Config
 from mcpctl.config.settings import Search
 from mcpctl.metatools.answer_form import Form
@@ -178,7 +178,7 @@ class Discovery:
         budget = search_results.budget(detail, view.config.search.answer_tokens)
         best = request.limit
         servers = [] if ranking.weak else [tool.server for tool in tools[:best]]
-        waiting = told_instructions.waiting(catalog, servers, request.introduced)
+        waiting = server_instructions.waiting(catalog, servers, request.introduced)
         introduced = (
             search_results.introduced_beside(lambda room: fitted(best, room), waiting, budget) if waiting else []
         )

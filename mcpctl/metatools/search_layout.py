@@ -12,10 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from mcpctl.base.models import Tool
-from mcpctl.catalog import told_texts
-from mcpctl.catalog.short_schema import shortened
+from mcpctl.catalog import model_texts
+from mcpctl.catalog.model_texts import cut, shortened
 from mcpctl.catalog.signature import signature
-from mcpctl.catalog.told_texts import cut
 
 BRIEF = 100
 """The longest description, except of the first results."""
@@ -47,7 +46,7 @@ class _Draft(Struct, frozen=True, dict=True):
     def forms(self, most: int) -> Iterator[dict[str, Any]]:
         """What may be said of the tool, the most first, with schemas of at most so many bytes."""
         cuts = (_LONG, BRIEF) if self.is_first else (BRIEF,)
-        schema = told_texts.of(self.tool).input_schema
+        schema = model_texts.of(self.tool).input_schema
         if (size := _cost(schema)) <= most:
             yield from (self._written(described, {"inputSchema": schema}) for described in cuts)
         if not self.is_named and size <= _LONGEST and _cost(shorter := shortened(schema, BRIEF)) <= most:

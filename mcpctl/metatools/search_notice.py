@@ -10,7 +10,7 @@ from mcpctl.base.near_names import nearest
 from mcpctl.base.plurals import counted
 from mcpctl.base.tool_keys import is_plain, join
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.told_texts import cut
+from mcpctl.catalog.model_texts import cut
 from mcpctl.search.providers import Off
 from mcpctl.search.ranking import MAX_QUERIES, Ranking
 

@@ -9,8 +9,8 @@ import msgspec
 
 from mcpctl.base import hints, tool_keys
 from mcpctl.base.models import Tool
-from mcpctl.catalog import told_texts
-from mcpctl.catalog.told_texts import cut
+from mcpctl.catalog import model_texts
+from mcpctl.catalog.model_texts import cut
 from mcpctl.metatools import offers
 from mcpctl.metatools.search_layout import BRIEF, laid_out, only
 from mcpctl.search.ranking import Hit, Ranking
@@ -111,7 +111,7 @@ def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {"toolKey": tool.key}
     if full:  # the two halves of the key
         entry |= {"toolName": tool.name, "serverName": tool.server}
-    told = told_texts.of(tool)
+    told = model_texts.of(tool)
     title = (told.title or "")[:_LONGEST_TITLE]
     if title and (full or _letters(title) != _letters(tool.name)):
         entry["title"] = title
@@ -134,7 +134,7 @@ def _names(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) ->
     """Keys with a first sentence; a tool that the query names has its schema even so."""
     results = _as_many_as_fit([_only_name(entry) for entry in entries], budget)
     if results and results[0]["relevance"] >= 1.0:
-        schema = {"inputSchema": told_texts.of(tools[0]).input_schema}
+        schema = {"inputSchema": model_texts.of(tools[0]).input_schema}
         if size(schema) <= max(budget * _NAMED_SHARE, budget - size(results)):
             results = _as_many_as_fit([{**results[0], **schema}, *results[1:]], budget)
     return results
@@ -169,7 +169,7 @@ def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) 
 
 
 def _schemas(tool: Tool) -> dict[str, Any]:
-    told = told_texts.of(tool)
+    told = model_texts.of(tool)
     output = {} if told.output_schema is None else {"outputSchema": told.output_schema}
     return {"inputSchema": told.input_schema, **output}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.paths import Paths
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.metatools.discovery import Answer, Discovery, SearchRequest
 from mcpctl.policy.view import View
 from mcpctl.search.ranking import Provider, Ranking

@@ -10,11 +10,10 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
 from mcpctl.config.config import Config
-from mcpctl.policy import approvals, grants
-from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, SESSION, Approval
-from mcpctl.policy.grants import Given
+from mcpctl.policy import approvals
+from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, SESSION, Approval, Given
+from mcpctl.policy.consent import hidden_words
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.policy.shown_arguments import hidden_words
 from mcpctl.store import clock
 from mcpctl.store.recorder import Origin, Recorder
 
@@ -35,7 +34,7 @@ def standing(paths: Paths) -> Found:
     if not PolicyFile.is_made(paths):
         return Found.of([])
     with PolicyFile.connect(paths) as file:
-        return Found.of([_standing_row(each) for each in grants.given(file)])
+        return Found.of([_standing_row(each) for each in approvals.given(file)])
 
 
 def _standing_row(given: Given) -> Row:
@@ -154,7 +153,7 @@ def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
     `NotFound`."""
     settings = config.load(paths.config).records
     with PolicyFile.connect(paths) as file:
-        every = grants.given(file)
+        every = approvals.given(file)
         of_approval = {each.grant._replace(session="") for each in approvals.listed(file) if each.id == ref}
         chosen = [
             each for each in every

@@ -14,7 +14,7 @@ from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.config.policy_settings import ASK as ASK_RULE
 from mcpctl.config.policy_settings import DENY
-from mcpctl.policy.grants import Grant, binding
+from mcpctl.policy.approvals import Grant, binding_of
 from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
@@ -73,7 +73,7 @@ class Subject(NamedTuple):
     @property
     def binding(self) -> str:
         """What a yes to this call alone is bound to."""
-        return binding(self.grant, self.arguments_digest)
+        return binding_of(self.grant, self.arguments_digest)
 
 
 class Verdict(NamedTuple):
@@ -333,3 +333,26 @@ def _failure(subject: Subject, code: str, **facts: Any) -> Failure:
     """A refusal with what its words need: the key, the server, the view, and whether the tool is known."""
     about = {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
     return Failure(code, {**about, **facts})
+
+
+def may_read_on(server: str, name: str, view: View) -> bool:
+    """Whether an answer of a tool, given at some time, may still be read: not once a rule that names the tool bars it.
+
+    What the tool declared then is not known: rules for classes decided when it was called.
+    """
+    if server not in view.config.enabled or view.rules.barring(server, name):
+        return False
+    rules = (rule for rule in view.rules.matching(server, name, None) if not rule.pattern.startswith("@"))
+    first = next(rules, None)
+    return not view.config.policy.enforces or first is None or first.effect != DENY
+
+
+def may_introduce(server: str, held: str, view: View) -> bool:
+    """Whether a model may be told what a server says of itself, which is `held` or not as its tools are."""
+    if view.access.is_barred or server not in view.config.enabled or held == NOT_LOCKED:
+        return False
+    if not view.config.policy.enforces:
+        return True
+    for_all = (rule for rule in view.rules.matching(server, "*", None) if not rule.pattern.startswith("@"))
+    first = next(for_all, None)  # a rule for all of its tools is one for the server
+    return not held and (first is None or first.effect != DENY)

@@ -13,7 +13,7 @@ from mcpctl.base.feature_names import RESOURCES, kind_of_list, list_of
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import join
 from mcpctl.policy import approvals
-from mcpctl.policy.grants import Grant, binding
+from mcpctl.policy.approvals import Grant, binding_of
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import sqlite
 from mcpctl.store.state import ListKey, told
@@ -236,7 +236,7 @@ def _move(file: PolicyFile, of: ListKey, tool: Tool, older: str) -> None:
     for id_, *who, arguments in asked:
         file.db.execute(
             "UPDATE approvals SET pin = ?, binding = ? WHERE id = ?",
-            (pin, binding(Grant(key, pin, *who), arguments), id_),
+            (pin, binding_of(Grant(key, pin, *who), arguments), id_),
         )
 
 

@@ -1,17 +1,157 @@
 """What a request is seen from: made once for each, passed down, and never changed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcpctl.base.callers import ASKED, Caller, Client, capability_set
+from msgspec import Struct
+
+from mcpctl.base.callers import ASKED, Caller, Claims, Client, capability_set
 from mcpctl.config.config import Config
-from mcpctl.policy.access import UNBOUND, Access
+from mcpctl.config.projects import UNASSIGNED
+from mcpctl.policy.approvals import Grant
 from mcpctl.policy.rules import Rules, rules_of
-from mcpctl.policy.standing import NOTHING, Standing
+from mcpctl.policy.tokens import Token, identified
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import ToolsetPlace
+
+NO_TOKEN, NOT_VALID = "no_token", "token_not_valid"
+
+
+class Access(NamedTuple):
+    """The token of a request, or what is wrong with it."""
+
+    token: Token | None = None
+    problem: str = ""
+    """The code of a refusal: it has no token and needs one, or that which it has is not valid."""
+    binds: bool = True
+    """Whether that, and what the token does not permit, is refused and not only recorded."""
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether nothing is found or called."""
+        return self.binds and bool(self.problem)
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether tools that may change anything are kept from it."""
+        return self.token is not None and self.token.read_only
+
+
+UNBOUND = Access()
+"""That of a person, and of a request where no policy is on."""
+
+
+class Scope(NamedTuple):
+    """Which servers of a configuration are seen."""
+
+    project: str | None = None
+    """The project that the request names, `UNASSIGNED` for servers without one, None where it names none."""
+    is_granted: bool = False
+    """Whether a token is for this project by name."""
+    projects: frozenset[str] = frozenset()
+    """The projects of the token; empty for any."""
+    servers: frozenset[str] = frozenset()
+    """The servers of the token; empty for any."""
+
+    def sees(self, server: str, projects: frozenset[str] | None) -> bool:
+        """Whether a server with these projects is seen; with None, it is one of every project."""
+        if self.servers and server not in self.servers:
+            return False
+        if projects is None:
+            return True
+        return (self.project is None or self.project in projects) and not (
+            self.projects and self.projects.isdisjoint(projects)
+        )
+
+
+def access_of(
+    config: Config, claims: Claims, own_token: str | None, tokens: Collection[Token], now: float
+) -> tuple[Config, Access]:
+    """What a request sees of the configuration, and by which token.
+
+    The token in its claims goes before that of the process, and counts only with a policy. Whether one is required is
+    for the process's own project to say: a request cannot name one that asks for less.
+    """
+    policy = config.policy
+    if not policy.is_on:
+        return _seen(config, claims, None), UNBOUND
+    text = own_token if claims.token is None else claims.token
+    token = None if text is None else identified(text, tokens, now)
+    problem = NOT_VALID if text is not None and token is None else ""
+    if text is None and policy.table.require_token:
+        problem = NO_TOKEN
+    access = Access(token, problem, policy.enforces)
+    if access.is_barred:
+        return _nothing_of(config), access
+    return _seen(config, claims, token if policy.enforces else None), access
+
+
+def _seen(config: Config, claims: Claims, token: Token | None) -> Config:
+    project = claims.project
+    must_say = config.project is None and config.policy.enforces and not claims.of_person
+    if project == "" or (project is None and must_say):
+        project = UNASSIGNED
+    elif project == config.project:
+        project = None  # it narrows nothing
+    elif project not in (None, UNASSIGNED) and not _may_be_named(project, config, token):
+        return _nothing_of(config)
+    if token:
+        return _narrowed(config, Scope(project, project in token.projects, token.projects, token.servers))
+    return config if project is None else _narrowed(config, Scope(project))
+
+
+def _may_be_named(project: str, config: Config, token: Token | None) -> bool:
+    return project in config.known_projects and not (token and token.projects and project not in token.projects)
+
+
+# The same configuration each time: what is made from one, such as its rules and its search index, is found by it.
+@lru_cache(maxsize=64)
+def _narrowed(config: Config, scope: Scope) -> Config:
+    names = {*config.servers, *config.problems}
+    unseen = {name for name in names if not scope.sees(name, config.members.get(name))}
+    named = scope.project if scope.project != UNASSIGNED else None
+    is_of_token = bool(scope.projects or scope.servers)
+    if not (unseen or named or is_of_token):
+        return config
+    bound = ""
+    if is_of_token:
+        bound = "one that the token may use"
+    elif scope.project == UNASSIGNED:
+        bound = "one of those without a project"
+    elif config.project:
+        bound = f"in the project '{named}', which the request names"
+    return _without(
+        config, unseen, bound, config.project or named,
+        is_claimed=config.project is None and named is not None and not scope.is_granted,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _nothing_of(config: Config) -> Config:
+    return _without(config, {*config.servers, *config.problems}, "one that this request may use", config.project)
+
+
+def _without(
+    config: Config, unseen: Collection[str], bound: str, project: str | None, *, is_claimed: bool = False
+) -> Config:
+    problems = {name: problem for name, problem in config.problems.items() if name not in unseen}
+    elsewhere = config.elsewhere.union(unseen)
+    return replace(config, problems=problems, elsewhere=elsewhere, project=project, bound=bound, is_claimed=is_claimed)
+
+
+class Standing(Struct, frozen=True):
+    """The yeses that hold, and the tokens that were made, expired and revoked ones included."""
+
+    grants: Collection[Grant] = frozenset()
+    tokens: Collection[Token] = ()
+    ends: float | None = None
+    """When the first of the yeses and tokens ends, in seconds since the epoch."""
+
+
+NOTHING_DECIDED = Standing()
+
 
 if TYPE_CHECKING:
     from mcpctl.store.recorder import Origin
@@ -27,7 +167,7 @@ class View:
     """None for a person at the command line."""
     generation: int = 0
     """Grows whenever a running `serve` follows a change of the configuration."""
-    standing: Standing = NOTHING
+    standing: Standing = NOTHING_DECIDED
     """What people have decided beside the configuration."""
     access: Access = UNBOUND
     """The token that the request has, or lacks."""

@@ -13,7 +13,7 @@ from functools import partial
 from mcpctl.base import bounds, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
-from mcpctl.policy import approvals, grants, shown_arguments, words
+from mcpctl.policy import approvals, consent, words
 from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, Approval, Wanted
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.policy_file import PolicyFile
@@ -127,7 +127,7 @@ class Consent:
     async def _approval(self, call: Request, failure: Failure) -> Approval:
         subject, rules = call.subject, call.view.rules
         grant = subject.grant
-        bound_to = grants.binding(grant, call.arguments_digest)
+        bound_to = approvals.binding_of(grant, call.arguments_digest)
         rule, place = words.rule_of(failure.facts["ruling"], call.view.config)
         hints = "no list of its server has it"
         if subject.tool:
@@ -166,12 +166,12 @@ class Consent:
 
     async def _ask(self, approval: Approval, call: Request, failure: Failure) -> Outcome:
         arguments = call.arguments or b"{}"
-        is_long = shown_arguments.is_cut(arguments)
+        is_long = consent.is_cut(arguments)
         scopes = (ONCE, SESSION) if self._may_hold(call) and not is_long else (ONCE,)
         form = ConsentForm(approval, scopes, failure, lambda late: self._came_late(late, call, failure))
         self._forms.open(form)
         self._remember(approval.id)
-        shown = await beside(shown_arguments.in_form, arguments) if is_long else shown_arguments.in_form(arguments)
+        shown = await beside(consent.in_form, arguments) if is_long else consent.in_form(arguments)
         fields = form_of(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
         question = Question("elicitation/create", fields, form.answered, closed=partial(self._forms.close, form))
         if call.caller.modern:
@@ -329,4 +329,4 @@ class Consent:
             # Nobody else has this session's id: where they cannot be taken away in time, they are of no use either.
             with suppress(Unusable, TimeoutError):
                 async with asyncio.timeout(_END_S):
-                    await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
+                    await self._gateway.policy.run(partial(approvals.end_session, session=self._recorder.session_id))

@@ -11,9 +11,9 @@ from mcpctl.base.feature_names import list_of
 from mcpctl.base.paths import Paths
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Features
-from mcpctl.catalog.introductions import Introductions
 from mcpctl.catalog.known_features import KnownFeatures
-from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.lists_in_memory import Lists
+from mcpctl.catalog.server_instructions import Introductions
 from mcpctl.config import entry_secrets
 from mcpctl.config.config import Config
 from mcpctl.metatools.searching import Searching

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.feature_names import kind_of_list
 from mcpctl.base.tool_keys import is_plain
-from mcpctl.catalog.lists import Listed, Lists
+from mcpctl.catalog.lists_in_memory import Listed, Lists
 from mcpctl.config.config import Config
 from mcpctl.policy import pins, words
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked

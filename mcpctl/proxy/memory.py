@@ -16,13 +16,13 @@ from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.feature_names import KINDS, list_of
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.catalog.lists import Listed, Lists
+from mcpctl.catalog.lists_in_memory import Listed, Lists
 from mcpctl.config.server_settings import Server
-from mcpctl.policy import grants, pins, tokens
-from mcpctl.policy.grants import Given
+from mcpctl.policy import approvals, pins, tokens
+from mcpctl.policy.approvals import Given
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.policy.standing import NOTHING, Standing
 from mcpctl.policy.tokens import Token
+from mcpctl.policy.view import NOTHING_DECIDED, Standing
 from mcpctl.store.state import ListKey, State, StateError, is_passing, patience, trouble
 from mcpctl.wire.threads import Line, beside
 
@@ -246,7 +246,7 @@ class PolicyMemory:
         """What grew whenever tools were pinned or approved, at the last look; None where that was never known."""
         self.version: object = None
         """What changed whenever the file did, at the last look."""
-        self._standing = NOTHING
+        self._standing = NOTHING_DECIDED
         self._given: Sequence[Given] = ()
         """The yeses of it, with their ends."""
 
@@ -278,7 +278,7 @@ class PolicyMemory:
                 self._let_go()
                 return self._standing
             if (version := self.mine.version) != self.version:
-                given, every, pinned = grants.given(self.mine), tokens.every(self.mine), pins.version(self.mine)
+                given, every, pinned = approvals.given(self.mine), tokens.every(self.mine), pins.version(self.mine)
                 self._hold(given, every)
                 self.version, self.pinned = version, pinned
         except StateError as error:
@@ -301,7 +301,7 @@ class PolicyMemory:
 
     def _let_go(self) -> None:
         """Take nothing for decided until the file that is there now has been opened."""
-        mine, self.mine, self._standing, self.version = self.mine, None, NOTHING, None
+        mine, self.mine, self._standing, self.version = self.mine, None, NOTHING_DECIDED, None
         if mine:
             with suppress(StateError):
                 mine.close()

@@ -18,8 +18,8 @@ from mcpctl.config import exposure
 from mcpctl.config.config import Config
 from mcpctl.policy import tokens
 from mcpctl.policy.holding import Locked
-from mcpctl.policy.own_token import own_token
 from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.tokens import own_token
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.stderr import not_waited_for
 from mcpctl.store.state import State

@@ -22,7 +22,7 @@ from mcpctl.metatools import read_request
 from mcpctl.metatools.own_tool import CALLS, MOST
 from mcpctl.metatools.read_request import ReadRequest, WrongArguments
 from mcpctl.policy import words
-from mcpctl.policy.by_name import may_read_on
+from mcpctl.policy.decide import may_read_on
 from mcpctl.proxy import refusals, translate
 from mcpctl.proxy.client_side import Barring, ClientSide
 from mcpctl.proxy.request import Request

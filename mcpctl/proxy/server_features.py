@@ -6,7 +6,7 @@ from typing import Any
 
 from mcpctl.catalog.features import Features
 from mcpctl.catalog.known_features import KnownFeatures
-from mcpctl.catalog.lists import Listed
+from mcpctl.catalog.lists_in_memory import Listed
 from mcpctl.config.config import Config
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools

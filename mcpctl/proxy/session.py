@@ -13,7 +13,7 @@ from mcpctl.base import bounds
 from mcpctl.base.callers import LEGACY_REVISIONS, Caller
 from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.failure import Failed, Failure
-from mcpctl.catalog.introductions import Introduced
+from mcpctl.catalog.server_instructions import Introduced
 from mcpctl.config.settings import RecordSettings
 from mcpctl.metatools import answer_form, offers
 from mcpctl.metatools.discovery import Answer, SearchRequest, search_request

@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 
 from mcpctl.base.callers import Caller
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config.config import Config
-from mcpctl.policy import access
-from mcpctl.policy.access import UNBOUND
-from mcpctl.policy.standing import NOTHING, Standing
-from mcpctl.policy.view import View
+from mcpctl.policy.view import NOTHING_DECIDED, UNBOUND, Standing, View, access_of
 from mcpctl.toolsets.in_force import Followed, InForce
 
 _MOST_VIEWS = 256
@@ -31,7 +28,7 @@ class Snapshot:
     is_locked: bool = False
     generation: int = 0
     """Grows whenever the configuration changes."""
-    standing: Standing = NOTHING
+    standing: Standing = NOTHING_DECIDED
     toolsets: InForce | None = None
     """None until it is known what is equipped."""
     changes: int = 0
@@ -46,7 +43,7 @@ class Snapshot:
         """What a request of this caller sees."""
         config, its_access = self.config, UNBOUND
         if caller is not None:
-            config, its_access = access.of_request(config, caller.claims, self.token, self.standing.tokens, time.time())
+            config, its_access = access_of(config, caller.claims, self.token, self.standing.tokens, time.time())
         left = self.toolsets.left if self.toolsets else 0
         followed = self.toolsets.of(config) if self.toolsets else _NO_TOOLSET
         view = View(

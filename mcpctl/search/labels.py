@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl.base.models import Tool
-from mcpctl.catalog.catalog_file import lines, wrong
+from mcpctl.catalog.rows import json_lines, wrong_line
 from mcpctl.search.evaluate import Label
 from mcpctl.store.records import Records
 
@@ -15,7 +15,7 @@ _LABEL = 'a line is {"query": "…", "expect": [["server:tool", …as good], …
 
 def from_file(path: Path) -> list[Label]:
     """The labels in a file of JSON lines."""
-    return [_label(value, where) for where, value, _ in lines(path, _LABEL)]
+    return [_label(value, where) for where, value, _ in json_lines(path, _LABEL)]
 
 
 def from_records(records: Records, known: Iterable[str], project: str | None = None) -> list[Label]:
@@ -46,7 +46,7 @@ def _label(value: Mapping[str, Any], where: str) -> Label:
     queries = _texts([query] if isinstance(query, str) else query)
     groups = [_texts([group] if isinstance(group, str) else group) for group in _listed(value.get("expect"))]
     if not queries or not groups or not all(groups) or mode not in ("all", "any"):
-        raise wrong(where, _LABEL)
+        raise wrong_line(where, _LABEL)
     return Label(queries, tuple(groups), mode == "any", context if isinstance(context, str) else None)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from mcpctl.base.models import Tool
-from mcpctl.catalog import catalog_file, told_texts
+from mcpctl.catalog import model_texts
+from mcpctl.catalog.rows import tools_in_file
 from mcpctl.metatools import search_results
 from mcpctl.metatools.discovery import SearchRequest
 from mcpctl.search.evaluate import Label, mean
@@ -70,7 +71,7 @@ def found(label: Label, keys: Collection[str]) -> float:
 
 def row(labels: Sequence[Label], answers: Answers, tools: Sequence[Tool]) -> Row:
     """What the answers to all queries of a set have."""
-    schemas = {tool.key: told_texts.of(tool).input_schema for tool in tools}
+    schemas = {tool.key: model_texts.of(tool).input_schema for tool in tools}
     rows = []
     for label in labels:
         results = answer = answers(label)
@@ -88,7 +89,7 @@ def measured(folders: Sequence[Path], tokens: int, limit: int | None) -> Iterato
     """The answers to each set; then the means of all sets."""
     rows: list[Row] = []
     for folder in folders:
-        tools, labels = list(catalog_file.tools(folder / "catalog.jsonl")), from_file(folder / "queries.jsonl")
+        tools, labels = list(tools_in_file(folder / "catalog.jsonl")), from_file(folder / "queries.jsonl")
         for name, answers in (("mcpctl", ours(tools, tokens, limit)), ("fastmcp", fastmcp(tools))):
             rows.append({"set": folder.name, "answers": name, **row(labels, answers, tools)})
     yield from rows

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl.base.models import Tool
-from mcpctl.catalog import catalog_file
+from mcpctl.catalog import rows
 from mcpctl.checks.checker import Checker, is_held
 from tests.bench import raw_client
 from tests.bench.rival_rules import RIVALS
@@ -63,7 +63,7 @@ def labelled(path: Path) -> Iterator[Judged]:
 def catalogs(folder: Path, seen: set[str]) -> Iterator[Judged]:
     """The tools of every catalog in a folder, checked together."""
     for path in sorted(folder.glob("*/catalog.jsonl")):
-        tools = list(catalog_file.tools(path))
+        tools = list(rows.tools_in_file(path))
         checker = Checker(tools)
         fresh = [tool for tool in tools if tool.text not in seen]
         seen.update(tool.text for tool in fresh)

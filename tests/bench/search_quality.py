@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from mcpctl.base.models import Tool
-from mcpctl.catalog import catalog_file
+from mcpctl.catalog import rows
 from mcpctl.search.evaluate import Label, Measured, interval, measure, places
 from mcpctl.search.labels import from_file
 from mcpctl.search.ranking import Provider
@@ -48,19 +48,19 @@ class Set:
 def development(folders: Iterable[Path]) -> list[Set]:
     """The sets of folders with a catalog and queries."""
     files = ((folder, folder / "catalog.jsonl", folder / "queries.jsonl") for folder in folders)
-    return [Set(folder.name, list(catalog_file.tools(tools)), from_file(queries)) for folder, tools, queries in files]
+    return [Set(folder.name, list(rows.tools_in_file(tools)), from_file(queries)) for folder, tools, queries in files]
 
 
 def probes(folder: Path = PROBES) -> list[Set]:
     """The probes, a set for each kind that a tool answers."""
-    tools = list(catalog_file.tools(folder / "catalog.jsonl"))
+    tools = list(rows.tools_in_file(folder / "catalog.jsonl"))
     return [Set(kind, tools, from_file(folder / f"{kind}.jsonl")) for kind in KINDS]
 
 
 def foreign(folder: Path = PROBES) -> Set:
     """The requests of the probes that no tool answers."""
     asked = [json.loads(line)["query"] for line in (folder / "foreign.jsonl").read_text("utf-8").splitlines()]
-    tools = list(catalog_file.tools(folder / "catalog.jsonl"))
+    tools = list(rows.tools_in_file(folder / "catalog.jsonl"))
     return Set("foreign", tools, [Label((query,), ()) for query in asked])
 
 

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.logins import Login
-from mcpctl.policy import approvals, grants
+from mcpctl.policy import approvals
 from mcpctl.policy.approvals import Approval
 from mcpctl.policy.policy_file import PolicyFile
 from tests import recorded
@@ -75,7 +75,7 @@ def test_an_answer_is_kept_and_said(
     assert (now.state, now.scope, now.channel) == (state, scope, "dashboard")
     with PolicyFile.connect(paths) as file:
         held = {"session": {GRANT}, "always": {GRANT._replace(session="")}}.get(answer, set())
-        assert grants.held(file) == held
+        assert approvals.grants(file) == held
     page = text_of(client.get(answered.headers["location"]).text)
     assert f"Approvals {said}" in page
     assert "Nothing waits for your consent." in page
@@ -221,7 +221,7 @@ def test_a_standing_yes_is_shown_and_taken_back(browser: Browser, paths: Paths) 
     assert "files:delete is asked about again." in text_of(done.text)
     assert "Standing yeses" not in text_of(done.text)
     with PolicyFile.connect(paths) as file:
-        assert not grants.held(file)
+        assert not approvals.grants(file)
     assert visitor.post(address, data=form("take-back")).status_code == 404
 
 

@@ -12,7 +12,7 @@ from mcpctl.config import config
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.policy import approvals
-from mcpctl.policy.grants import Grant
+from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import journal_lines
 from mcpctl.store.filters import CallFilter

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from mcpctl.base.errors import ExitCode
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.logins import Login
-from mcpctl.policy import answering, approvals, grants
+from mcpctl.policy import answering, approvals
 from mcpctl.policy.approvals import Approval
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import sqlite
@@ -73,7 +73,7 @@ def test_a_yes_holds_for_as_long_as_was_said(
     assert (status, row["id"], row["state"]) == (200, approval.id, "allowed")
     assert (row["scope"], row["channel"]) == (scope, "dashboard")
     with PolicyFile.connect(paths) as file:
-        assert grants.held(file) == (set() if session is None else {GRANT._replace(session=session)})
+        assert approvals.grants(file) == (set() if session is None else {GRANT._replace(session=session)})
     (line,) = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
     assert (line["decision"], line["channel"], line["scope"]) == ("approved", "dashboard", scope)
     again = called_again(paths)
@@ -100,7 +100,7 @@ def test_a_no_takes_back_a_yes_that_still_holds(browser: Browser, paths: Paths) 
     answered(client, approval.id, {"decision": "allow", "scope": "always"})
     assert answered(client, approval.id, {"decision": "deny"})[0] == 200
     with PolicyFile.connect(paths) as file:
-        assert not grants.held(file)
+        assert not approvals.grants(file)
 
 
 def test_one_of_two_who_take_a_yes_back_at_once_is_told(

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
-from mcpctl.catalog import cache, lists
+from mcpctl.catalog import cache, lists_in_memory
 from mcpctl.config import config
 from mcpctl.policy import pins
 from mcpctl.policy.policy_file import PolicyFile
@@ -251,14 +251,14 @@ def test_what_changes_is_seen_at_once(browser: Browser, paths: Paths) -> None:
 
 def test_tools_are_checked_once(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = 0
-    check = lists.suspicious
+    check = lists_in_memory.suspicious
 
     def counting(*these: Any) -> Collection[str]:
         nonlocal counted
         counted += 1
         return check(*these)
 
-    monkeypatch.setattr(lists, "suspicious", counting)
+    monkeypatch.setattr(lists_in_memory, "suspicious", counting)
     files(paths, READ, WRITE, policy={"mode": "enforce"})
     client = browser()
     client.get("/tools")

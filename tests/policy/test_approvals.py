@@ -6,7 +6,7 @@ import pytest
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
-from mcpctl.policy import approvals, grants
+from mcpctl.policy import approvals
 from mcpctl.policy.approvals import ONCE, SESSION
 from mcpctl.policy.policy_file import PolicyFile
 from tests.commands.approvals.waiting import GRANT, wanted
@@ -33,9 +33,9 @@ def test_a_yes_that_is_used_at_once_waits_for_nobody(paths: Paths) -> None:
         first = approvals.open_for(file, wanted())
         assert approvals.answer(file, first.id, scope=SESSION, channel="client", grant=GRANT, used=True)
         assert approvals.open_for(file, wanted()).id != first.id
-        assert grants.held(file) == {GRANT}
-        grants.end_session(file, GRANT.session)
-        assert not grants.held(file)
+        assert approvals.grants(file) == {GRANT}
+        approvals.end_session(file, GRANT.session)
+        assert not approvals.grants(file)
 
 
 def test_of_very_many_none_that_waits_is_forgotten(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.catalog import lock_file
 from mcpctl.main import main
 from mcpctl.metatools.offers import Offer
-from mcpctl.policy.own_token import own_token
+from mcpctl.policy.tokens import own_token
 from mcpctl.proxy import process, stdio_client
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.search import word_table

@@ -18,9 +18,8 @@ import pytest
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import claimed
-from mcpctl.policy import approvals, grants
-from mcpctl.policy.approvals import Approval
-from mcpctl.policy.grants import Grant
+from mcpctl.policy import approvals
+from mcpctl.policy.approvals import Approval, Grant
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy import consent, consent_forms, memory, questions
 from mcpctl.proxy.memory import PolicyMemory
@@ -1185,7 +1184,7 @@ def test_a_question_is_taken_back_where_what_is_kept_cannot_be_read(
             with monkeypatch.context() as now:
                 now.setattr(world.gateway.policy, "run", fails)
                 with PolicyFile.connect(paths) as file:
-                    grants.give(file, Grant("files:other", "", "", "", ""))
+                    approvals.give(file, Grant("files:other", "", "", "", ""))
                 assert "not run yet" in text_of(await calling)
             withdrawn = await asked.client.questions.get()
             assert withdrawn["method"] == "notifications/cancelled"

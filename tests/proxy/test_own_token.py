@@ -9,8 +9,8 @@ import pytest
 from mcpctl.base.errors import McpctlError, Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.policy import tokens
-from mcpctl.policy.own_token import own_token
 from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.tokens import own_token
 from tests.configured import DEMO, configure, demo_tools
 from tests.conftest import Mcpctl
 from tests.proxy.conftest import Serve

@@ -15,7 +15,7 @@ from mcpctl.base.failure import Failed
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
 from mcpctl.calling.own_session import CALLER
-from mcpctl.catalog import cache, drift_check
+from mcpctl.catalog import cache, drift
 from mcpctl.catalog import rows as rows_of
 from mcpctl.catalog.features import Features
 from mcpctl.commands.tools import differences
@@ -458,7 +458,7 @@ def test_what_changed_is_shown_and_approved_as_of_a_tool(scene: Play, paths: Pat
     assert rows == [("shop:@prompts/greet", "arguments changed"), ("shop:@resources/shop://till", "name changed")]
     with rows_of.catalog(paths) as catalog, PolicyFile.connect(paths) as file:
         wanted = differences.wanted(catalog, ["shop:@prompts/greet"], ())
-        pins.approve(file, drift_check.shown(catalog, file, wanted))
+        pins.approve(file, drift.shown(catalog, file, wanted))
     scene(approved, shop=shop)
 
 

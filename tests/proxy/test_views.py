@@ -8,8 +8,8 @@ import pytest
 
 from mcpctl.base.callers import Caller, Claims
 from mcpctl.base.paths import Paths
-from mcpctl.policy import grants
-from mcpctl.policy.grants import Grant
+from mcpctl.policy import approvals
+from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
@@ -50,7 +50,7 @@ def edited(world: World) -> None:
 
 def allowed(world: World) -> None:
     with PolicyFile.connect(world.paths) as file:
-        grants.give(file, Grant("files:read", "", "", "", ""), time.time() + 60)
+        approvals.give(file, Grant("files:read", "", "", "", ""), time.time() + 60)
 
 
 def equipped(world: World) -> None:

@@ -55,8 +55,9 @@ def check(
     from mcpctl.base.errors import WrongUsage
     from mcpctl.base.models import FINDING_FIELDS
     from mcpctl.base.rules import selection
-    from mcpctl.catalog import checked_files, toolset_check
-    from mcpctl.toolsets.check_rules import RULES
+    from mcpctl.catalog import toolset_check
+    from mcpctl.toolsets import files_to_check
+    from mcpctl.toolsets.lint import RULES
 
     told = selection(RULES, fail_on, select or [], ignore or [], COMMAND)
     kind = report.kind()
@@ -64,7 +65,7 @@ def check(
         checks.write_rules(RULES, kind)
         return
     paths = place.paths()
-    chosen = checked_files.chosen(paths, places or [])
+    chosen = files_to_check.chosen(paths, places or [])
     if not chosen.candidates:
         raise WrongUsage("nothing to check: you have no toolsets", "name a file: mcpctl annotate check PATH")
     asked = toolset_check.Asked(max_note_chars, told)

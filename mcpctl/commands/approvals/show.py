@@ -19,7 +19,7 @@ def show(
     from mcpctl import output
     from mcpctl.output import text
     from mcpctl.policy.answering import found, row
-    from mcpctl.policy.shown_arguments import hidden_words
+    from mcpctl.policy.consent import hidden_words
 
     shown = row(found(opt.paths(None, data_dir), approval))
     output.write_row(shown, json, lambda: text.pairs(shown), fields)

@@ -16,11 +16,11 @@ def ls(server: opt.ServerFilter = None, *, listing: opt.Listing, place: opt.Proj
       mcpctl prompts ls --fields name,arguments
     """
     from mcpctl import output
-    from mcpctl.catalog import feature_rows, rows
+    from mcpctl.catalog import known_features, rows
     from mcpctl.commands.prompts.columns import COLUMNS
 
     options = listing.chosen()
     servers = opt.listed("server", server)
     with rows.catalog(place.paths(), project=place.project, servers=servers) as catalog:
-        output.write_list(feature_rows.prompts(catalog, servers), COLUMNS, options)
+        output.write_list(known_features.prompts(catalog, servers), COLUMNS, options)
         opt.say_project(catalog.config.project)

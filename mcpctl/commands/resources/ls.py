@@ -30,11 +30,11 @@ def ls(
       mcpctl resources ls --templates --json
     """
     from mcpctl import output
-    from mcpctl.catalog import feature_rows, rows
+    from mcpctl.catalog import known_features, rows
     from mcpctl.commands.resources.columns import COLUMNS
 
     options = listing.chosen()
     servers = opt.listed("server", server)
     with rows.catalog(place.paths(), project=place.project, servers=servers) as catalog:
-        output.write_list(feature_rows.resources(catalog, servers, templates=templates), COLUMNS, options)
+        output.write_list(known_features.resources(catalog, servers, templates=templates), COLUMNS, options)
         opt.say_project(catalog.config.project)

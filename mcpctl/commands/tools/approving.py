@@ -9,7 +9,7 @@ from mcpctl.base.feature_names import kind_of_list
 from mcpctl.base.paths import Paths
 from mcpctl.base.plurals import counted
 from mcpctl.base.rules import Selection
-from mcpctl.catalog import drift_check, rows
+from mcpctl.catalog import drift, rows
 from mcpctl.commands.tools import differences
 from mcpctl.output import changes
 from mcpctl.policy import pins
@@ -29,13 +29,13 @@ def approve(
         raise WrongUsage("--all and names contradict each other", _WHAT)
     with rows.catalog(paths, project=project, quiet=True) as catalog, differences.pinned(paths, catalog) as file:
         wanted = differences.wanted(catalog, keys, servers)
-        suspicion = drift_check.suspicion(catalog)
-        found = drift_check.since_pinned(catalog, file, wanted, suspicion, with_unpinned=True)
-        shown = drift_check.shown(catalog, file, wanted)
+        suspicion = drift.suspicion(catalog)
+        found = drift.since_pinned(catalog, file, wanted, suspicion, with_unpinned=True)
+        shown = drift.shown(catalog, file, wanted)
         approved = list(dict.fromkeys(tool.key for each in shown for tool in each.tools))
         if not approved:
             raise NotFound("no tools of these servers are listed", "list them with: mcpctl tools refresh", "not_listed")
-        for line in changes.lines(drift_check.rows(found, Selection("error"))):
+        for line in changes.lines(drift.rows(found, Selection("error"))):
             output.say(line, always=True)
         if asks and not _is_right(_number(approved, shown), changed=bool(found)):
             raise Refused("nothing was approved", "look again with: mcpctl tools diff", "not_approved")

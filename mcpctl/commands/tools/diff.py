@@ -40,7 +40,7 @@ def diff(
       mcpctl tools diff --rules
     """
     from mcpctl.base.rules import selection
-    from mcpctl.catalog.drift_rules import RULES
+    from mcpctl.catalog.drift import RULES
     from mcpctl.commands.tools import differences
 
     asked = selection(RULES, fail_on, select or [], ignore or [], differences.COMMAND)

@@ -13,10 +13,9 @@ from mcpctl.base.paths import Paths
 from mcpctl.base.plurals import counted
 from mcpctl.base.rules import Selection
 from mcpctl.base.tool_keys import join, split_typed
-from mcpctl.catalog import drift_check, lock_file, rows
+from mcpctl.catalog import drift, lock_file, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.drift_check import Wanted
-from mcpctl.catalog.drift_rules import RULES
+from mcpctl.catalog.drift import RULES, Wanted
 from mcpctl.commands import check_options
 from mcpctl.output import changes
 from mcpctl.policy.policy_file import PolicyFile
@@ -41,12 +40,12 @@ def of(
     with rows.catalog(paths, project=project, servers=servers) as catalog:
         chosen = wanted(catalog, keys, servers)
         if locked:
-            found = drift_check.against(catalog, locked, chosen, drift_check.suspicion(catalog))
-            return Differences(drift_check.rows(found, asked, locked), [str(lock)])
+            found = drift.against(catalog, locked, chosen, drift.suspicion(catalog))
+            return Differences(drift.rows(found, asked, locked), [str(lock)])
         with pinned(paths, catalog) as file:
-            found = drift_check.since_pinned(catalog, file, chosen, drift_check.suspicion(catalog))
+            found = drift.since_pinned(catalog, file, chosen, drift.suspicion(catalog))
         checked = [name for name in catalog.config.enabled if chosen.has_server(name)]
-        return Differences(drift_check.rows(found, asked), checked)
+        return Differences(drift.rows(found, asked), checked)
 
 
 def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> Wanted:

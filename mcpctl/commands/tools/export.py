@@ -25,9 +25,9 @@ def export(
       mcpctl tools export --server github | jq -r .tool.name
     """
     from mcpctl import output
-    from mcpctl.catalog import catalog_file, rows
+    from mcpctl.catalog import rows
 
     filters = which.wanted()
     with rows.catalog(place.paths(), toolset, place.project, servers=filters.servers) as catalog:
-        lines = (line.decode() for line in catalog_file.written(catalog, filters))
+        lines = (line.decode() for line in rows.exported(catalog, filters))
         output.write_lines(iter([f"[{','.join(lines)}]"]) if json else lines)

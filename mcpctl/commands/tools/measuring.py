@@ -11,7 +11,6 @@ from mcpctl.base import files
 from mcpctl.base.errors import NotFound, Problems, Unusable, WrongUsage, warn
 from mcpctl.base.models import Found, Tool
 from mcpctl.base.paths import Paths
-from mcpctl.catalog import catalog_file
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
 from mcpctl.config.config import load
@@ -62,7 +61,7 @@ class Source:
     def tools(self) -> list[Tool]:
         """Those of the file, else those that may be found of the configured servers."""
         if self.catalog:
-            return list(catalog_file.tools(self.catalog))
+            return list(catalog_rows.tools_in_file(self.catalog))
         with catalog_rows.catalog(self.paths, self.toolset, self.project) as found:
             return found.visible()
 

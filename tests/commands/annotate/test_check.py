@@ -14,7 +14,7 @@ import pytest
 from mcpctl.base.models import FINDING_FIELDS
 from mcpctl.base.paths import Paths
 from mcpctl.demo import notes
-from mcpctl.toolsets.check_rules import RULES
+from mcpctl.toolsets.lint import RULES
 from mcpctl.toolsets.toolset import ref_id
 from tests.configured import configure, demo_tools, noted, overridden, reference, stub, toolset
 from tests.conftest import Mcpctl, without_privileges

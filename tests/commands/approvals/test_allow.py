@@ -9,7 +9,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.commands import people
-from mcpctl.policy import approvals, grants
+from mcpctl.policy import approvals
 from mcpctl.policy.policy_file import PolicyFile
 from tests.commands.approvals.waiting import GRANT, opened, wanted
 from tests.conftest import Mcpctl
@@ -28,7 +28,7 @@ def test_a_yes_holds_for_as_long_as_was_said(
     ran = mcpctl("approvals", "allow", approval.id, *options)
     assert (ran.code, ran.out) == (0, f"{approval.id}\n")
     with PolicyFile.connect(paths) as file:
-        assert grants.held(file) == (set() if session is None else {GRANT._replace(session=session)})
+        assert approvals.grants(file) == (set() if session is None else {GRANT._replace(session=session)})
     again = mcpctl("approvals", "allow", approval.id)
     assert again.code == 3
     assert "cannot be answered any more: it is allowed" in again.err
@@ -41,7 +41,7 @@ def test_a_yes_holds_for_as_long_as_was_said(
     )
     assert mcpctl("approvals", "deny", approval.id).code == 0
     with PolicyFile.connect(paths) as file:
-        assert not grants.held(file)
+        assert not approvals.grants(file)
 
 
 def test_a_definition_that_is_not_known_cannot_be_allowed_always(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
@@ -88,7 +88,7 @@ def test_what_the_policy_does_not_keep_is_not_promised(
     ran = mcpctl("approvals", "allow", approval.id, option)
     assert (ran.code, f"config.toml:{line}" in ran.err) == (6, True), ran.err
     with PolicyFile.connect(paths) as file:
-        assert not grants.held(file)
+        assert not approvals.grants(file)
     assert mcpctl("approvals", "allow", approval.id).code == 0
 
 
@@ -112,7 +112,7 @@ def test_a_yes_may_have_an_end(mcpctl: Mcpctl, paths: Paths, person: None) -> No
     assert row["until"] > row["since"]
     with PolicyFile.connect(paths) as file:
         file.db.execute("UPDATE grants SET expires = 1")
-        assert not grants.held(file)
+        assert not approvals.grants(file)
     assert mcpctl("approvals", "ls", "--standing", "--count").out == "0\n"
     assert mcpctl("approvals", "revoke", row["id"]).code == 3
 

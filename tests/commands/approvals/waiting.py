@@ -2,8 +2,7 @@
 
 from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals
-from mcpctl.policy.approvals import Approval, Wanted
-from mcpctl.policy.grants import Grant
+from mcpctl.policy.approvals import Approval, Grant, Wanted
 from mcpctl.policy.policy_file import PolicyFile
 
 GRANT = Grant("files:delete", "sha256/v1:ab;d1", "", "", "c0ffee00-0000-4000-8000-000000000001")

@@ -9,8 +9,8 @@ import pytest
 from mcpctl.base.definitions import pin_of
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
-from mcpctl.policy import grants
-from mcpctl.policy.grants import Grant
+from mcpctl.policy import approvals
+from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import PolicyFile
 from tests.configured import configure, demo_tools, listed, overridden, stub, toolset
 from tests.conftest import Mcpctl
@@ -173,9 +173,9 @@ def test_a_yes_that_holds_is_shown_and_counts(mcpctl: Mcpctl, paths: Paths) -> N
     two_tools(paths)
     pin = pin_of(Tool("s", "t", SILENT, json.dumps(SILENT)))
     with PolicyFile.connect(paths) as file:
-        grants.give(file, Grant("s:t", pin, "", "", ""))
-        grants.give(file, Grant("s:t", "another", "", "", ""))
-        grants.give(file, Grant("s:r", pin, "", "", ""))
+        approvals.give(file, Grant("s:t", pin, "", "", ""))
+        approvals.give(file, Grant("s:t", "another", "", "", ""))
+        approvals.give(file, Grant("s:r", pin, "", "", ""))
     row = explained(mcpctl, "s:t")
     assert row["decision"] == "allow"
     assert [(grant["scope"], grant["holds"]) for grant in row["grants"]] == sorted(

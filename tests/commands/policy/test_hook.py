@@ -12,8 +12,8 @@ import pytest
 from mcpctl.base.definitions import pin_of
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
-from mcpctl.policy import approvals, grants
-from mcpctl.policy.grants import Grant
+from mcpctl.policy import approvals
+from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import PolicyFile
 from tests.configured import configure, demo_tools, listed, stub, toolset
 from tests.conftest import Mcpctl
@@ -250,7 +250,7 @@ def test_of_what_has_a_yes_for_always_it_says_nothing(mcpctl: Mcpctl, paths: Pat
     listed(paths, "s", [{"name": "t"}])
     assert decided(mcpctl, execute("s:t")) == "ask"
     with PolicyFile.connect(paths) as file:
-        grants.give(file, Grant("s:t", pin_of(Tool("s", "t", {}, '{"name": "t"}')), "", "", ""))
+        approvals.give(file, Grant("s:t", pin_of(Tool("s", "t", {}, '{"name": "t"}')), "", "", ""))
     assert decided(mcpctl, execute("s:t")) is None
 
 

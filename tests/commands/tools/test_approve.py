@@ -9,9 +9,8 @@ import pytest
 from mcpctl.base import definitions
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.policy import approvals, grants, pins
-from mcpctl.policy.approvals import Wanted
-from mcpctl.policy.grants import Grant, binding
+from mcpctl.policy import approvals, pins
+from mcpctl.policy.approvals import Grant, Wanted, binding_of
 from mcpctl.policy.policy_file import PolicyFile
 from tests import configured
 from tests.commands.tools.conftest import Listing
@@ -178,18 +177,18 @@ def test_an_upgrade_pins_what_clients_show_and_holds_nothing(
     older = definitions.older_pin_of(cache.tool("files", "read", json.dumps(with_icons)))
     newer = definitions.pin_of(cache.tool("files", "read", json.dumps(with_icons)))
     always = Grant("files:read", older, "", "", "")
-    asked = Wanted(binding(always, "digest"), always, "changing", "", "{}", "digest", "ask files:*", "config.toml:1")
+    asked = Wanted(binding_of(always, "digest"), always, "changing", "", "{}", "digest", "ask files:*", "config.toml:1")
     with PolicyFile.connect(paths) as file:
-        grants.give(file, always)
+        approvals.give(file, always)
         open_ = approvals.open_for(file, asked)
     files(with_icons, WRITE)
     configured.pinned(paths, "files")
     assert held(mcpctl) == {"read": None, "write": None}
     assert mcpctl("tools", "diff", "--json").json == []
     with PolicyFile.connect(paths) as file:
-        assert {grant.pin for grant in grants.held(file)} == {newer}
+        assert {grant.pin for grant in approvals.grants(file)} == {newer}
         moved = approvals.find(file, open_.id)
-        assert (moved.pin, moved.binding) == (newer, binding(moved.grant, "digest"))
+        assert (moved.pin, moved.binding) == (newer, binding_of(moved.grant, "digest"))
         (kept,) = pins.read(file).values()
         assert kept.is_approved(cache.tool("files", "read", json.dumps(with_icons)))
     files({**READ, "icons": [{"src": "https://example.com/other.png"}]}, WRITE)

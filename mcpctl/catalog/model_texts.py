@@ -90,3 +90,37 @@ def cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     return text[: longest - 1].rsplit(" ", 1)[0].rstrip() + "…"
+
+
+_SUPERFLUOUS = frozenset(("$schema", "$comment", "title", "examples", "example"))
+"""What says nothing that names, types and descriptions do not say."""
+_NAMED = NAMED | {"dependencies", "mapping"}
+"""Members with names of their own, as the older drafts and OpenAPI have them, too."""
+
+
+def shortened(schema: Mapping[str, Any], longest: int) -> dict[str, Any]:
+    """The schema with the same names, types, choices and limits; descriptions of more than `longest` characters end
+    in `…`."""
+    return _shortened(schema, longest, 0)
+
+
+def _shortened(schema: Mapping[str, Any], longest: int, depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name in _NAMED and isinstance(value, Mapping):
+            found[name] = {key: _shortened_member(item, longest, depth + 1) for key, item in value.items()}
+        elif name == "description" and isinstance(value, str):
+            found[name] = cut(value, longest)
+        elif name in EXACT - _SUPERFLUOUS:
+            found[name] = value
+        elif not (name in _SUPERFLUOUS or (name == "additionalProperties" and value is False)):
+            found[name] = _shortened_member(value, longest, depth + 1)
+    return found
+
+
+def _shortened_member(value: Any, longest: int, depth: int) -> Any:
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, list):
+        return [_shortened_member(item, longest, depth + 1) for item in value]
+    return _shortened(value, longest, depth) if isinstance(value, dict) else value

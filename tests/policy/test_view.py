@@ -10,8 +10,7 @@ from mcpctl.base.errors import Unusable
 from mcpctl.base.models import Tool
 from mcpctl.config.config import Config, parsed
 from mcpctl.config.policy_settings import PolicyTable, ProjectPolicyTable, in_force
-from mcpctl.policy import access, words
-from mcpctl.policy.access import UNBOUND, Access
+from mcpctl.policy import words
 from mcpctl.policy.decide import (
     ALLOW,
     ANNOTATE,
@@ -28,7 +27,7 @@ from mcpctl.policy.decide import (
     decide,
 )  # fmt: skip
 from mcpctl.policy.tokens import Token, digest_of
-from mcpctl.policy.view import View
+from mcpctl.policy.view import UNBOUND, Access, View, access_of
 from tests.table import for_each
 
 VERBS = (FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE)
@@ -55,7 +54,7 @@ def config(policy: str = "", project: str | None = None) -> Config:
 
 
 def seen(loaded: Config, claims: Claims = Claims(), *tokens: Token, own: str | None = None) -> tuple[Config, Access]:  # noqa: B008
-    return access.of_request(loaded, claims, own, tokens, 10.0)
+    return access_of(loaded, claims, own, tokens, 10.0)
 
 
 def test_without_a_policy_a_token_counts_for_nothing() -> None:

@@ -4,7 +4,7 @@ import itertools
 import shlex
 
 from mcpctl.config.server_settings import Server
-from mcpctl.policy.programs import is_same_program
+from mcpctl.policy.loosening import is_same_program
 from tests.table import for_each
 
 SAME = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcpctl.catalog.told_instructions import AT_FIRST, MOST, beside, text
+from mcpctl.catalog.server_instructions import AT_FIRST, MOST, beside, text
 from tests.table import for_each
 
 OURS = "Find a tool with tool_discovery."
