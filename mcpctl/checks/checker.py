@@ -1,43 +1,71 @@
-"""The check of tool definitions. A tool with an E finding is one to be held."""
+"""The check of tool definitions, and of arguments that are too long for a person to read."""
 
+import re
+import time
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from mcpctl.base.models import Tool
-from mcpctl.checks import hidden, payloads, traits
-from mcpctl.checks.asides import ASIDES
-from mcpctl.checks.authority import AUTHORITY
+from mcpctl.base.models import HINTS, Tool
+from mcpctl.checks import hidden
 from mcpctl.checks.findings import ERROR, Finding, quoted
+from mcpctl.checks.instructions import INSTRUCTIONS
 from mcpctl.checks.leaks import LEAKS
-from mcpctl.checks.matching import matches
 from mcpctl.checks.orders import ORDERS
 from mcpctl.checks.peers import Peers
-from mcpctl.checks.reading import Reading, plain, spelled
-from mcpctl.checks.steering import STEERING
+from mcpctl.checks.phrases import matches
+from mcpctl.checks.reading import Reading, compact, plain, spelled
+from mcpctl.secrets import redact, shapes
 
-PHRASES = (*ASIDES, *AUTHORITY, *LEAKS, *ORDERS, *STEERING)
-_IN_PAYLOADS = tuple(phrase for phrase in PHRASES if phrase.rule in ("E403", "E404", "E408"))
+_PHRASES = (*INSTRUCTIONS, *LEAKS, *ORDERS)
+_IN_PAYLOADS = tuple(phrase for phrase in _PHRASES if phrase.rule in ("E403", "E404", "E408"))
+_SHORTEST_PAYLOAD = 20
+_CONTEXT = frozenset((
+    "systemprompt", "llmmodelname", "llmmodel", "llmname", "aimodelname", "agentmodel", "agentmodelname",
+    "callingmodel", "modelcontext", "llmcontext", "conversationhistory", "chathistory", "conversationcontext",
+    "conversationlog", "fullconversation", "previousmessages", "messagehistory", "toolslist", "toollist",
+    "availabletools", "alltools", "chainofthought", "cot", "systeminstructions", "systemmessage",
+    "agentinstructions", "developermessage", "developerprompt", "originaluserquery", "originalprompt", "userprompt",
+    "lastusermessage", "llmreasoning", "modelreasoning", "hiddencontext", "sidenote", "sidecar", "memorydump",
+    "agentmemory", "contextwindow", "promptcontext", "callhistory", "toolcallhistory", "toolcalllog",
+    "agentcontext", "userquestion",
+))  # fmt: skip
+_ACTS = frozenset((
+    "delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "send", "execute", "exec", "kill",
+    "terminate", "transfer", "pay", "overwrite", "upload", "uninstall", "install", "publish", "deploy", "revoke",
+    "cancel", "shutdown", "reboot", "write",
+))  # fmt: skip
+_ACTS_IN_WORDS = re.compile(
+    r"^(?:this tool )?(?:permanently |irreversibly )?(?:deletes?|removes?|drops?|destroys?|erases?|purges?|wipes?"
+    r"|sends?|executes?|kills?|terminates?|transfers?|pays|overwrites?|uninstalls?|publishes|deploys?) (?:an? |the "
+    r"|all |any |files?|arbitrary |messages?|emails?|e-mails?|funds|money|payments?)"
+)
+_SHELL = frozenset(("command", "shellcommand", "cmd", "script", "shell"))
+_READS = frozenset((
+    "get", "list", "read", "show", "find", "search", "query", "fetch", "describe", "count", "check", "preview",
+    "view", "lookup", "inspect",
+))  # fmt: skip
+_PAGES = re.compile(r"page|next|continuation|cursor|sync|pagination|resume", re.IGNORECASE)
+_LONG_DESCRIPTION = 6_000
+_LONG_DEFINITION = 40_000
 
 
 class Checker:
-    """Checks tools that are seen together: what they are to each other is looked up in an index that is made once."""
+    """Checks tools that are seen together: how they relate is looked up in an index that is made once."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._peers = Peers(tools)
 
     def check(self, tool: Tool) -> list[Finding]:
-        """What is suspicious about one of the tools: at most one finding of each rule and place, errors first."""
+        """The findings of one of the tools: at most one of each rule and place, errors first."""
         reading = Reading(tool)
-        found: dict[tuple[str, str], Finding] = {}
-        for finding in self._findings(tool, reading):
-            found.setdefault((finding.rule, finding.place), finding)
-        return sorted(found.values(), key=lambda finding: finding.rule)
-
-    def _findings(self, tool: Tool, reading: Reading) -> Iterator[Finding]:
-        yield from _hidden(tool, reading)
-        yield from _phrases(tool, reading)
-        yield from _payloads(tool, reading)
-        yield from self._peers.findings(tool, reading)
-        yield from traits.findings(tool, reading)
+        findings: dict[tuple[str, str], Finding] = {}
+        for finding in chain(
+            _hidden(tool, reading), _phrases(tool, reading), _payloads(tool, reading),
+            self._peers.findings(tool, reading), _parameters(tool, reading), _secrets(tool, reading),
+            _pretends(tool, reading), _hints(tool), _length(tool, reading),
+        ):  # fmt: skip
+            findings.setdefault((finding.rule, finding.place), finding)
+        return sorted(findings.values(), key=lambda finding: finding.rule)
 
 
 def is_held(findings: Iterable[Finding]) -> bool:
@@ -47,12 +75,12 @@ def is_held(findings: Iterable[Finding]) -> bool:
 
 def _hidden(tool: Tool, reading: Reading) -> Iterator[Finding]:
     for part in reading.parts:
-        if said := hidden.found(part.text) or spelled(part.text):
-            yield Finding(tool.key, "E401", part.place, f"{part.place} has {said}")
+        if words := hidden.found(part.text) or spelled(part.text):
+            yield Finding(tool.key, "E401", part.place, f"{part.place} has {words}")
 
 
 def _phrases(tool: Tool, reading: Reading) -> Iterator[Finding]:
-    for match in matches(reading.text, PHRASES):
+    for match in matches(reading.text, _PHRASES):
         place = reading.part(match.start).place
         if not match.quoted:
             yield Finding(tool.key, match.phrase.rule, place, f"{place} {match.phrase.what}: {quoted(match.said)}")
@@ -63,12 +91,102 @@ def _phrases(tool: Tool, reading: Reading) -> Iterator[Finding]:
 
 def _payloads(tool: Tool, reading: Reading) -> Iterator[Finding]:
     for part in reading.parts:
-        if len(part.text) < _SHORTEST_PAYLOAD:
-            continue
-        for said in payloads.decoded(part.text):
-            if payloads.COMMAND.search(said) or any(not match.quoted for match in matches(plain(said), _IN_PAYLOADS)):
-                message = f"{part.place} has an encoded payload that says {quoted(said)}"
+        for text in hidden.decoded(part.text) if len(part.text) >= _SHORTEST_PAYLOAD else ():
+            if hidden.COMMAND.search(text) or any(not match.quoted for match in matches(plain(text), _IN_PAYLOADS)):
+                message = f"{part.place} has an encoded payload that says {quoted(text)}"
                 yield Finding(tool.key, "E406", part.place, message)
 
 
-_SHORTEST_PAYLOAD = 20
+def _parameters(tool: Tool, reading: Reading) -> Iterator[Finding]:
+    for part in reading.parameters:
+        if not part.place.startswith("inputSchema"):
+            continue
+        if compact(part.text) in _CONTEXT:
+            message = f"the parameter {quoted(part.text)} asks for the model's context"
+            yield Finding(tool.key, "W503", part.place, message)
+        elif redact.is_secret_name(part.text[:200]) and not _PAGES.search(part.text[:200]):
+            yield Finding(tool.key, "I601", part.place, f"the parameter {quoted(part.text)} is named like a credential")
+
+
+def _secrets(tool: Tool, reading: Reading) -> Iterator[Finding]:
+    # Nearly no tool has one, so that all texts are looked at at once first.
+    if not _spans("\n".join(part.text for part in reading.parts)):
+        return
+    for part in reading.parts:
+        for begin, end in _spans(part.text)[:1]:
+            # The secret itself is never shown.
+            message = f"{part.place} has a text of {end - begin} bytes that looks like a secret"
+            yield Finding(tool.key, "W506", part.place, message)
+
+
+def _spans(text: str) -> list[shapes.Span]:
+    return list(shapes.spans(text.encode("utf-8", "replace")))
+
+
+def _pretends(tool: Tool, reading: Reading) -> Iterator[Finding]:
+    if tool.annotations.get("readOnlyHint") is not True:
+        return
+    words = re.findall(r"[a-z]+", " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tool.name)).lower())
+    if not _READS.isdisjoint(words[:1]):
+        return
+    if words and words[0] in _ACTS:
+        yield Finding(tool.key, "W508", "name", f"declares readOnlyHint, and its name begins with '{words[0]}'")
+    elif says := _ACTS_IN_WORDS.match(plain(tool.description[:200])):
+        yield Finding(tool.key, "W508", "description", f"declares readOnlyHint, and says {quoted(says[0])}")
+    elif shell := [part for part in reading.parameters if compact(part.text) in _SHELL and part.place.count(".") == 2]:
+        message = f"declares readOnlyHint, and has the parameter {quoted(shell[0].text)}"
+        yield Finding(tool.key, "W508", shell[0].place, message)
+
+
+def _hints(tool: Tool) -> Iterator[Finding]:
+    if not any(isinstance(tool.annotations.get(hint), bool) for hint in HINTS):
+        yield Finding(tool.key, "I602", "annotations", "none of the four hints is declared")
+
+
+def _length(tool: Tool, reading: Reading) -> Iterator[Finding]:
+    if not reading.is_whole:
+        yield Finding(tool.key, "E409", "inputSchema", "the definition has more text than is read of one tool")
+    if len(tool.description) > _LONG_DESCRIPTION:
+        yield Finding(tool.key, "I603", "description", f"the description has {len(tool.description)} characters")
+    elif (length := sum(len(part.text) for part in reading.parts)) > _LONG_DEFINITION:
+        yield Finding(tool.key, "I603", "inputSchema", f"all texts together have {length} characters")
+
+
+# ---- arguments
+
+_PIECE = 1 << 14
+_OVERLAP = 512
+"""How much of a piece is in the next one, too: a phrase over the end of one is found there."""
+_MOST = 8
+_JSON_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+
+
+def found_in(text: str) -> list[str]:
+    """The commands, orders to a model, hidden characters and encoded payloads of a text, each in a few words.
+
+    Piece by piece, with a pause between two: other threads go on meanwhile.
+    """
+    found: dict[str, None] = {}
+    for begin in range(0, max(1, len(text)), _PIECE):
+        found.update(dict.fromkeys(_in_piece(text[max(0, begin - _OVERLAP) : begin + _PIECE])))
+        if len(found) >= _MOST:
+            break
+        time.sleep(0)
+    return list(found)[:_MOST]
+
+
+def _in_piece(piece: str) -> Iterator[str]:
+    shell = _JSON_ESCAPE.sub(_unescaped, piece).replace("${IFS}", " ").replace("$IFS", " ")
+    yield from (quoted(match[0]) for match in hidden.COMMAND.finditer(shell))
+    if odd := hidden.found(piece.replace("\n", " ").replace("\t", " ").replace("\r", " ")):
+        yield odd
+    for match in matches(plain(piece), _PHRASES):
+        if not match.quoted:
+            yield f"{quoted(match.said)} ({match.phrase.rule})"
+    yield from (f"an encoded {quoted(said)}" for said in hidden.decoded(piece) if hidden.COMMAND.search(said))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if escape[1]:
+        return chr(int(escape[1], 16))
+    return " " if escape[2] in "nrtbf" else escape[2]

@@ -1,4 +1,4 @@
-"""E405, E407 and W507: what a tool has to do with the tools of other servers."""
+"""E405, E407 and W507: tools that direct the model about tools of other servers, copy them, or look like them."""
 
 import re
 from collections import defaultdict
@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import split
-from mcpctl.checks.confusables import compact, skeleton
 from mcpctl.checks.findings import Finding, quoted
-from mcpctl.checks.matching import matches
-from mcpctl.checks.reading import PARAMETER, Reading, plain
-from mcpctl.checks.steering import SHADOWS
+from mcpctl.checks.phrases import Phrase, matches
+from mcpctl.checks.reading import PARAMETER, Reading, compact, plain, skeleton
 
 _NEAR = 80
 """How far from a name a directive directs it, in characters."""
@@ -23,20 +21,16 @@ _WORD = 24
 """Shorter texts are values of parameters, which may be called as tools are."""
 _DIRECTIVE = re.compile(
     r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|requires|always|never|only|first|before|after"
-    r"|prior to"
-    r"|instead|call(?:s|ed|ing)?|invok\w+|us(?:e|es|ed|ing)|run(?:s|ning)?|execut\w+|ensure|make sure|do not|not"
-    r"|mandatory|when"
-    r"|whenever|if|replac\w+|chang\w+|modif\w+|alter\w*|redirect\w*|forward\w*|send|rerout\w+|overrid\w+|superse\w+"
-    r"|prefer\w*"
-    r"|avoid|trigger\w*|rely|follow\w*|pass|set|add|bcc|please|automatically|then|any time|every time|each time|by"
-    r"|double|multiply|omit|skip|include|append|attach|provide|fill|specify|deprecated|obsolete|switch|broken|unsafe"
-    r"|insecure|unreliable|replaced)\b"
+    r"|prior to|instead|call(?:s|ed|ing)?|invok\w+|us(?:e|es|ed|ing)|run(?:s|ning)?|execut\w+|ensure|make sure|do not"
+    r"|not|mandatory|when|whenever|if|replac\w+|chang\w+|modif\w+|alter\w*|redirect\w*|forward\w*|send|rerout\w+"
+    r"|overrid\w+|superse\w+|prefer\w*|avoid|trigger\w*|rely|follow\w*|pass|set|add|bcc|please|automatically|then"
+    r"|any time|every time|each time|by|double|multiply|omit|skip|include|append|attach|provide|fill|specify|deprecated"
+    r"|obsolete|switch|broken|unsafe|insecure|unreliable|replaced)\b"
 )
 _STRICT = re.compile(
-    r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|always|never|first|before|after|prior to"
-    r"|instead|mandatory"
-    r"|whenever|ensure|do not|replac\w+|redirect\w*|modif\w+|chang\w+|overrid\w+|automatically|any time|every time"
-    r"|each time)\b"
+    r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|always|never|first|before|after|prior to|instead"
+    r"|mandatory|whenever|ensure|do not|replac\w+|redirect\w*|modif\w+|chang\w+|overrid\w+|automatically|any time"
+    r"|every time|each time)\b"
 )
 _CALLED = re.compile(
     r"\b(?:call|calling|calls|invoke|invoking|invokes|run|running|execute|executing|use|using|uses) (?:the )?[`'\"]?$"
@@ -47,10 +41,9 @@ _BEFORE_MARKS = re.compile(
     r"\b(?:before|after|prior to|instead of|in place of|dependency of|every|each|all|in|of) [`'\"]$"
 )
 _SAID_TOOL = re.compile(
-    r"^[`'\"]?(?: mcp)? (?:tool|function)s?\b|^\(\)"
-    r"|^[`'\"] (?:must|should|may|can|is|gets|was|has)(?: not| never| only| always)*(?: be| been)* (?:call|invok|us"
-    r"|run|execut)"
-    r"|^ (?:is|gets|was|has been|are|must be|should be) (?:never |only |always |ever )?(?:called|invoked|executed)\b"
+    r"^[`'\"]?(?: mcp)? (?:tool|function)s?\b|^\(\)|^[`'\"] (?:must|should|may|can|is|gets|was|has)(?: not| never| only"
+    r"| always)*(?: be| been)* (?:call|invok|us|run|execut)|^ (?:is|gets|was|has been|are|must be|should be) (?:never "
+    r"|only |always |ever )?(?:called|invoked|executed)\b"
 )
 _MARKS = ("`", "'", '"')
 _TOOL_SAID = re.compile(r"\b(?:tool|function)s? (?:called |named )?[`'\"]?$")
@@ -58,15 +51,50 @@ _TOOL_IN_WORDS = re.compile(r"\b((?:[a-z0-9]+ ){1,4})(?:mcp )?(?:tool|function)s
 _MOST_NAMES = 2_000
 """Names in one tool's text that are looked at."""
 _SAME_TEXT = 0.8
+_COMPARED = 4000
 _LEAST_WORDS = 4
 _SHARED = 0.5
 _LEAST_SHARED = 2
 _GENERIC = frozenset(("mcp", "server", "api", "tool", "tools", "service", "the", "my"))
 """Words of servers' names that say nothing."""
 
+_SHADOWS = (
+    Phrase("E405", "directs the model about other servers",
+           ("other server", "other mcp server", "another server", "another mcp server", "different server"),
+           r"\b(?:do not|never|avoid|stop) (?:use|using|call|calling|trust|trusting|invoke|invoking)\bG25\b(?:other"
+           r"|another|different) (?:mcp )?servers?\b|\btools? (?:of|from|on|by) (?:any |all )?(?:other"
+           r"|another) (?:mcp )?servers?\bG40\b(?:must not|should not|never|are unsafe|are insecure|are deprecated"
+           r"|are obsolete|are disabled|compromised)\b"),
+    Phrase("E405", "changes what another tool does",
+           ("behavio", "side effect", "side-effect", "supersede", "replaces its", "replace its", "is called",
+            "is invoked", "is used", "is executed", "was called", "are called", "calling", "invoking", "calls",
+            "invoke"),
+           r"\b(?:modif|chang|alter|overrid|affect|influenc|tak|has|replac|intercept"
+           r"|control)\w* (?:\w+ ){0,4}?(?:behaviou?r|side[- ]?effect|operation|functioning|semantics|output"
+           r"|results?)s? (?:of|on) (?:the )?(?:also present |other |existing )*ID\b",
+           quotable=False),
+    Phrase("E405", "takes another tool's place", ("supersede", "takes over", "functionality"),
+           r"\b(?:supersedes?|takes over|replaces the functionality of) (?:the )?ID\b",
+           quotable=False),
+    Phrase("E405", "directs the model about another tool",
+           ("is called", "is invoked", "is used", "is executed", "is triggered", "is run", "was called",
+            "gets called"),
+           r"\b(?:when|whenever|each time|every time|any time|anytime|once|if|after|before) (?:the )?ID(?: (?:tool"
+           r"|function))? (?:is|gets|was|has been) (?:ever )?(?:called|invoked|used|executed|triggered"
+           r"|run)\bG90\b(?:must|first|always|also|instead|bcc|cc|rerout\w*|redirect\w*|forward\w*|send|replace|change"
+           r"|set|use|add|ensure|never|on every)\b",
+           quotable=False),
+    Phrase("E405", "directs the model about another tool",
+           ("replace its", "ignore its", "discard its", "replace the", "discard the", "ignore the"),
+           r"\bID (?:tool|function)\bG80\b(?:always |must |should |instead )*(?:replace|ignore|discard"
+           r"|overwrite) (?:its|the) (?:output|results?|response|value|data)",
+           quotable=False),
+)  # fmt: skip
+"""Phrases that need no other tool to be known; their group `name` is the tool that they are about."""
+
 
 class Peers:
-    """All tools together, with what is looked up of them computed once."""
+    """All tools together, with the indexes in which they are looked up."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._by_name: dict[str, dict[str, str]] = defaultdict(dict)
@@ -77,11 +105,11 @@ class Peers:
             if " " not in tool.name:  # a name with spaces is a phrase of ordinary sentences
                 self._by_name[compact(tool.name)].setdefault(tool.server, tool.name)
             self._by_skeleton[skeleton(tool.name)].append(tool)
-            self._words[tool.server].update(pieces(tool.name))
+            self._words[tool.server].update(_pieces(tool.name))
             self._names[tool.server][tool.name] = tool
 
     def findings(self, tool: Tool, reading: Reading) -> Iterator[Finding]:
-        """What is to be said of a tool beside the others."""
+        """The findings about a tool beside the others."""
         yield from self._directed(tool, reading)
         yield from self._alike(tool)
 
@@ -102,7 +130,7 @@ class Peers:
                 message = f"{part.place} directs the model about {quoted(key)}, a tool of another server"
                 yield Finding(tool.key, "E405", part.place, message)
                 return
-        for match in matches(reading.text, SHADOWS):
+        for match in matches(reading.text, _SHADOWS):
             name = compact(match.name)
             if not match.quoted and name not in own and tool.server not in self._by_name.get(name, {}):
                 place = reading.part(match.start).place
@@ -133,14 +161,14 @@ class Peers:
         means_tool = _SAID_TOOL.search(rest) or _TOOL_SAID.search(lowered)
         if is_own and not means_tool:
             return False
-        if is_distinctive(found[0]) and is_distinctive(name):
+        if _is_distinctive(found[0]) and _is_distinctive(name):
             # Words with a hyphen are more often words than names, and DuckDuckGo is somebody's name.
             is_camel = bool(_CAMEL.search(found[0]))
             if is_camel and found[0][0].isupper() and not means_tool and found[0] != name:
                 return False
             plainly = "_" in found[0] or is_camel or means_tool or _CALLED.search(lowered)
             return strict or bool(plainly and (_DIRECTIVE.search(lowered) or _DIRECTIVE.search(rest)))
-        if not strict or found[0] != name or not pieces(found[0]).isdisjoint(self._words[tool.server]):
+        if not strict or found[0] != name or not _pieces(found[0]).isdisjoint(self._words[tool.server]):
             return False
         if before[-1:] in _MARKS and after[:1] in _MARKS:
             means_tool = means_tool or _CALLED.search(lowered) or _BEFORE_MARKS.search(lowered)
@@ -157,7 +185,7 @@ class Peers:
                 name = "".join(words[-length:])
                 key = self._others(tool, name) if name in self._by_name and name not in own else ""
                 near = lowered[max(found.start() - _NEAR, 0) : found.end() + _NEAR]
-                if key and len(pieces(split(key)[1])) > 1 and _STRICT.search(near):
+                if key and len(_pieces(split(key)[1])) > 1 and _STRICT.search(near):
                     yield key
 
     def _alike(self, tool: Tool) -> Iterator[Finding]:
@@ -173,17 +201,17 @@ class Peers:
 
     def _is_copy(self, tool: Tool, other: Tool) -> bool:
         """Whether one text is the other with a few words more, or other capitals; equal texts are one program twice."""
-        if tool.description.split() == other.description.split() or not is_distinctive(tool.name):
+        if tool.description.split() == other.description.split() or not _is_distinctive(tool.name):
             return False
-        mine, theirs = _words_of(tool), _words_of(other)
-        few, many = sorted((mine, theirs), key=len)
+        texts = (plain(each.description[:_COMPARED]) for each in (tool, other))
+        few, many = sorted((set(re.findall(r"\w+", text)) for text in texts), key=len)
         is_near = len(few) >= _LEAST_WORDS and len(few) >= _SAME_TEXT * len(many) and few <= many
         return is_near and not self._is_same_program(tool.server, other.server)
 
     def _is_same_program(self, one: str, other: str) -> bool:
         """Whether two servers are one program, for two accounts or in two versions: their user calls them alike, or
         most of their tools have the same names."""
-        few, many = sorted((pieces(one) - _GENERIC, pieces(other) - _GENERIC), key=len)
+        few, many = sorted((_pieces(one) - _GENERIC, _pieces(other) - _GENERIC), key=len)
         if few and (few <= many or len(few & many) >= _LEAST_SHARED):
             return True
         mine, theirs = self._names[one].keys(), self._names[other].keys()
@@ -191,20 +219,12 @@ class Peers:
         return shared >= _LEAST_SHARED and shared >= _SHARED * len(mine | theirs)
 
 
-def pieces(name: str) -> set[str]:
-    """The words of a name."""
+def _pieces(name: str) -> set[str]:
     return {piece.lower() for piece in _PIECES.findall(name)}
 
 
-def is_distinctive(name: str) -> bool:
+def _is_distinctive(name: str) -> bool:
     """Whether a name is hardly a word of a sentence: it has several parts."""
     parts = _PIECES.findall(name)
     joined = "_" in name or "-" in name or bool(_CAMEL.search(name))
     return joined and len(parts) > 1 and sum(map(len, parts)) >= _LEAST_DISTINCTIVE
-
-
-def _words_of(tool: Tool) -> set[str]:
-    return set(re.findall(r"\w+", plain(tool.description[:_COMPARED])))
-
-
-_COMPARED = 4000

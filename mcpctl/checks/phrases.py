@@ -1,18 +1,14 @@
-"""What poisoned descriptions say, as patterns over the plain form of a text; no gap in them is without a bound."""
+"""Phrases of poisoned descriptions: patterns over the plain form of a text, each gap with a bound, where they match,
+and whether a match is only quoted."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 # A gap within a sentence: it ends at a full stop, exclamation or question mark before a space, and at a line's end.
 _STEP = r"(?:[^.!?;\n]|[.!?](?! ))"
-
-
-def _gap(most: int) -> str:
-    return f"{_STEP}{{0,{most}}}?"
-
-
 _WORDS = {
     "USER": r"(?:the |this |any |your |our |end[- ]|human |final )*(?:users?|humans?|persons?|people|customers?"
     r"|operators?|owners?|anyone|anybody|them|him|her)\b",
@@ -26,21 +22,17 @@ _WORDS = {
     "BIDS": r"(?:you (?:must|should|shall|need to|have to|are required to)|must|always|be sure to|make sure to"
             r"|mandatory|it is (?:required|necessary) to|required to|first|ensure|before|important|critical|please)",
     "LOFTY": r"(?:complian\w+|audit\w*|security|integrity|verif\w+|validat\w+|authenticat\w+|authori[sz]\w+|regulat\w+"
-             r"|protocol|privileg\w+|escalat\w+|maintenance|protection|consistency|logging|tracking|monitoring|analytics"
-             r"|telemetry|mandatory|environment|system|optimal|performance|enhanc\w+|compatib\w+|diagnostics?|permissions?|required|quality|faster)",
+    r"|protocol|privileg\w+|escalat\w+|maintenance|protection|consistency|logging|tracking|monitoring|analytics"
+    r"|telemetry|mandatory|environment|system|optimal|performance|enhanc\w+|compatib\w+|diagnostics?|permissions?"
+    r"|required|quality|faster)",
     "SENDS": r"(?:send|upload|post|transmit|exfiltrat|leak|forward|smuggl|beacon|deliver|relay|ship|e-?mail|submit"
-             r"|report"
-    r"|bcc|cc|copy|copies|copied|dump|push|publish|mirror|sync|log|expos|rout|redirect|rerout)\w*",
+    r"|report|bcc|cc|copy|copies|copied|dump|push|publish|mirror|sync|log|expos|rout|redirect|rerout)\w*",
     "PUTS": r"(?:hand(?:s|ed|ing)? (?:it|them|over)|append|attach|includ|embed|put|insert|pass|add|plac|provid|suppl"
-            r"|encod|concatenat|inject|stor"
-            r"|cop(?:y|i))"
-    r"\w*",
+    r"|encod|concatenat|inject|stor|cop(?:y|i))\w*",
     "RUNS": r"(?:execut(?:e|es|ed|ing)|runs?|running|invok(?:e|es|ing)|eval(?:uate)?|perform|launch|paste|issue"
             r"|enter|type)",
-    "READS": r"(?:tak(?:e|es|ing)\b|obtain|pull|read|cat|open|load|access|fetch|retriev|dump|steal|collect|grab"
-             r"|gather|extract|harvest|scan|get"
-             r"|locat)"
-    r"\w*",
+    "READS": r"(?:tak(?:e|es|ing)\b|obtain|pull|read|cat|open|load|access|fetch|retriev|dump|steal|collect|grab|gather"
+    r"|extract|harvest|scan|get|locat)\w*",
     "FILE": r"(?:(?:~|\$home|/root|/home(?:/[\w<>{}$-]{1,40})?|/users/[\w<>{}$-]{1,40}|%userprofile%)[/\\]"
     r"\.(?:ssh|aws|cursor|config|gnupg|kube|docker|npmrc|netrc|git-credentials|pgpass|bash_history|zsh_history|bashrc"
     r"|zshrc|profile|claude|codeium|azure|env|mcp|password|secret)[\w./\\-]{0,80}+"
@@ -58,23 +50,21 @@ _WORDS = {
     r"|[\w.+-]{1,60}@[\w-]{1,60}\.\w|(?:external|outside|foreign|third[- ]party|undisclosed|unknown|remote|our|my)"
     r" (?:\w+ ){0,2}(?:server|host|endpoint|address|url|service|site|collector|account|domain|location|destination"
     r"|analytics|machine|drive|bucket)|\bc2\b|command[- ]and[- ]control|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})",
-    "FIELD": r"(?:['\"`]?\w{2,40}['\"`]? (?:argument|parameter|param|field|property|header|input)s?\b"
-    r"|(?:argument|parameter|param|field|property)s? ['\"`]?\w{2,40}|['\"`]?(?:side_?note|side_?car|notes?|context"
-    r"|metadata"
+    "FIELD": r"(?:['\"`]?\w{2,40}['\"`]? (?:argument|parameter|param|field|property|header|input)s?\b|(?:argument"
+    r"|parameter|param|field|property)s? ['\"`]?\w{2,40}|['\"`]?(?:side_?note|side_?car|notes?|context|metadata"
     r"|debug\w*|feedback|comment|telemetry|session_info|extra)['\"`])",
     "TAG": r"(?:important|system|secret|hidden|critical|admin|assistant|developer|override|urgent|mandatory|priority"
     r"|(?:hidden|secret|system|important|internal|private|llm|ai|agent|assistant|user|developer)[-_ ]?(?:instructions?"
     r"|notes?|messages?|directives?|prompts?|override|rules?|commands?)|instructions?|injection|jailbreak|sudo)",
     "ORDERS": r"(?:instructions?|directions?|directives?|prompts?|rules?|guidelines?|guardrails?|constraints?"
-              r"|restrictions?"
-    r"|polic(?:y|ies)|orders?|commands?|messages?|context|safeguards?|limitations?|training|programming)",
+    r"|restrictions?|polic(?:y|ies)|orders?|commands?|messages?|context|safeguards?|limitations?|training|programming)",
     "ID": r"[`'\"]?(?P<name>[a-z0-9]+(?:[_-][a-z0-9]+)+)[`'\"]?(?:\(\))?",
 }  # fmt: skip
 _NAMED = re.compile(r"G(\d+)|(" + "|".join(sorted(_WORDS, key=len, reverse=True)) + ")")
 
 
 def _expanded(pattern: str) -> str:
-    return _NAMED.sub(lambda found: _gap(int(found[1])) if found[1] else _WORDS[found[2]], pattern)
+    return _NAMED.sub(lambda found: f"{_STEP}{{0,{found[1]}}}?" if found[1] else _WORDS[found[2]], pattern)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +86,14 @@ class Phrase:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What finds it."""
         return re.compile(_expanded(self.text))
 
     @cached_property
     def must(self) -> re.Pattern[str] | None:
-        """What must stand near it."""
         return re.compile(_expanded(self.near)) if self.near else None
 
     @cached_property
     def excuse(self) -> re.Pattern[str] | None:
-        """What must not stand before it."""
         return re.compile(_expanded(self.unless)) if self.unless else None
 
 
@@ -114,9 +101,114 @@ FILE_MARKS = (
     "/.", "\\.", "id_", "/etc/", "authorized", "/proc/self", ".netrc", ".pypirc", "credentials", "claude_desktop",
     "mcp.json", "wallet.dat", "ssh key", "private key", "signing key", "keychain", ".ssh", ".aws", ".gnupg", ".kube",
 )  # fmt: skip
-"""What a text has that names a file with secrets."""
+"""The marks of texts that name files with secrets."""
 DEFENDS = (
     r"(?:detect|prevent|block|protect|guard|analy[sz]|identif|simulat|monitor|indicat|mitigat|investigat|scan|find|risk"
     r"|attack|attempt|threat|technique|against|avoid|potential|possible|suspected|example)\w*"
 )
-"""What stands before a harmful word in the text of a tool that defends against it."""
+"""The words before a harmful one in the text of a tool that defends against it."""
+
+_BEFORE = 100
+"""How much of a sentence is looked at before a phrase."""
+_NEAR = 120
+_CHAINED = re.compile(r"(?: and| or|,)? (?:\w+ )?")
+"""The words between a quoted phrase and another that is quoted with it."""
+_LONGEST_CHAIN = 30
+_BEGINNING = 3
+_WORD = re.compile(r"[a-z]{3,}")
+"""Marks are looked for only where a word begins as they do, in so many letters."""
+_MOST = 20
+"""Places where a phrase is said that are told of one text; there may be any number where it is quoted."""
+
+_ENDS = re.compile(r"[.!?;] |\n")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,200}\"|(?<![\w])'(?:[^'\n]|(?<=\w)'(?=\w)){1,200}'(?!\w)|`[^`\n]{1,200}`"
+    r"|\u00ab[^\u00bb\n]{1,200}\u00bb"
+)
+_OBEYED = re.compile(
+    r"\b(?:follow|obey|comply|respond|reply|answer|say|do the following|execute|perform|instructions?|must"
+    r"|always)\b[^'\"`]{0,30}$"
+)
+_TELLS_OF = re.compile(
+    r"(?:\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|examples? of|phrases?|strings?|patterns?|payloads?"
+    r"|keywords?|attempt(?:s|ing)? (?:to|at)|tries to|try to|trying to|prompts? (?:that|which)|whether (?:a |an "
+    r"|the )?\w+|(?:inputs?|texts?|messages?|content|descriptions?|tools?|instructions|attacks?) (?:that|which)"
+    r"|asks? (?:\w+ ){1,3}to|(?:detect|flag|find|identif|block|prevent|report|catch|scan|check|test|look|warn|protect"
+    r"|guard|simulat|analy[sz]|recogni[sz]|classif|explain|describ|illustrat|document)\w*(?: (?!and\b|then\b|also\b"
+    r"|you\b|must\b|but\b)[\w-]+){0,5}|(?:sample|expected|mock|example|canned|training|test|returned|illustrative|dummy"
+    r"|fake)(?: \w+){0,2} ?:) ?['\"`(]?(?: ?\w+){0,2}) ?['\"`(]?$"
+)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A phrase in the plain form of a text."""
+
+    phrase: Phrase
+    start: int
+    end: int
+    said: str
+    quoted: bool
+    name: str = ""
+    """The tool that it is about, of phrases that name one."""
+
+
+def matches(text: str, phrases: tuple[Phrase, ...]) -> Iterator[Match]:
+    """Every phrase in a text, from left to right."""
+    # Nearly all texts have hardly a mark, and a search for a mark costs a hundredth of one for a pattern.
+    by_beginning, others = _marks(phrases)
+    beginnings = {word[:_BEGINNING] for word in _WORD.findall(text)}
+    likely = [mark for beginning in by_beginning.keys() & beginnings for mark in by_beginning[beginning]]
+    marks = {mark for mark in (*others, *likely) if mark in text}
+    found = [match for phrase in phrases if not marks.isdisjoint(phrase.marks) for match in _of(text, phrase)]
+    found.sort(key=lambda match: (match.start, match.end))
+    last_quoted = -1
+    for match in found:
+        between = text[last_quoted : match.start][:_LONGEST_CHAIN] if last_quoted >= 0 else "."
+        chained = match.phrase.quotable and (match.start < last_quoted or bool(_CHAINED.fullmatch(between)))
+        if match.quoted or chained:
+            last_quoted = max(last_quoted, match.end)
+        yield replace(match, quoted=True) if chained else match
+
+
+@lru_cache(maxsize=8)
+def _marks(phrases: tuple[Phrase, ...]) -> tuple[dict[str, list[str]], list[str]]:
+    """The marks that begin a word, by how they begin, and those that may stand anywhere."""
+    by_beginning: dict[str, list[str]] = defaultdict(list)
+    others: list[str] = []
+    for mark in sorted({mark for phrase in phrases for mark in phrase.marks}):
+        if len(mark) > _BEGINNING and _WORD.match(mark[: _BEGINNING + 1]):
+            by_beginning[mark[:_BEGINNING]].append(mark)
+        else:
+            others.append(mark)
+    return by_beginning, others
+
+
+def _of(text: str, phrase: Phrase) -> Iterator[Match]:
+    said = 0
+    for found in phrase.pattern.finditer(text):
+        start, end = found.span()
+        sentence = _ENDS.split(text[max(start - _BEFORE, 0) : start])[-1]
+        if phrase.excuse and phrase.excuse.search(sentence):
+            continue
+        if phrase.must and not phrase.must.search(sentence + found[0] + _ENDS.split(text[end : end + _NEAR])[0]):
+            continue
+        quoted = _is_quoted(text, start, end, sentence, phrase)
+        yield Match(phrase, start, end, found[0], quoted, found.groupdict().get("name") or "")
+        said += not quoted
+        if said >= _MOST:
+            return
+
+
+def _is_quoted(text: str, start: int, end: int, sentence: str, phrase: Phrase) -> bool:
+    return bool(_TELLS_OF.search(sentence)) or (phrase.quotable and _is_within_marks(text, start, end))
+
+
+def _is_within_marks(text: str, start: int, end: int) -> bool:
+    """Whether quotation marks enclose it, and nothing before them says that it is to be obeyed."""
+    for quoted in _QUOTED.finditer(text, max(start - 250, 0), end + 250):
+        if quoted.start() < start and end <= quoted.end():
+            return not _OBEYED.search(_ENDS.split(text[max(quoted.start() - 60, 0) : quoted.start()])[-1])
+        if quoted.start() > start:
+            break
+    return False

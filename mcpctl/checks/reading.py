@@ -1,4 +1,4 @@
-"""What a model reads of a tool: its texts with their places, and all of them as one plain text to be searched."""
+"""The texts of a tool that a model reads, with their places, and all of them as one plain text to be searched."""
 
 import html
 import re
@@ -6,19 +6,19 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, lru_cache
+from itertools import accumulate, islice
+from string import ascii_lowercase
 from typing import Any
 
 from mcpctl.base.models import Tool
 from mcpctl.base.visible_text import printable
-from mcpctl.checks.confusables import LATIN
 
 PARAMETER = "parameter"
 """The kind of a text that is a parameter's name; other texts are of the kind `text`, the tool's own of kind `name`."""
 _MOST_NODES = 20_000
 _MOST_CHARACTERS = 100_000
-"""What is read of one tool's texts, all together: no honest definition has a fifth of it."""
+"""The most that is read of all texts of one tool: no honest definition has a fifth of it."""
 _WORDS = frozenset(("$schema", "$id", "$ref", "type", "format", "required"))
 """Members of a schema whose values are single words: only of others it is worth while to read them."""
 _INVISIBLE = re.compile(
@@ -33,10 +33,32 @@ _LEET_WORD = re.compile(
     r"(?<![^\s(\"'`.,:;])(?=[a-z013457@$]{0,30}[a-z])(?=[a-z]{0,30}[013457@$])[a-z013457@$]{3,30}(?![\w@$])"
 )
 _LEAST_LEET = 3
-"""Words with digits in them of which a text may have fewer; with more it is read without them, too."""
+"""So many words with digits in them, and a text is read without the digits, too."""
 _PARAGRAPH = re.compile(r"\n\s*+(?:\n|(?=[-*#\u2022]|\d{1,3}[.)]))")
 _NOT = re.compile(r"(?<=[a-z])n't\b|\bdont\b|\bcannot\b")
 _NOTS = {"dont": "do not", "cannot": "can not"}
+_LEAST_SPELLED = 14
+_LONGEST_WORD = 200
+_LONGEST_PLACE = 200
+_LONGEST_MEMBER = 40
+"""Longer names of members that are not parameters are texts that somebody hides there."""
+_ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
+_PUNCTUATION = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2010: "-", 0x2011: "-", 0x2013: "-", 0x2014: "-"}
+# The Latin letters that Cyrillic, Greek and other ones pass for.
+_ALIKE = {
+    "a": "\u0430\u0251\u03b1", "b": "\u042c\u0185", "c": "\u0441\u03f2\u1d04", "d": "\u0501",
+    "e": "\u0435\u0454\u04bd", "g": "\u0261\u0581", "h": "\u04bb\u0570", "i": "\u0456\u0131\u0269\u03b9",
+    "j": "\u0458\u03f3", "k": "\u03ba\u043a", "l": "\u04cf\u217c", "m": "\u043c", "n": "\u0578",
+    "o": "\u043e\u03bf\u0585\u03c3", "p": "\u0440\u03c1", "q": "\u051b", "r": "\u0433\u1d26", "s": "\u0455\ua731",
+    "t": "\u0442\u03c4", "u": "\u03c5\u057d", "v": "\u03bd\u0475", "w": "\u051d\u0461", "x": "\u0445\u03c7",
+    "y": "\u0443\u04af\u03b3", "z": "\u1d22", "A": "\u0410\u0391", "B": "\u0412\u0392", "C": "\u0421",
+    "E": "\u0415\u0395", "H": "\u041d\u0397", "I": "\u0406\u0399", "J": "\u0408", "K": "\u041a\u039a",
+    "M": "\u041c\u039c", "N": "\u039d", "O": "\u041e\u039f", "P": "\u0420\u03a1", "S": "\u0405", "T": "\u0422\u03a4",
+    "X": "\u0425\u03a7", "Y": "\u03a5", "Z": "\u0396",
+}  # fmt: skip
+_LATIN = {ord(other): letter for letter, others in _ALIKE.items() for other in others}
+_SEPARATORS = re.compile(r"[\W_]+")
+_DIGITS = str.maketrans("01", "ol")
 
 
 @dataclass(frozen=True)
@@ -52,28 +74,19 @@ class Reading:
     """The texts of a tool, and their plain form: one line a text, in small Latin letters, without hidden characters."""
 
     def __init__(self, tool: Tool) -> None:
-        self.tool = tool
         self.parts, self.is_whole = _parts(tool)
-        self._starts: list[int] = []
-        self._parts: list[Part] = []
-        lines: list[str] = []
-        at = 0
-        for part in self.parts:
-            line = plain(part.text)
-            for each in (line, *_without_digits(line)):
-                self._starts.append(at)
-                self._parts.append(part)
-                lines.append(each)
-                at += len(each) + 1
-        self.text = "\n".join(lines)
+        read = [(line, part) for part in self.parts for line in _lines(part.text)]
+        self.text = "\n".join(line for line, _ in read)
+        self._read = [part for _, part in read]
+        self._starts = [*accumulate((len(line) + 1 for line, _ in read), initial=0)]
 
     def part(self, at: int) -> Part:
         """The text that a place of the plain form belongs to."""
-        return self._parts[max(bisect_right(self._starts, at) - 1, 0)]
+        return self._read[max(bisect_right(self._starts, at) - 1, 0)]
 
     @cached_property
     def parameters(self) -> Sequence[Part]:
-        """The names of the parameters, nested ones included."""
+        """The names of the parameters, also of nested ones."""
         return [part for part in self.parts if part.kind == PARAMETER]
 
 
@@ -84,7 +97,7 @@ def plain(text: str) -> str:
     if "&" in text and ";" in text:
         text = html.unescape(text)
     if not text.isascii():
-        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.translate(_PUNCTUATION))).translate(LATIN)
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.translate(_PUNCTUATION))).translate(_LATIN)
         text = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     if _SPREAD.search(text):
         text = _SPREAD.sub(lambda found: found[0].replace(found[1], ""), text)
@@ -93,16 +106,12 @@ def plain(text: str) -> str:
 
 
 def spelled(text: str) -> str:
-    """That a text spells whole sentences, letter by letter, in words; empty if it does not."""
+    """Words that say that a text spells whole sentences, letter by letter; empty if it does not."""
     for found in _SPREAD.finditer(text):
         letters = found[0].lower().replace(found[1], "")
-        if len(letters) >= _LEAST_SPELLED and letters not in _ALPHABET:
+        if len(letters) >= _LEAST_SPELLED and letters not in ascii_lowercase:
             return f"{len(letters)} letters in a row with '{found[1]}' between them"
     return ""
-
-
-_LEAST_SPELLED = 14
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _character(found: re.Match[str]) -> str:
@@ -111,14 +120,12 @@ def _character(found: re.Match[str]) -> str:
     return " " if 0xD800 <= number < 0xE000 or number > 0x10FFFF else chr(number)
 
 
-def _without_digits(line: str) -> Iterator[str]:
-    """A plain line as it reads with letters for the digits in its words, if many words have them."""
+def _lines(text: str) -> Iterator[str]:
+    """A text in its plain form; and again with letters for the digits in its words, if many words have them."""
+    line = plain(text)
+    yield line
     if len([*islice(_LEET_WORD.finditer(line), _LEAST_LEET)]) == _LEAST_LEET:
         yield _LEET_WORD.sub(lambda found: found[0].translate(_LEET), line)
-
-
-_ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
-_PUNCTUATION = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2010: "-", 0x2011: "-", 0x2013: "-", 0x2014: "-"}
 
 
 def _parts(tool: Tool) -> tuple[Sequence[Part], bool]:
@@ -129,10 +136,8 @@ def _parts(tool: Tool) -> tuple[Sequence[Part], bool]:
         parts.append(part if len(part.text) <= left else Part(part.place, part.text[:left], part.kind))
         left -= len(part.text)
         if left <= 0:
-            break
-    else:
-        return parts, len(parts) < _MOST_NODES
-    return parts, False
+            return parts, False
+    return parts, len(parts) < _MOST_NODES
 
 
 def _every(tool: Tool) -> Iterator[Part]:
@@ -179,7 +184,15 @@ def _below(place: str, name: str) -> str:
     return f"{place}.{printable(name[:_LONGEST_MEMBER])}" if len(place) < _LONGEST_PLACE else place
 
 
-_LONGEST_WORD = 200
-_LONGEST_PLACE = 200
-_LONGEST_MEMBER = 40
-"""Longer names of members that are not parameters are texts that somebody hides there."""
+@lru_cache(maxsize=16_384)
+def compact(name: str) -> str:
+    """A name without case and separators: the same for `getUser`, `get_user` and `get-user`."""
+    return _SEPARATORS.sub("", unicodedata.normalize("NFKC", name)).casefold()
+
+
+@lru_cache(maxsize=16_384)
+def skeleton(name: str) -> str:
+    """A name as it looks: the same for `get_user` and one with a Cyrillic letter, a zero or two letters for one."""
+    visible = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    latin = compact(visible.translate(_LATIN)).translate(_DIGITS)
+    return latin.replace("i", "l").replace("rn", "m").replace("vv", "w")

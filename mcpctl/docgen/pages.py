@@ -6,7 +6,7 @@ from mcpctl.base.errors import EXIT_MEANINGS
 from mcpctl.base.paths import INDEX_VERSION
 from mcpctl.base.rules import Rules
 from mcpctl.catalog import drift, policy_check
-from mcpctl.checks import definition_rules
+from mcpctl.checks import findings
 from mcpctl.docgen import guides, roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.doctor import codes
@@ -33,7 +33,7 @@ ENVIRONMENT = {
 }
 RULES: Mapping[tuple[str, ...], Rules] = {
     ("mcpctl", "annotate", "check"): lint.RULES,
-    ("mcpctl", "tools", "check"): definition_rules.RULES,
+    ("mcpctl", "tools", "check"): findings.RULES,
     ("mcpctl", "policy", "check"): policy_check.RULES,
     ("mcpctl", "tools", "diff"): drift.RULES,
     ("mcpctl", "doctor"): codes.CODES,

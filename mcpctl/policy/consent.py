@@ -72,9 +72,9 @@ def in_form(arguments: bytes) -> str:
     text = arguments.decode("utf-8", "replace")
     if len(text) <= _SHORT:
         return f"Arguments: {escaped(text)}"
-    from mcpctl.checks import arguments as checks  # hundreds of expressions, which few calls need
+    from mcpctl.checks import checker  # hundreds of expressions, which few calls need
 
-    found = checks.found_in(text)
+    found = checker.found_in(text)
     said = f"In all of them there is: {escaped(', '.join(found))}." if found else "The checks find nothing in them."
     return "\n".join((
         f"Arguments: {len(text):,} characters, of which these are the first {_END:,}:", escaped(text[:_END]),

@@ -3,7 +3,7 @@
 import base64
 import json
 
-from mcpctl.checks.arguments import found_in
+from mcpctl.checks.checker import found_in
 from tests.table import for_each
 
 HARMLESS = "Nothing of note is said here.\n" * 3000

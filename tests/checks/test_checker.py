@@ -9,8 +9,7 @@ import pytest
 
 from mcpctl.base.models import Tool
 from mcpctl.checks.checker import Checker, is_held
-from mcpctl.checks.definition_rules import RULES
-from mcpctl.checks.findings import Finding
+from mcpctl.checks.findings import RULES, Finding
 from tests.effort import calls
 from tests.table import for_each
 

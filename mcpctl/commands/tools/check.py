@@ -47,7 +47,7 @@ def check(
     from mcpctl.base.models import TOOL_FINDING_FIELDS
     from mcpctl.base.rules import selection
     from mcpctl.catalog import definition_check
-    from mcpctl.checks.definition_rules import RULES
+    from mcpctl.checks.findings import RULES
 
     asked = selection(RULES, fail_on, select or [], ignore or [], COMMAND)
     kind = report.kind()

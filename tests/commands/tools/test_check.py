@@ -11,7 +11,7 @@ import pytest
 from mcpctl.base.feature_names import PROMPTS, list_of
 from mcpctl.base.models import TOOL_FINDING_FIELDS
 from mcpctl.base.paths import Paths
-from mcpctl.checks.definition_rules import RULES
+from mcpctl.checks.findings import RULES
 from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.sarif import SARIF
