@@ -19,9 +19,9 @@ from mcpctl.config.config import Config
 from mcpctl.policy import words
 from mcpctl.policy.tokens import own_token
 from mcpctl.proxy import translate
-from mcpctl.proxy.client_side import Incoming
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import Session
+from mcpctl.proxy.spec import Incoming
 from mcpctl.store.recordable import Json
 from mcpctl.wire import jsonrpc
 

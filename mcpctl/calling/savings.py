@@ -11,8 +11,8 @@ from mcpctl.base.errors import NotFound
 from mcpctl.base.models import Found, Row
 from mcpctl.catalog import server_instructions
 from mcpctl.catalog.cache import Catalog
-from mcpctl.metatools import answer_form, offers
-from mcpctl.metatools.answer_form import Form
+from mcpctl.metatools import offers
+from mcpctl.metatools.offers import Form
 from mcpctl.store.recorder import ENCODING, tokens
 
 Opened = Callable[[str | None], AbstractContextManager[Catalog]]
@@ -60,7 +60,7 @@ def rows(overheads: Found, opened: Opened, *, only_last: bool) -> Found:
 
     def found(limit: int | None, offset: int) -> Iterator[Row]:
         for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
-            yield _row(row, of_project(row["project"], answer_form.form(row["client_name"])))
+            yield _row(row, of_project(row["project"], offers.form(row["client_name"])))
 
     return Found(lambda: min(overheads.count(), 1) if only_last else overheads.count(), found, overheads.filtered)
 

@@ -1,9 +1,13 @@
-"""The two tools that a client sees in place of all others, and what it is told when it connects.
+"""The tools that a client sees in place of all others, what it is told when it connects, and the form of its answers.
 
-These texts are read by models: each says what the tool is for, what is behind it, and shows an example.
+These texts are read by models: each says what the tool is for, what is behind it, and shows an example. Clients give
+their models the text of an answer, its structured content, or both, which then count twice. Where it is known that one
+of them reaches the model, that one is sent; the guide `search` says of which clients. Others get both, as the
+specification advises.
 """
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -11,13 +15,46 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpctl import __version__
-from mcpctl.base.callers import MODERN_REVISION
+from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
 from mcpctl.base.hints import PERMISSIONS
 from mcpctl.base.tool_keys import OWN, READ_TOOL, join
 from mcpctl.config.config import Config
-from mcpctl.metatools.answer_form import Form
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
+
+_WITHOUT_STRUCTURE = LEGACY_REVISIONS[: LEGACY_REVISIONS.index("2025-06-18")]
+"""The revisions that have no structured content."""
+_READ_TEXT = frozenset((
+    "claude-ai", "claude-code", "cline", "cursor-vscode", "gemini-cli-mcp-client", "github-copilot-developer", "goose",
+    "opencode", "visual studio code", "visual-studio-code", "windsurf-client", "zed",
+))  # fmt: skip
+"""Clients that give their model the text where there is nothing else, by the names that they say, in lower case."""
+_COPILOT = "-copilot-intellij"
+"""How the names of GitHub Copilot in JetBrains's programs end; it gives its model both."""
+_READ_STRUCTURE = frozenset(("codex-mcp-client", "codex"))
+"""Clients that give their model the structured content, and a text only quoted in JSON."""
+
+
+class Form(Enum):
+    """What of an answer is sent."""
+
+    BOTH = "both"
+    TEXT = "text"
+    STRUCTURE = "structure"
+
+
+def of(caller: Caller) -> Form:
+    """What this caller gets."""
+    return form(caller.client.name, caller.revision)
+
+
+def form(client: str | None, revision: str | None = None) -> Form:
+    """What a client of this name gets, in this revision of the protocol."""
+    name = (client or "").lower()
+    if revision in _WITHOUT_STRUCTURE or name in _READ_TEXT or name.endswith(_COPILOT):
+        return Form.TEXT
+    return Form.STRUCTURE if name in _READ_STRUCTURE else Form.BOTH
+
 
 DISCOVERY = "tool_discovery"
 EXECUTE = "tool_execute"

@@ -11,14 +11,13 @@ from msgspec import Raw
 from mcpctl.base import bounds
 from mcpctl.base.callers import LEGACY_REVISIONS, NO_CLAIMS, Caller, Claims
 from mcpctl.base.errors import warn
-from mcpctl.metatools import answer_form, offers
-from mcpctl.metatools.answer_form import Form
-from mcpctl.metatools.offers import Offer
+from mcpctl.metatools import offers
+from mcpctl.metatools.offers import Form, Offer
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_requests, subscriptions
-from mcpctl.proxy.client_side import Incoming
 from mcpctl.proxy.senders import Sender, Senders, Unclear, caller_of, without_claims
 from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
+from mcpctl.proxy.spec import Incoming
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.line_reader import Line
 from mcpctl.wire.messages import id_of
@@ -182,7 +181,7 @@ class ClientProtocol:
         """The results that change with the configuration alone, with the names of the servers that this caller sees."""
         gateway = self._session.gateway
         servers, offer = self._named_to(gateway.view(caller)), self._offer.configured(gateway.config)
-        form = answer_form.of(caller)
+        form = offers.of(caller)
         key = servers if servers is None else tuple(servers), offer, form
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:

@@ -13,13 +13,12 @@ from mcpctl.metatools import own_tool
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals
-from mcpctl.proxy.client_side import ClientSide, Incoming
 from mcpctl.proxy.consent import Consent
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
-from mcpctl.proxy.question_log import QuestionLog
-from mcpctl.proxy.questions import Parents, Questions
+from mcpctl.proxy.questions import Parents, QuestionLog, Questions
 from mcpctl.proxy.request import Request
+from mcpctl.proxy.spec import ClientSide, Incoming
 from mcpctl.proxy.tool_calls import ToolCalls, Unreadable, taken_apart
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder

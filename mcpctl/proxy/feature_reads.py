@@ -15,11 +15,10 @@ from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, LIST, REFUSE, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals, translate
-from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.owners import UNKNOWN, Owners
 from mcpctl.proxy.request import Request
-from mcpctl.proxy.spec import Looked
+from mcpctl.proxy.spec import ClientSide, Looked
 from mcpctl.secrets.redact import mask
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder, new_id

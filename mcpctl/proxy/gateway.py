@@ -16,19 +16,17 @@ from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.catalog.server_instructions import Introductions
 from mcpctl.config import entry_secrets
 from mcpctl.config.config import Config
-from mcpctl.metatools.searching import Searching
+from mcpctl.metatools.discovery import Searching
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
-from mcpctl.proxy import from_servers, task_calls
+from mcpctl.proxy import server_messages, task_calls
 from mcpctl.proxy.config_file import ConfigFile
-from mcpctl.proxy.follower import Follower
-from mcpctl.proxy.from_servers import Listener
-from mcpctl.proxy.held_tools import HeldTools
+from mcpctl.proxy.follower import Follower, Snapshot
+from mcpctl.proxy.incoming_lists import HeldTools, ServerFeatures
 from mcpctl.proxy.index_keeping import IndexKeeping
 from mcpctl.proxy.memory import PolicyMemory, ServerMemory
-from mcpctl.proxy.server_features import ServerFeatures
-from mcpctl.proxy.snapshot import Snapshot
+from mcpctl.proxy.server_messages import ServerListener
 from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
@@ -63,7 +61,7 @@ class Gateway:
         is named."""
         self.paths = paths
         self.turn = Turn()
-        self.sessions: list[Listener] = []
+        self.sessions: list[ServerListener] = []
         """Who is told what servers do: one for each client."""
         self.watched = WatchedResources(self)
         self.asked_for: dict[str, Sequence[bytes]] = {}
@@ -273,7 +271,7 @@ class Gateway:
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
         if not self.watched.take(connection, message):
-            from_servers.route(connection, message, self.sessions)
+            server_messages.route(connection, message, self.sessions)
 
     def connected(self, connection: Connection) -> None:
         """A server that is connected again is asked again for what is watched of it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.proxy.from_servers import Listener
+from mcpctl.proxy.server_messages import ServerListener
 from mcpctl.wire.threads import Line
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ _EVERY_S = 2.0
 class IndexKeeping:
     """Tidies the records and catches up, for as long as `keep` runs."""
 
-    def __init__(self, paths: Paths, settings: Callable[[], RecordSettings], sessions: Sequence[Listener]) -> None:
+    def __init__(
+        self, paths: Paths, settings: Callable[[], RecordSettings], sessions: Sequence[ServerListener]
+    ) -> None:
         self._paths = paths
         self._settings = settings
         self._sessions = sessions

@@ -12,8 +12,7 @@ from typing import Protocol
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failure
 from mcpctl.proxy import translate
-from mcpctl.proxy.question_log import QuestionLog
-from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.proxy.questions import QuestionLog, Questions, can_be_asked
 from mcpctl.upstreams import question
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc

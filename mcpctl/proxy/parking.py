@@ -12,8 +12,7 @@ import msgspec
 from mcpctl.base import bounds
 from mcpctl.base.failure import Failure
 from mcpctl.policy.consent import digest_of
-from mcpctl.proxy.question_log import QuestionLog
-from mcpctl.proxy.questions import MOST_OPEN
+from mcpctl.proxy.questions import MOST_OPEN, QuestionLog
 from mcpctl.upstreams.connection import Exchange, Reply
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc

@@ -10,24 +10,22 @@ from typing import NamedTuple
 import msgspec
 
 from mcpctl.answers import excerpts, path, readable
+from mcpctl.answers.excerpts import shape
 from mcpctl.answers.readable import Readable
-from mcpctl.answers.shape import shape
 from mcpctl.base import bounds
 from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.catalog.features import Owner
-from mcpctl.metatools import read_request
-from mcpctl.metatools.own_tool import CALLS, MOST
-from mcpctl.metatools.read_request import ReadRequest, WrongArguments
+from mcpctl.metatools import own_tool
+from mcpctl.metatools.own_tool import CALLS, MOST, ReadRequest, WrongArguments
 from mcpctl.policy import words
 from mcpctl.policy.decide import may_read_on
 from mcpctl.proxy import refusals, translate
-from mcpctl.proxy.client_side import Barring, ClientSide
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.shortening import Shortening, aside
-from mcpctl.proxy.spec import Looked
+from mcpctl.proxy.spec import Barring, ClientSide, Looked
 from mcpctl.store import responses
 from mcpctl.wire import jsonrpc
 
@@ -79,7 +77,7 @@ class ReadTool:
 
     async def _read(self, call: Request, barring: Barring) -> _Blocks:
         try:
-            request = read_request.taken(call.arguments)
+            request = own_tool.taken(call.arguments)
         except WrongArguments as error:
             raise _Refused(str(error)) from None
         if request.resource is None:

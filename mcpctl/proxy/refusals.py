@@ -9,8 +9,8 @@ from mcpctl.base.failure import Failure
 from mcpctl.base.near_names import nearest
 from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog.cache import Catalog
-from mcpctl.metatools import answer_form, offers
-from mcpctl.metatools.answer_form import Form
+from mcpctl.metatools import offers
+from mcpctl.metatools.offers import Form
 from mcpctl.policy import words
 from mcpctl.wire import jsonrpc
 
@@ -31,7 +31,7 @@ def result(message: str, caller: Caller) -> bytes:
 
 def no_results(message: str, caller: Caller) -> bytes:
     """The answer of a search that could not be understood."""
-    if answer_form.of(caller) is Form.TEXT:
+    if offers.of(caller) is Form.TEXT:
         return result(message, caller)
     structured = {"results": [], "notice": message}
     content = [{"type": "text", "text": f"mcpctl: {message}"}]

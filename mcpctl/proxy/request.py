@@ -17,11 +17,10 @@ from mcpctl.catalog.features import Owner
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import input_rounds, refusals, task_calls, translate
-from mcpctl.proxy.client_side import Barring, Incoming, nothing_bars
 from mcpctl.proxy.input_rounds import InputRounds
 from mcpctl.proxy.parking import Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
-from mcpctl.proxy.spec import AT_ONCE, Dispatcher, Looked, Spec
+from mcpctl.proxy.spec import AT_ONCE, Barring, Dispatcher, Incoming, Looked, Spec, nothing_bars
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import TASKS_RESULT, Exchange, Reply, unpassable
 from mcpctl.upstreams.question import Question

@@ -15,20 +15,20 @@ from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.catalog.server_instructions import Introduced
 from mcpctl.config.settings import RecordSettings
-from mcpctl.metatools import answer_form, offers
+from mcpctl.metatools import offers
 from mcpctl.metatools.discovery import Answer, SearchRequest, search_request
 from mcpctl.policy import words
 from mcpctl.policy.decide import admitted
 from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals
-from mcpctl.proxy.client_side import Incoming
 from mcpctl.proxy.dispatch import Dispatch
 from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.held_tools import ruled
+from mcpctl.proxy.incoming_lists import ruled
 from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.questions import Questions
+from mcpctl.proxy.spec import Incoming
 from mcpctl.proxy.subscriptions import Subscriptions
 from mcpctl.proxy.warming import Warming
 from mcpctl.store.recordable import Json
@@ -135,7 +135,7 @@ class Session:
             answer_bytes=len(answer.content), origin=view.origin,
         )  # fmt: skip
         self._tell_drifts()
-        self._result(id_, refusals.own(answer.result(answer_form.of(caller)), caller))
+        self._result(id_, refusals.own(answer.result(offers.of(caller)), caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[Answer, View]:
         """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""

@@ -146,7 +146,7 @@ def _short(answer: Json, parts: "Readable", limit: int, uri: str, execute: str) 
 
 def _text(parts: "Readable", limit: int, uri: str, execute: str) -> str:
     from mcpctl.answers import excerpts
-    from mcpctl.answers.shape import example, shape
+    from mcpctl.answers.excerpts import example, shape
 
     text, document = parts.text, parts.document
     head = excerpts.head(text, min(_HEAD, limit), is_json=bool(document))

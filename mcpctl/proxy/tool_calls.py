@@ -10,17 +10,30 @@ from msgspec import Raw
 from mcpctl.base import definitions, hints
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.tool_keys import OWN
+from mcpctl.catalog.features import Owner
 from mcpctl.metatools import argument_help, own_tool
 from mcpctl.policy import words
-from mcpctl.policy.decide import ALLOW, ANEW, ASK, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
+from mcpctl.policy.decide import (
+    ALLOW,
+    ANEW,
+    ASK,
+    CURRENT,
+    FETCH,
+    KEPT,
+    LIST,
+    REFUSE,
+    UNAVAILABLE,
+    Subject,
+    Verdict,
+    decide,
+)
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals, task_calls, translate
-from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.model_reads import ModelReads
+from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.shortening import Shortening
-from mcpctl.proxy.spec import Looked
+from mcpctl.proxy.spec import ClientSide, Looked
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import OpenCall, Recorder
 from mcpctl.upstreams.connection import TOOLS_CALL, Connection, Exchange
@@ -28,6 +41,53 @@ from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.proxy.read_tool import ReadTool
+
+
+class ModelReads:
+    """Of one session."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._owners = Owners(gateway)
+
+    def decided(self, call: Request) -> Verdict:
+        """The verdict on a call of the tool that reads: of a resource, on reading that, too. It is `list` as long as it
+        is not known whose it is."""
+        call.fetched = None
+        verdict = decide(call.subject)
+        if verdict.outcome == REFUSE or _resource_of(call) is None or isinstance(call.owner, Failed):
+            return verdict
+        if call.owner is None:
+            return Verdict(LIST)
+        call.fetched = self._subject(call, call.owner)
+        return decide(call.subject)
+
+    async def locate(self, call: Request) -> None:
+        """Get to know whose it is, or why it is nobody's."""
+        if resource := _resource_of(call):
+            try:
+                call.owner = await self._owners.owner(resource, call.caller)
+            except Failed as error:
+                call.owner = error
+
+    def _subject(self, call: Request, owner: Owner) -> Subject:
+        catalog, toolset = self._gateway.catalog(call.view), call.view.toolset
+        listed = catalog.listed(owner.server)
+        tools = listed.tools if listed else ()
+        shown = [toolset.shown(tool) for tool in tools] if toolset else tools
+        tool = self._gateway.features(call.view).as_tool(owner)
+        return Subject(FETCH, owner.server, tool.name, tool, call.view, listing=CURRENT, tools=shown)
+
+
+def _resource_of(call: Request) -> str | None:
+    """The resource that a call is to read; None for what is kept of a call, and for what cannot be understood."""
+    from mcpctl.metatools import own_tool  # what most sessions never need is no part of starting up
+
+    try:
+        return own_tool.taken(call.arguments).resource
+    except own_tool.WrongArguments:
+        return None
+
 
 _RECORDED = {"held": "held", "needs_consent": "asked"}
 """The decision that a policy would have made that only records, by the code of the refusal."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.answers.shape import example, shape
+from mcpctl.answers.excerpts import example, shape
 from tests.table import for_each
 
 TIMES = "\N{MULTIPLICATION SIGN}"

@@ -8,7 +8,7 @@ import pytest
 
 from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.base.paths import Paths
-from mcpctl.metatools.answer_form import Form, form
+from mcpctl.metatools.offers import Form, form
 from tests.proxy import in_memory
 from tests.proxy.client import ENVELOPE, META
 from tests.proxy.in_memory import MemoryClient, MemoryServer, World, play, tool

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.proxy import feature_lists
+from mcpctl.proxy import feature_requests
 from tests.proxy.client import LATEST, META, MODERN
 from tests.proxy.in_memory import MemoryClient, Scene, World, play
 from tests.proxy.library import FILES, Library, begun, feature, library, raw_lines, see
@@ -156,7 +156,7 @@ def test_a_list_that_cannot_be_made_is_answered(scene: Play, monkeypatch: pytest
     def broken(*_: Any) -> Any:
         raise ValueError("secret")
 
-    monkeypatch.setattr(feature_lists, "_page", broken)
+    monkeypatch.setattr(feature_requests, "_page", broken)
 
     async def played(world: World) -> None:
         client = await begun(world)
@@ -168,13 +168,13 @@ def test_a_list_that_cannot_be_made_is_answered(scene: Play, monkeypatch: pytest
 
 def test_a_page_is_made_once_and_beside_the_event_loop(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bool] = []
-    page = feature_lists._page
+    page = feature_requests._page
 
     def counted(*given: Any) -> Any:
         made.append(threading.current_thread() is not threading.main_thread())
         return page(*given)
 
-    monkeypatch.setattr(feature_lists, "_page", counted)
+    monkeypatch.setattr(feature_requests, "_page", counted)
 
     async def played(world: World) -> None:
         client = await begun(world)

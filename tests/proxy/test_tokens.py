@@ -452,7 +452,7 @@ def test_a_token_expires_while_serve_runs(scene: Play, paths: Paths, monkeypatch
         world.begin(token=made(paths, expires=now + 60))
         client = await world.client()
         assert await sees(client) == {"free"}
-        for place in ("memory", "snapshot"):
+        for place in ("memory", "follower"):
             monkeypatch.setattr(f"mcpctl.proxy.{place}.time", SimpleNamespace(time=lambda: now + 61))
         assert await sees(client) == set()
 

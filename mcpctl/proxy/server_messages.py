@@ -13,7 +13,7 @@ from mcpctl.upstreams.question import ROOTS, Question
 from mcpctl.wire import jsonrpc
 
 
-class Listener(Protocol):
+class ServerListener(Protocol):
     """A session, as those see it who tell it what servers do."""
 
     @property
@@ -50,7 +50,7 @@ class Listener(Protocol):
         """A server logs something outside of any call."""
 
 
-def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[Listener]) -> None:
+def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[ServerListener]) -> None:
     """Hand on what a server says of its own accord; what nobody can answer is refused, so that no server waits."""
     if message.method == "notifications/cancelled":
         for session in sessions:
@@ -69,7 +69,7 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[L
             _put(asked, connection, sessions)
 
 
-def _put(asked: Question, connection: Connection, sessions: Sequence[Listener]) -> None:
+def _put(asked: Question, connection: Connection, sessions: Sequence[ServerListener]) -> None:
     """Ask the client whose call or read it is about, or refuse it."""
     reply = _about(connection)
     if reply and connection.may_put(asked.method) and reply.question(asked):
