@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpctl.base import tool_keys
 from mcpctl.base.errors import Refused, Unusable, UpstreamFailed, warn

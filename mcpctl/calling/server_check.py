@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.base.feature_names import EXPOSABLE

@@ -7,6 +7,7 @@ from dataclasses import replace as replace_fields
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from mcpctl.base import bounds, feature_names
 from mcpctl.base.errors import warn
@@ -157,7 +158,7 @@ class Catalog:
 
     def permitted(self) -> list[Tool]:
         """Every tool that the configuration permits, as its server defines it, in the toolset or not."""
-        return self._found(replace_fields(self.view, toolset=None))
+        return self._found(structs.replace(self.view, toolset=None))
 
     def _found(self, view: View, *, with_held: bool = False) -> list[Tool]:
         listed = (self.listed(server) for server in view.config.enabled)
@@ -179,7 +180,7 @@ class Catalog:
     def known(self) -> list[Tool]:
         """Every tool that the configuration permits, as its server last listed it, whatever client it is listed
         for."""
-        view = replace_fields(self.view, toolset=None)
+        view = structs.replace(self.view, toolset=None)
         every = (tool for name in view.config.enabled for tool in self.newest(name).values())
         return [tool for tool in every if _may_be_found(_let_go(tool), view)]
 

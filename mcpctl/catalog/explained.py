@@ -1,7 +1,7 @@
 """What the policy makes of one tool, and why: every rule that matches it, its class, and whose hints count."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,7 +100,7 @@ def explain(found: Catalog, key: str, decided: Standing = NOTHING_DECIDED, argum
     server, name = split_typed(key)
     _check(found, key, server, name)
     tool = found.find(server, name)
-    view = replace(found.view, standing=decided)
+    view = msgspec.structs.replace(found.view, standing=decided)
     subject = subject_of(view, server, name, tool)._replace(arguments_digest=arguments_digest)
     verdict = decide(subject)
     decision, failure = decision_of(verdict), verdict.failure

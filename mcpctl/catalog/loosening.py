@@ -5,10 +5,10 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpctl.base.callers import Client
 from mcpctl.base.errors import McpctlError

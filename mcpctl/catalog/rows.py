@@ -162,7 +162,9 @@ def show(found: Catalog, key: str, used: Usage) -> Row:
     found.check_together()
     tool = resolve(found, key)
     toolset = found.toolset
-    subject = Subject(FIND, tool.server, tool.name, replace(tool, held=""), replace(found.view, toolset=None))
+    subject = Subject(
+        FIND, tool.server, tool.name, replace(tool, held=""), msgspec.structs.replace(found.view, toolset=None)
+    )
     more = {
         "permitted": decide(subject).outcome == ALLOW,
         "toolset": toolset.name if toolset else None,

@@ -8,11 +8,11 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpctl.base import posix
 from mcpctl.base.errors import McpctlError

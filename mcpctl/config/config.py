@@ -6,10 +6,11 @@ Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` be
 import sys
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from mcpctl.base import files
 from mcpctl.base.errors import NotFound, Refused, Unusable
@@ -31,8 +32,7 @@ from mcpctl.config.settings import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Config:
+class Config(Struct, frozen=True, eq=False, dict=True):
     """What the file says, and of which project it is read.
 
     A server's entry that cannot be used is in `problems`, by its name, and not in `servers`.
@@ -53,7 +53,7 @@ class Config:
     serve: Serve = field(default_factory=Serve)
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     policy_table: PolicyTable | None = None
-    text: str = field(default="", repr=False)
+    text: str = ""
     """What the file says, to find the lines of rules."""
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The projects of each server that names any, those of entries that cannot be used included."""

@@ -121,7 +121,11 @@ def _with_removed(before: View, after: View) -> View:
         for name, entry in before.config.servers.items()
         if not any(is_same_program(entry, each) for each in ([kept[name]] if name in kept else kept.values()))
     }  # fmt: skip
-    return replace(after, config=replace(after.config, servers={**kept, **gone})) if gone else after
+    return (
+        msgspec.structs.replace(after, config=msgspec.structs.replace(after.config, servers={**kept, **gone}))
+        if gone
+        else after
+    )
 
 
 _LAUNCHER = re.compile(

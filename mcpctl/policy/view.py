@@ -1,11 +1,11 @@
 """What a request is seen from: made once for each, passed down, and never changed."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpctl.base.callers import ASKED, Caller, Claims, Client, capability_set
 from mcpctl.config.config import Config
@@ -157,8 +157,7 @@ if TYPE_CHECKING:
     from mcpctl.store.recorder import Origin
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True, dict=True):
     """The configuration, the project and the toolset in force at the moment of one request, and who makes it."""
 
     config: Config
@@ -175,8 +174,11 @@ class View:
     """Whether nothing may be found or called but what a lock file has."""
     toolset_place: ToolsetPlace | None = None
     """Where the toolset is."""
-    verdicts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What was decided on it: it is another one as soon as anything has changed that decides."""
+
+    @cached_property
+    def verdicts(self) -> dict[Any, Any]:
+        """The verdicts made from it: a change of anything that decides makes another view."""
+        return {}
 
     @cached_property
     def origin(self) -> "Origin":

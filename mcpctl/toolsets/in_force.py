@@ -2,10 +2,10 @@
 
 import os
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn

@@ -3,13 +3,14 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import msgspec
+from msgspec import Struct, field
 
 from mcpctl.base.models import HINTS, Overrides, Tool
 from mcpctl.config.policy_settings import PolicyRule
@@ -111,8 +112,7 @@ def searched(tools: Iterable[Tool]) -> dict[str, str]:
     return {tool.key: tool.notes[len(_HEADING) :] for tool in tools if tool.notes}
 
 
-@dataclass(frozen=True, eq=False)
-class Toolset:
+class Toolset(Struct, frozen=True, eq=False, dict=True):
     """A named list of tools with notes and overrides, as a file has it. Immutable: a changed file gives another."""
 
     name: str
@@ -127,8 +127,8 @@ class Toolset:
     """Why this is not what the file says now; empty if it is."""
     rules: Sequence[PolicyRule] = ()
     """What it denies, and what is asked for with it in force."""
-    _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary, repr=False)
-    _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict, repr=False)
+    _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary)
+    _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict)
     """The merged entries of tools that were looked up, by name and hash: a file may have many entries for one tool."""
 
     @property
