@@ -10,17 +10,15 @@ import msgspec
 from msgspec import Struct
 
 LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""The revisions an `initialize` handshake agrees on, oldest first."""
+"""The revisions that an `initialize` handshake agrees on, oldest first."""
 MODERN_REVISION = "2026-07-28"
-"""The revision whose requests each carry their own envelope; there is no handshake."""
+"""Each of its requests carries its own envelope; there is no handshake."""
 ASKED = ("elicitation", "roots", "sampling")
-"""The capabilities of clients of which servers make use, and which are translated from one era to the other."""
+"""The capabilities of clients that servers make use of, and that are translated from one era to the other."""
 _LONGEST_SET = 200
 
 
 class Client(Struct, frozen=True):
-    """A client as records name it."""
-
     name: str | None = None
     version: str | None = None
     protocol_version: str | None = None
@@ -30,10 +28,10 @@ class Client(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a request says of itself beside its envelope; unproven, secret in part, and never passed on."""
+    """The claims of a request beside its envelope; unproven, secret in part, and never passed on."""
 
     token: str | None = field(default=None, repr=False)
-    """None where it has none, so that the process's own counts."""
+    """None where it has none, so that the process's own applies."""
     project: str | None = field(default=None, repr=False)
     """The project to which it narrows what is seen; empty for none of them, None where it does not say."""
     of_person: bool = False
@@ -42,7 +40,7 @@ class Claims:
 
 NO_CLAIMS = Claims()
 UNREADABLE = "\0"
-"""In place of a claim that cannot be read: no token, and no name of a project."""
+"""In place of a claim that cannot be read: not a token, and not the name of a project."""
 
 
 class Caller(Struct, frozen=True, dict=True):
@@ -56,14 +54,13 @@ class Caller(Struct, frozen=True, dict=True):
 
     @cached_property
     def modern(self) -> bool:
-        """Whether the request carries its own envelope."""
         return self.revision == MODERN_REVISION
 
 
 @lru_cache(maxsize=256)
 def capability_set(declared: bytes, only: Collection[str] | None = None) -> str:
-    """What a client declares that it can do, in one short text, such as `elicitation.form,roots`; of nothing an empty
-    one. What a server lists may depend on it."""
+    """The capabilities that a client declares, in one short text, such as `elicitation.form,roots`. The lists of a
+    server may depend on them."""
     members = sorted(_members(declared).items(), key=lambda member: member[0])
     text = ",".join(
         part for name, value in members if only is None or name in only for part in _with_parts(name, value)

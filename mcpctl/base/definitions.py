@@ -14,22 +14,22 @@ from mcpctl.base.models import HINTS, Tool
 
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
 OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")
-"""What is hashed too of prompts, resources and templates."""
+"""Hashed too in prompts, resources and templates."""
 SHOWN = ("icons", "_meta")
-"""What clients show of a tool; of `_meta` the page alone, which is its member `ui`: the rest may change by itself."""
+"""Clients show these of a tool; only the member `ui`, the page, of `_meta`: the rest may change by itself."""
 VERSION = "sha256/v2"
-"""How hashes are made, which each of them says: what they were made from, in which form, by which function."""
+"""How hashes are made, which each of them says: from which members, in which form, by which function."""
 OLDER = "sha256/v1"
-"""How they were made before: without what clients show."""
+"""Without what clients show."""
 _DEEPEST = 100
 
 
 class TooDeep(ValueError):
-    """A value that is nested so deep that it has no canonical text here."""
+    """A value is nested so deep that it has no canonical text here."""
 
 
 def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
-    """What is hashed of a tool, as its server defines it: no toolset changes that."""
+    """The hashed members of a tool, as its server defines it: no toolset changes them."""
     definition = msgspec.json.decode(tool.text)
     hashed = (*_HASHED, *OF_FEATURES) if is_feature(tool.name) else _HASHED
     said = {name: definition[name] for name in hashed if name in definition}
@@ -48,10 +48,8 @@ def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=8192)
 def hash_of(tool: Tool, version: str = VERSION) -> str:
-    """The hash of a tool as its server defines it: of its name, title, description, both schemas, icons and page.
-
-    A definition that is nested deeper than any that is meant to be read is hashed as it came.
-    """
+    """The hash of a tool as its server defines it; one that is nested deeper than any that is meant to be read is
+    hashed as it came."""
     try:
         return hashed(described(tool, version), version)
     except TooDeep:
@@ -59,12 +57,13 @@ def hash_of(tool: Tool, version: str = VERSION) -> str:
 
 
 def hashed(value: Any, version: str = OLDER) -> str:
-    """The hash of a JSON value, whatever the order of its members: canonical JSON in the manner of RFC 8785."""
+    """The hash of a JSON value, whatever the order of its members."""
     return f"{version}:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
 def canonical(value: Any) -> bytes:
-    """The one JSON text of a value: members sorted, no spaces, whole numbers without a fraction; raises `TooDeep`."""
+    """The one JSON text of a value in the manner of RFC 8785: members sorted, no spaces, whole numbers without a
+    fraction."""
     text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "surrogatepass")
 
@@ -81,12 +80,11 @@ def _whole(value: Any, deep: int = 0) -> Any:
 
 
 def declared_hints(tool: Tool) -> Mapping[str, bool]:
-    """The hints that its server declares, whatever a toolset says."""
     return {name: value for name in HINTS if isinstance(value := tool.annotations.get(name), bool)}
 
 
 def pin_of(tool: Tool) -> str:
-    """What a yes to a call of a tool is bound to: its hash, and the hints that its server declares."""
+    """The pin that a yes to a call of a tool is bound to: its hash, and the hints that its server declares."""
     kept = vars(tool)  # as `cached_property` keeps what it gives: there may be tens of thousands
     if "pin" not in kept:
         kept["pin"] = _pin(tool, VERSION)
@@ -95,12 +93,11 @@ def pin_of(tool: Tool) -> str:
 
 
 def older_pin_of(tool: Tool) -> str:
-    """What `pin_of` gave before clients' part of a definition was hashed."""
     return _pin(tool, OLDER)
 
 
 def is_pin_of(pin: str, tool: Tool) -> bool:
-    """Whether a pin, or one that was made before, is that of a tool as it is."""
+    """Whether a pin, perhaps of an older version, is that of a tool as it is."""
     return pin == (older_pin_of(tool) if pin.startswith(OLDER) else pin_of(tool))
 
 

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """The exit codes; `man mcpctl` has the same table."""
+    """`man mcpctl` has the same table."""
 
     OK = 0
     FAILED = 1
@@ -34,7 +34,6 @@ EXIT_MEANINGS = {
     ExitCode.INTERRUPTED: "Interrupted.",
     ExitCode.PIPE_CLOSED: "The reader of stdout has gone.",
 }
-"""The meaning of each exit code, for the manual."""
 
 
 class McpctlError(Exception):
@@ -52,20 +51,15 @@ class McpctlError(Exception):
 
     @property
     def body(self) -> dict[str, dict[str, str]]:
-        """The failure as an object."""
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
 
 
 class WrongUsage(McpctlError):
-    """The command line is wrong."""
-
     code = "usage"
     exit_code = ExitCode.USAGE
 
 
 class UnknownCommand(WrongUsage):
-    """A word in the place of a command that is none; what it may mean, the whole tree knows."""
-
     code = "no_such_command"
 
     def __init__(self, word: str, noun: str) -> None:
@@ -75,36 +69,26 @@ class UnknownCommand(WrongUsage):
 
 
 class NotFound(McpctlError):
-    """A thing that the user named does not exist."""
-
     code = "not_found"
     exit_code = ExitCode.NOT_FOUND
 
 
 class UpstreamFailed(McpctlError):
-    """An upstream server failed, or its tool answered `isError`."""
-
     code = "upstream_failed"
     exit_code = ExitCode.UPSTREAM
 
 
 class Unusable(McpctlError):
-    """Data or configuration cannot be used as it is."""
-
     code = "unusable"
     exit_code = ExitCode.UNUSABLE
 
 
 class Refused(McpctlError):
-    """Policy forbids it."""
-
     code = "refused"
     exit_code = ExitCode.REFUSED
 
 
 class Problems(McpctlError):
-    """A check found problems."""
-
     code = "problems"
     exit_code = ExitCode.PROBLEMS
 
@@ -138,9 +122,8 @@ def folded(text: str) -> str:
 _MAX_WARNED = 1000
 _MAX_WARNING = 2000
 _warned: dict[str, None] = {}
-"""The warnings that were printed, the oldest first; beyond the maximum the oldest are forgotten."""
 before_warning: list[Callable[[], None]] = []
-"""Functions that make room on the terminal before a warning."""
+"""They make room on the terminal before a warning."""
 
 
 def warn(message: str) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 OF_LOGIN = frozenset(("needs_login", "login_not_refreshed"))
-"""The codes of requests that were not begun with for want of a login: with one, their connection is good as it is."""
+"""The codes of requests that were not begun for want of a login: with one, their connection is good as it is."""
 
 
 class Failure(Struct, frozen=True):
@@ -26,18 +26,15 @@ class Failure(Struct, frozen=True):
     was_sent: bool = False
 
     def about(self, **facts: Any) -> "Failure":
-        """The failure with facts that it did not have."""
         return replace(self, facts={**facts, **self.facts})
 
     @property
     def said(self) -> str:
-        """What the server had to say of it: for people and the record, never for a model."""
+        """The server's own words: for people and the record, never for a model."""
         return str(self.facts.get("said", ""))
 
 
 class Failed(Exception):
-    """Raised where a request of ours, or a server as a whole, failed."""
-
     def __init__(self, failure: Failure, error: bytes = b"") -> None:
         super().__init__(f"{failure.facts.get('reason', failure.code)}{failure.said}")
         self.failure = failure
@@ -46,5 +43,5 @@ class Failed(Exception):
 
 
 def failed(code: str, reason: str, *, said: str = "", was_sent: bool = True, **facts: Any) -> Failed:
-    """A request that was sent, unless said otherwise, and brought no answer."""
+    """A request that was sent, unless `was_sent` is false, and brought no answer."""
     return Failed(Failure(code, {"reason": reason, "said": said, **facts}, was_sent))

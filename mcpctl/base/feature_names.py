@@ -9,10 +9,10 @@ KINDS = (PROMPTS, RESOURCES, TEMPLATES)
 NAMED_BY = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}
 """The member of a definition that identifies it on its server."""
 EXPOSABLE = (PROMPTS, RESOURCES)
-"""What a server declares, and what the configuration shows to clients."""
+"""Servers declare these, and the configuration shows them to clients."""
 EXPOSED_AS = {PROMPTS: PROMPTS, RESOURCES: RESOURCES, TEMPLATES: RESOURCES}
 EXPLICIT = "mcpctl+"
-"""What a URI begins with that names its server."""
+"""A URI that names its server begins so."""
 _RESERVED = (EXPLICIT, "mcpctl:")
 _MARK = "@"
 _PREFIXES = tuple(f"{_MARK}{kind}/" for kind in KINDS)
@@ -24,17 +24,16 @@ def list_of(kind: str) -> str:
 
 
 def kind_of_list(capabilities: str) -> str:
-    """The kind that a list is of; empty for a list of tools."""
+    """The kind of a list; empty for a list of tools."""
     return capabilities.removeprefix(_MARK) if capabilities.startswith(_MARK) else ""
 
 
 def join(kind: str, name: str) -> str:
-    """The name as that of a tool."""
     return f"{_MARK}{kind}/{name}"
 
 
 def split(name: str) -> tuple[str, str]:
-    """The kind and the name; of a tool's name no kind."""
+    """The kind and the name; a tool's name has no kind."""
     if not name.startswith(_PREFIXES):
         return "", name
     kind, _, rest = name[len(_MARK) :].partition("/")
@@ -42,7 +41,6 @@ def split(name: str) -> tuple[str, str]:
 
 
 def is_feature(name: str) -> bool:
-    """Whether this is the name of a prompt, resource or template."""
     return name.startswith(_PREFIXES)
 
 

@@ -36,11 +36,10 @@ ApprovalState = Literal["pending", "allowed", "denied", "used", "expired"]
 Scope = Literal["once", "session", "always"]
 Risk = Literal["read-only", "changing", "destructive", "not-declared"]
 LOOSENED = "loosened"
-"""The decision that a change of the configuration is by which more may be called without a yes."""
+"""A change of the configuration lets more be called without a yes."""
 DECISIONS = (
     "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable", LOOSENED,
 )  # fmt: skip
-"""The decisions on a call, or on a change of the configuration."""
 
 # ---- the lines of journals
 
@@ -419,7 +418,7 @@ class Server:
 
 
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
-"""The rows that the index has, by the names of their tables."""
+"""The rows of the index, by the names of their tables."""
 
 
 class Index:
@@ -439,7 +438,7 @@ class Index:
 
 
 def names(kind: type) -> tuple[str, ...]:
-    """The members of a line or row, but for those of every line."""
+    """The members of a line or row, without those of every line."""
     return tuple(types(kind))
 
 
@@ -454,7 +453,7 @@ def types(kind: type) -> dict[str, str]:
 
 
 def meanings(kind: type) -> dict[str, str]:
-    """The meanings of all names: those that they have in this line or row, else where they come first."""
+    """The meanings of all names: those in this line or row, else those where they come first."""
     from typing import get_type_hints
 
     told: dict[str, str] = {}

@@ -15,23 +15,23 @@ from mcpctl.base.errors import NotFound, Refused, Unusable, WrongUsage
 from mcpctl.base.paths import cannot_write
 
 MAX_BYTES = 16 << 20
-"""The most bytes of a file that a person writes, such as a configuration or a toolset."""
+"""For a file that a person writes, such as a configuration or a toolset."""
 MAX_LARGE_BYTES = 64 << 20
-"""The most bytes of a file that a program writes, such as an exported catalog or a client's state."""
+"""For a file that a program writes, such as an exported catalog or a client's state."""
 BOM = "\ufeff"
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }  # fmt: skip
 _MAX_NAME = 50
-"""How many characters of a file's name the temporary file repeats: its own name may have 255 bytes."""
+"""Characters of a file's name that the temporary file repeats: its own name may have 255 bytes."""
 _MOST_TRIES = 200
 _AT_REST_NS = 3 * 10**9
 """No clock of a file system is coarser than two seconds."""
 _BESIDE = re.compile(r"\..{1,50}\.[0-9a-f]{16}\.new", re.DOTALL)
 
 Change = Callable[[bytes | None], bytes | None]
-"""What a file is to have, from what it has; None is no file."""
+"""The new content of a file, made from the old one; None is no file."""
 
 
 def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> bytes:
@@ -55,7 +55,7 @@ def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> by
 
 
 def read_text(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> str:
-    """The UTF-8 text of a regular file, with its byte order mark; raises what `read` raises."""
+    """The UTF-8 text of a regular file, with its byte order mark; raises the errors of `read`."""
     try:
         return read(path, most, code).decode()
     except UnicodeDecodeError as error:
@@ -114,8 +114,8 @@ def edit(
 
 
 def create(path: Path, content: bytes, *, replaces: bool) -> None:
-    """Write a new file; raises `Unusable` where there is something of the name, unless the file is to replace it, and
-    `Refused` for a link to another folder: what is named is replaced, and not what a stranger's link leads to."""
+    """Write a new file. Raises `Unusable` where the name exists, unless the file `replaces` it, and `Refused` for a
+    link to another folder: the named file is replaced, and not the one that a stranger's link leads to."""
     hint = "choose another file"
     if replaces:
         edit(path, lambda _: content, hint, private=False, within=path.absolute().parent)
@@ -129,7 +129,6 @@ def create(path: Path, content: bytes, *, replaces: bool) -> None:
 
 
 def there_is(path: Path) -> Unusable:
-    """The failure for a file that is not to be overwritten."""
     return Unusable(f"{path} exists already", "overwrite it with --force, or choose another name", "file_exists")
 
 
@@ -157,7 +156,7 @@ def target(path: Path, within: Path | None) -> Path:
 
 
 def _try_edit(path: Path, change: Change, private: bool) -> bool:
-    """Edit the file; False if somebody else has changed it since this edit opened it."""
+    """False if another process has changed the file since this edit opened it."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -185,7 +184,7 @@ def _try_edit(path: Path, change: Change, private: bool) -> bool:
 
 
 def _replace(path: Path, content: bytes, old: os.stat_result, before: bytes) -> bool:
-    """Put a new file in the place of the old one; False if that no longer has the bytes that it had."""
+    """False if the file no longer has the bytes that it had."""
     beside, fd = _beside(path, 0o600)
     try:
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -266,7 +265,6 @@ def _fill(fd: int, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a new name survive a power failure, if the file system can."""
     with contextlib.suppress(OSError):
         posix.sync_folder(folder)
 
@@ -287,7 +285,6 @@ def _sweep(folder: Path) -> None:
 
 
 def is_at(path: Path, fd: int) -> bool:
-    """Whether an open file is still the one of this name."""
     try:
         return os.path.samestat(path.lstat(), os.fstat(fd))
     except FileNotFoundError:
@@ -295,7 +292,7 @@ def is_at(path: Path, fd: int) -> bool:
 
 
 def stamp(path: Path) -> tuple[int, int, int] | None:
-    """What changes whenever the file does; None where there is none."""
+    """A value that changes whenever the file does; None where there is none."""
     try:
         found = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, at every call
     except OSError:
@@ -304,7 +301,7 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def stamp_at_rest(path: Path) -> object:
-    """The stamp of a file that is not written just now, where what is written in the same moment need not change it; of
-    another, what is like no stamp."""
+    """The stamp of a file; for one that is written just now a value that no stamp equals, since another write in the
+    same moment need not change the stamp."""
     now, found = time.time_ns(), stamp(path)
     return found if found and now - found[1] > _AT_REST_NS else object()

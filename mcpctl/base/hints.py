@@ -10,23 +10,22 @@ DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": Fa
 """The protocol's defaults: https://modelcontextprotocol.io/specification, ToolAnnotations."""
 
 RISKS = ("read-only", "changing", "destructive", "not-declared")
-"""The worst that a tool may do, in the order in which lists group by it."""
+"""In the order in which lists group by it."""
 
 PERMISSIONS = ("read", "write", "destructive")
-"""The permissions that a client can give separately, the least first."""
+"""Clients can give these separately, the least first."""
 
 MARK = "*"
-"""The mark of an overridden hint in narrow columns."""
+"""Marks an overridden hint in narrow columns."""
 
 _LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 """The value of each hint that makes a tool look harmless."""
 
 MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
-"""The hints that say nothing of a tool whose risk is `read-only`."""
 
 
 class Hint(NamedTuple):
-    """A hint's effective value and where it comes from: `override`, `declared` or `default`."""
+    """The source is `override`, `declared` or `default`."""
 
     value: bool
     source: str
@@ -58,7 +57,7 @@ def deciding(tool: Tool) -> dict[str, Hint]:
 
 @lru_cache(maxsize=4096)
 def trusted(tool: Tool, *, may_loosen: bool) -> Mapping[str, Hint]:
-    """The four hints that count for rules: `deciding`, but what the server declares counts only where it tightens a
+    """The four hints that rules compare: `deciding`, but a declaration of the server applies only where it tightens a
     hint, unless it `may_loosen`."""
     if may_loosen:
         return deciding(tool)
@@ -92,7 +91,6 @@ def _decide(annotations: Mapping[str, Any], overrides: Mapping[str, bool]) -> di
 
 
 def is_loose(name: str, value: bool) -> bool:
-    """Whether this value of a hint makes a tool look harmless."""
     return _LOOSE[name] == value
 
 
@@ -127,7 +125,7 @@ def declared(tool: Tool) -> dict[str, bool]:
 
 @lru_cache(maxsize=4096)
 def snapshot(tool: Tool | None) -> bytes:
-    """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when none is."""
+    """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when there are none."""
     import msgspec
 
     hints = (
@@ -137,7 +135,7 @@ def snapshot(tool: Tool | None) -> bytes:
 
 
 def recorded(known: Any) -> dict[str, Hint]:
-    """The hints that a `snapshot` has, read from its JSON; what is odd in it says nothing."""
+    """The hints of a `snapshot`, read from its JSON; odd ones are left out."""
     entries = {name: known.get(name) for name in HINTS} if isinstance(known, Mapping) else {}
     return {
         name: Hint(entry["value"], str(entry.get("source")))

@@ -9,7 +9,7 @@ Row = Mapping[str, Any]
 """One session, call, discovery, tool or server, with its fields under the names that users see."""
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-"""The tool annotations that describe behaviour, in the order of the MCP schema."""
+"""In the order of the MCP schema."""
 
 SAVING_FIELDS = (
     "id", "client_name", "project", "last_activity", "servers", "unlisted", "tools", "definitions_tokens",
@@ -43,14 +43,14 @@ NOT_FAILED = ("ok", "running", "input_required")
 
 
 HOLDS = ("changed", "new", "suspicious", "not_locked")
-"""Why a tool may be held: it, or what its server says of itself, has changed since it was pinned; it is new on a server
+"""Why a tool may be held: it, or its server's text about itself, has changed since it was pinned; it is new on a server
 that is pinned; its definition looks like an attack; the lock file does not have it."""
 
 Usage = Mapping[tuple[str, str], tuple[int, str | None]]
 """By server and tool: the number of its calls on record, failed ones included, and the start of the newest."""
 
 Progress = Callable[[int, int], None]
-"""A callback for long work: it is called with the amount done and the total, at the end too."""
+"""It is called with the amount done and the total, at the end too."""
 
 
 def unseen(done: int, total: int) -> None:
@@ -85,7 +85,6 @@ class Tool:
     text: str
     """The definition's JSON exactly as the server sent it."""
     notes: str = ""
-    """The text that a toolset has added to the description."""
     overrides: Overrides | None = None
     held: str = ""
     """Why a person has to approve it first, one of `HOLDS`; empty where nobody has to."""
@@ -94,12 +93,10 @@ class Tool:
 
     @property
     def key(self) -> str:
-        """`server:tool`, the name users and models copy."""
         return f"{self.server}:{self.name}"
 
     @cached_property
     def title(self) -> str | None:
-        """The display name: `title`, else the older `annotations.title`."""
         for title in (self.definition.get("title"), self.annotations.get("title")):
             if isinstance(title, str) and title.strip():
                 return title
@@ -107,36 +104,31 @@ class Tool:
 
     @cached_property
     def description(self) -> str:
-        """The description, or an empty text."""
         text = self.definition.get("description")
         return text if isinstance(text, str) else ""
 
     @cached_property
     def input_schema(self) -> Mapping[str, Any]:
-        """The parameters' JSON Schema, or an empty object if it is missing or not an object."""
         schema = self.definition.get("inputSchema")
         return schema if isinstance(schema, dict) else {}
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:
-        """The declared annotations as the server sent them."""
         declared = self.definition.get("annotations")
         return declared if isinstance(declared, dict) else {}
 
 
 @dataclass(frozen=True)
 class Found:
-    """The answer to a list command: the number of rows, and any window of them."""
+    """The answer to a list command."""
 
     count: Callable[[], int]
     rows: Callable[[int | None, int], Iterator[Row]]
     """`rows(limit, offset)`; a limit of None is no limit."""
     filtered: bool = False
-    """Whether filters have left rows out."""
 
     @classmethod
     def of(cls, rows: Sequence[Row], *, filtered: bool = False) -> "Found":
-        """The answer for rows that are in memory."""
         return cls(
             filtered=filtered,
             count=lambda: len(rows),

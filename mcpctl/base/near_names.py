@@ -9,13 +9,12 @@ from mcpctl.base.tool_keys import split
 
 _COMPARED = 150
 _NEAR = 0.6
-"""The similarity of a close match: difflib's default."""
+"""difflib's default."""
 _SHORTEST = 3
-"""The letters of the shortest word that is compared apart from its name: nearly any two letters are like `as`."""
+"""Shorter words are not compared apart from their name: nearly any two letters are like `as`."""
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
-    """A hint with the names most similar to `name`, or `otherwise` if none is similar."""
     near = alike(name, names)
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
 

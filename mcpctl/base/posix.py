@@ -31,8 +31,6 @@ def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
 
 
 class Process(NamedTuple):
-    """A running process."""
-
     parent: int
     group: int
     session: int
@@ -70,7 +68,7 @@ def hide_environment() -> None:
 
 
 def give_back_memory() -> None:
-    """Give the system what this process does not use any more: the C library of Linux keeps a good part of it."""
+    """Give the system the memory that this process does not use any more: the C library of Linux keeps a good part."""
     if sys.platform == "linux":
         import ctypes
 
@@ -124,7 +122,7 @@ def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
 
 def parents() -> Sequence[int]:
     """The process that started this one, and the one that started that: there may be a launcher between. Neither is the
-    system's first, which becomes the parent of whatever has lost its own."""
+    system's first, which becomes the parent of every process that has lost its own."""
     return [pid for pid in _parents() if pid > 1]
 
 
@@ -152,7 +150,6 @@ def reads_from(pid: int) -> int | None:
 
 
 def in_session(session: int, table: Mapping[int, Process]) -> dict[int, str]:
-    """The names of a session's processes by id, in every process group."""
     return {pid: process.name for pid, process in table.items() if process.session == session}
 
 
@@ -211,13 +208,12 @@ def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int 
 
 
 def _in_hex(address: bytes) -> str:
-    """An address as the kernel prints it: by words, in the order of bytes that the machine has."""
+    """An address as the kernel prints it: by words, in the byte order of the machine."""
     words = (address[start : start + 4] for start in range(0, len(address), 4))
     return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process with that id exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -256,7 +252,7 @@ def _processes_by_proc(sessions: Collection[int] | None = None) -> dict[int, Pro
 
 
 def _beginning(path: str, size: int = 4096) -> bytes:
-    """The beginning of a file; reading it through `Path` would take twice as long."""
+    """Reading it through `Path` would take twice as long."""
     fd = os.open(path, os.O_RDONLY)
     try:
         return os.read(fd, size)
@@ -325,7 +321,7 @@ def put(beside: Path, path: Path) -> None:
 
 
 def write(fd: int, *parts: bytes | memoryview) -> None:
-    """Write all of it, whatever the system takes at once."""
+    """Write all of it, however little the system takes at once."""
     for part in parts:
         rest = memoryview(part)
         while rest:
@@ -333,7 +329,6 @@ def write(fd: int, *parts: bytes | memoryview) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in the folder survive a power failure."""
     fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -8,13 +8,13 @@ from mcpctl.base.models import Found
 
 SEVERITIES = {"E": "error", "W": "warning", "I": "info"}
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info"), "never": ()}
-"""Which severities fail a check, by what `--fail-on` says."""
+"""The severities that fail a check, by the value of `--fail-on`."""
 FIELDS = ("id", "severity", "what", "why", "fix")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule; the first letter of its id is its severity, unless it has a `level`."""
+    """The first letter of its id is its severity, unless it has a `level`."""
 
     id: str
     what: str
@@ -24,40 +24,35 @@ class Rule:
 
     @property
     def severity(self) -> str:
-        """`error`, `warning` or `info`."""
         return self.level or SEVERITIES[self.id[0]]
 
 
 Rules = Mapping[str, Rule]
-"""Rules by their ids."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which findings are told, and which of them fail the check."""
+    """Which findings are reported, and which of them fail the check."""
 
     fail_on: str
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
 
     def wants(self, rule: str) -> bool:
-        """Whether what that rule finds is told."""
         return rule.startswith(tuple(self.select) or "") and not rule.startswith(tuple(self.ignore) or "-")
 
     def counts(self, rule: str) -> bool:
-        """Whether what that rule finds fails the check."""
         return SEVERITIES[rule[0]] in FAIL_ON[self.fail_on]
 
 
 def selection(rules: Rules, fail_on: str, select: Iterable[str], ignore: Iterable[str], command: str) -> Selection:
-    """What the options of a check ask for; raises `WrongUsage` for an unknown severity or rule."""
+    """The selection that the options of a check ask for; raises `WrongUsage` for an unknown severity or rule."""
     if fail_on not in FAIL_ON:
         raise WrongUsage(f"--fail-on has no value '{fail_on}'", f"values: {', '.join(FAIL_ON)}")
     return Selection(fail_on, _prefixes(rules, select, command), _prefixes(rules, ignore, command))
 
 
 def _prefixes(rules: Rules, given: Iterable[str], command: str) -> list[str]:
-    """Rule ids and beginnings of them, from options that may name several."""
     found = [name.strip().upper() for text in given for name in text.split(",") if name.strip()]
     for name in found:
         if not any(rule.startswith(name) for rule in rules):
@@ -66,7 +61,6 @@ def _prefixes(rules: Rules, given: Iterable[str], command: str) -> list[str]:
 
 
 def listed(rules: Rules) -> Found:
-    """Every rule, one row each."""
     return Found.of([
         {"id": rule.id, "severity": rule.severity, "what": rule.what, "why": rule.why, "fix": rule.fix}
         for rule in rules.values()

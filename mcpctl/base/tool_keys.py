@@ -8,7 +8,7 @@ _PLAIN = re.compile(r"(?:[A-Za-z0-9_-]{1,64}|@mcpctl)(?::[A-Za-z0-9_./-]{1,128})
 """Server names are ours; tool names have this form by the specification (2025-11-25, Tool Names)."""
 
 OWN, READ_TOOL = "@mcpctl", "read"
-"""The server and the name of the tool of our own, which reads more of an answer; no server can have such a name."""
+"""Our own tool, which reads more of an answer; no server can have such a name."""
 
 
 def split(key: str) -> tuple[str, str]:
@@ -26,7 +26,6 @@ def split_typed(key: str) -> tuple[str, str]:
 
 
 def join(server: str, tool: str) -> str:
-    """The key of a tool; of a server where no tool is named."""
     return f"{server}:{tool}" if tool else server
 
 

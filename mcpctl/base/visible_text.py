@@ -3,7 +3,7 @@
 import unicodedata
 
 _HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")
-"""Controls, marks of format and direction, tags, and what has no meaning that people share."""
+"""Controls, marks of format and direction, tags, and characters without a meaning that people share."""
 _KEPT = "\n\t"
 _BREAKS = ("Zl", "Zp")
 _SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")
@@ -19,18 +19,17 @@ def visible(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with U+FFFD for all that a terminal does not print, or takes for a command."""
+    """`text` with U+FFFD for each character that a terminal does not print, or takes for a command."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def one_line(text: str) -> str:
-    """`printable` text on one line, with single spaces."""
     return printable(" ".join(text.split()))
 
 
 def escaped(text: str) -> str:
-    """`text` on one line with everything in it that a person would not see, or not as what it is, written as an escape
-    such as `\\u202e`."""
+    """`text` on one line, with each character that a person would not see, or not as it is, as an escape such as
+    `\\u202e`."""
     if text.isascii() and text.isprintable():
         return text
     return text.translate({ord(c): c.encode("unicode_escape").decode() for c in set(text) if _is_unseen(c)})

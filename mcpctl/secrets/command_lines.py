@@ -17,12 +17,10 @@ _NETRC = re.compile(
     rb"login(?:\s|\\++[nrt])++[^\s\"\\]{1,128}+(?:\s|\\++[nrt])++password(?:\s|\\++[nrt])++([^\s\"\\]{1,256}+)"
 )
 SIGNS = _OPTION, _LOGIN, _NETRC
-"""What a text with such secrets has."""
 _BEFORE_LOGIN = 1024
 
 
 def in_commands(text: bytes) -> Iterator[Span]:
-    """Where such secrets are."""
     for option in _OPTION.finditer(text) if has(text, b"--") else ():
         kind = kind_of(option[1].decode())
         if kind is not Kind.NOTHING and is_secret(option[2], kind, Form.BARE):

@@ -11,7 +11,7 @@ _IN_JSON = rb"\\++(?:(/)|u00(2[013-9a-fA-F]|[346][0-9a-fA-F]|5[0-9abABd-fD-F]|7[
 _IN_ADDRESS = rb"%(3[dDaA]|26)"
 _ESCAPE = re.compile(_IN_JSON + b"|" + _IN_ADDRESS)
 SIGNS = re.compile(rb"\\(?:/|u00[2-7])"), re.compile(_IN_ADDRESS)
-"""What a text with such escapes has. One expression for both would look at each character of each text."""
+"""Texts with such escapes match one of these; one expression for both would look at each character of each text."""
 _MEANT = {b"%02x" % code: bytes([code]) for code in range(0x20, 0x7F)}
 
 
@@ -30,8 +30,6 @@ def _meant(escape: re.Match[bytes]) -> bytes:
 
 
 class WayBack:
-    """From places of a text that was read to those of the text as it is."""
-
     def __init__(self, text: bytes) -> None:
         found = [(escape.end(), escape.end() - escape.start() - 1) for escape in _ESCAPE.finditer(text)]
         self._shifts = [0, *accumulate(shorter for _, shorter in found)]
@@ -39,6 +37,6 @@ class WayBack:
         self._ends = [end - shift for (end, _), shift in zip(found, self._shifts[1:], strict=True)]
 
     def span(self, span: Span) -> Span:
-        """Where what was read stands in the text as it is; an escape belongs to it as a whole."""
+        """The place in the text as it is of one in the text that was read; an escape belongs to it as a whole."""
         begin, end = (place + self._shifts[bisect_right(self._ends, place)] for place in span)
         return begin, end

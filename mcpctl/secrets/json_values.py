@@ -12,7 +12,7 @@ _SCHEMA = re.compile(
 
 
 def end_of(text: bytes, start: int, quote: bytes) -> int:
-    """Where the value ends that starts at `start`; `quote` is how strings are quoted at its depth."""
+    """The end of the value that starts at `start`; `quote` is how strings are quoted at its depth."""
     if text.startswith(quote, start):
         return string_end(text, start + len(quote), quote)[0]
     if text[start : start + 1] not in (b"{", b"["):
@@ -26,15 +26,12 @@ def is_schema(text: bytes, start: int) -> bool:
 
 
 def string_end(text: bytes, start: int, quote: bytes) -> tuple[int, bool]:
-    """Where the string ends whose characters begin at `start`, and whether it is closed there.
-
-    If not, the text around it ends there, or all of it.
-    """
+    """The end of the string whose characters begin at `start`, and whether it is closed there. If not, the text around
+    it ends there, or all of it."""
     return _string_end(text, start, _level(len(quote)))
 
 
 def _container_end(text: bytes, start: int, level: int) -> int:
-    """Where the object or list ends that starts at `start`."""
     depth, place = 0, start
     while found := _DELIMITER.search(text, place):
         mark, place = found.group(), found.end()

@@ -18,7 +18,7 @@ _NAME = rb"[ \t]{0,8}+[\"'`\\\]]*+([^\s\"'`\\:=,;&?(){}\[\]<>|]{1,%d}+)" % LONGE
 _BEFORE_COLON = re.compile(b":" + _NAME)
 _BEFORE_EQUALS = re.compile(b"=[:+?]?" + _NAME)
 NAMES = _BEFORE_COLON, _BEFORE_EQUALS
-"""Every name that a value follows, in a text that is spelled backwards."""
+"""They match every name that a value follows, in a text that is spelled backwards."""
 _SEPARATED = re.compile(rb"[\"'`\\\]]*+[ \t]{0,8}+(?::|\+?=)")
 _FEW = 8
 _AROUND = b" \t\n\r\f\v\"'`\\:=,;&?(){}[]<>|"
@@ -29,8 +29,8 @@ _OPENING_BRACKETS = (b"{", b"[")
 _LOOKED_INTO = 512
 """A longer object or list is hidden whatever text is in it: one within another would be read again and again."""
 _MOST_JUDGED, _MOST_WEAK = 500, 3000
-"""The values under telling names of one text that are looked at; of further ones each is hidden, whatever it is. No
-text that is not made for it has so many, and to look at all that it can have takes a tenth of a second."""
+"""So many values under telling names are judged in one text; further ones are hidden, whatever they are. Only texts
+made for it have so many, and to judge all that fit takes a tenth of a second."""
 _BETWEEN = b" \t\r\n\\,:[]{}"
 _OF_CONTAINERS = (Kind.ANY, Kind.PASSWORD, Kind.CREDENTIAL, Kind.TOKEN)
 _WEAK = (Kind.CODE, Kind.ADDRESS, Kind.HINT)
@@ -46,7 +46,7 @@ _PAIR = re.compile(
     rb'(?:\\*+"[^"\\]{0,64}+\\*+"|[a-z0-9.]{1,16}+)){0,2}' + _COMMA + rb'\\*+"([vV]alue)\\*+"\s*+(:)'
 )  # fmt: skip
 SIGNS = (_PAIR,)
-"""What a text with a value has that is named by the value of another member."""
+"""They match a value that is named by the value of another member."""
 _SPACE = re.compile(rb"\s*+")
 _GAP = re.compile(rb"[>=~*]{0,2}+[ \t]{0,16}+")
 _ANNOTATION = re.compile(rb"[A-Za-z_][A-Za-z0-9_.\[\]|?]{0,40}+[ \t]{0,4}+=[ \t]{0,4}+(?=[bfru]?\\*+[\"'`])")
@@ -64,14 +64,12 @@ _PROSE = re.compile(rb"[A-Za-z'-]{1,32}+[.,]? {1,4}+[A-Za-z(]")
 
 
 Found = tuple[int, int, bytes]
-"""Where a secret is, and the quotation marks that what stands for it needs."""
+"""The place of a secret, and the quotation marks that its replacement needs."""
 _Candidate = tuple[int, int, int, Kind]
-"""Where a telling name begins and ends, and its separator. These are plain tuples, since a text may have thousands."""
+"""The begin and end of a telling name, its separator, its kind: plain tuples, since a text may have thousands."""
 
 
 class NamedValues:
-    """Finds values under telling names, and under names of one's own."""
-
     def __init__(self, own: Iterable[str] = (), *, is_strict: bool = False) -> None:
         # Strict: what is shown to people may have a plain word less, but no secret that looks like one.
         self._is_strict = is_strict
@@ -81,7 +79,6 @@ class NamedValues:
         """Names that tell nothing, spelled backwards."""
 
     def find(self, text: bytes) -> list[Found]:
-        """The values in `text` that are secrets, from left to right."""
         found: list[Found] = []
         done = 0
         candidates = self._candidates(text)
@@ -110,7 +107,6 @@ class NamedValues:
         return candidates
 
     def _telling(self, names: set[bytes]) -> dict[bytes, Kind]:
-        """Those of `names`, which are spelled backwards, that tell something."""
         if len(self.quiet) > _NAMES_KEPT:
             self.quiet.clear()
         telling: dict[bytes, Kind] = {}
@@ -131,7 +127,7 @@ class NamedValues:
         return Kind.PASSWORD if self._is_strict and kind in (Kind.CREDENTIAL, Kind.TOKEN) else kind
 
     def _pairs(self, text: bytes) -> Iterator[_Candidate]:
-        """`{"name": "Authorization", "value": …}`: what the first names is under the second."""
+        """`{"name": "Authorization", "value": …}`: the first member names what is under the second."""
         for pair in _PAIR.finditer(text):
             kind = self._kind(pair[1])
             if kind is not Kind.NOTHING:
@@ -153,7 +149,6 @@ class NamedValues:
 
 
 def _all_named(backwards: bytes, telling: Mapping[bytes, Kind]) -> Iterator[_Candidate]:
-    """Where any of these names stands before a separator."""
     length = len(backwards)
     for pattern in NAMES:
         for found in pattern.finditer(backwards):
@@ -162,7 +157,7 @@ def _all_named(backwards: bytes, telling: Mapping[bytes, Kind]) -> Iterator[_Can
 
 
 def _named(text: bytes, name: bytes, kind: Kind) -> Iterator[_Candidate]:
-    """Where this name stands before a separator: of few names faster than to look at all that are there."""
+    """Faster for few names than to look at all that are there."""
     begin = text.find(name)
     while begin >= 0:
         end = begin + len(name)
@@ -173,7 +168,6 @@ def _named(text: bytes, name: bytes, kind: Kind) -> Iterator[_Candidate]:
 
 
 def _apart(found: list[Found]) -> list[Found]:
-    """Those of `found` that do not begin within one before them."""
     apart: list[Found] = []
     for one in found:
         if not apart or one[0] >= apart[-1][1]:
@@ -182,7 +176,7 @@ def _apart(found: list[Found]) -> list[Found]:
 
 
 def _member(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
-    """The value of a member of JSON, at any depth of strings, which the quotation mark behind its name tells."""
+    """The value of a member of JSON at any depth of strings, which the quotation mark behind its name shows."""
     quote = text[end:separator].rstrip()
     opening = text.rfind(b'"', max(begin - LONGEST, 0), begin) + 1
     if not text.endswith(quote, 0, opening) or text[max(opening - len(quote) - 1, 0) : opening - len(quote)] == b"\\":
@@ -217,7 +211,6 @@ def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Found | Non
 
 
 def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
-    """The value of an assignment, a header or a line of YAML."""
     is_colon = text[separator] == _COLON
     start = _GAP.match(text, separator + 1).end()  # type: ignore[union-attr]  # it matches anything
     is_loose = is_colon or start > separator + 1 or separator > end
@@ -243,7 +236,6 @@ def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> F
 
 
 def _closed(value: bytes) -> bytes:
-    """A value without the bracket behind it that closes one before it."""
     while (opened := _OPENED.get(value[-1:])) and value.find(opened) < 0:
         value = value[:-1]
     return value
@@ -261,7 +253,7 @@ def _quoted(text: bytes, opening: re.Match[bytes], kind: Kind) -> Found | None:
 
 
 def _header(text: bytes, name: bytes, start: int) -> Found | None:
-    """What a header says that has more than one word: cookies, or a value behind its scheme."""
+    """The value of a header that has more than one word: cookies, or a value behind its scheme."""
     if name.endswith(b"cookie"):
         cookies = _COOKIES.match(text, start)
         return (*cookies.span(), b"") if cookies else None

@@ -19,27 +19,25 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "MASK", "cut", "is_secret_name", "learn", "learnt", "mask", "mask_shapes", "own", "without"]
 
 MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
-"""What stands for a secret."""
+"""It stands for a secret."""
 MASK = "***"
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
 _LONGEST_TOKEN = 32_768
 _LEAST_LEARNT = 12
 _OF_ONE, _MOST_LEARNT = 9, 64
 learnt: dict[str, tuple[bytes, ...]] = {}
-"""The secrets of this process by whose they are, the latest last: nobody's many drive out another's."""
+"""The secrets of this process by owner, the latest last: nobody's many drive out another's."""
 _learning = threading.Lock()
 _OUTSIDE_STRINGS = frozenset(b"{}[],: \t\r\n+-.0123456789Etruefalsn")
-"""What JSON has outside strings, but for the quotes around them."""
+"""JSON has these outside strings, besides the quotes around them."""
 _BEGUN = re.compile(rb"\\(u[0-9a-fA-F]{0,3})?\Z")
 _BACKSLASH = 0x5C
 
 
 def learn(whose: str, *secrets: str | None, least: int = _LEAST_LEARNT) -> None:
-    """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay.
-
-    Of one owner the latest nine are known, and 64 owners. Whoever gives them out is a stranger: no part is known that
-    could stand outside a string of JSON, which would be none any more without it.
-    """
+    """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay. The
+    latest nine of one owner are known, and 64 owners. They come from strangers: a part that could stand outside a
+    string of JSON is left out, since the text would not be JSON without it."""
     parts = (part for secret in secrets if secret for part in re.split(rb'["\\\\]', secret.encode()))
     latest = dict.fromkeys(part for part in parts if len(part) >= least and not _OUTSIDE_STRINGS.issuperset(part))
     with _learning:
@@ -63,7 +61,6 @@ def mask(text: str) -> str:
 
 
 def mask_shapes(text: str) -> str:
-    """Text for people without what looks like a secret, whatever it is called."""
     return without(text.encode("utf-8", "replace"), lambda _: [], _masked).decode("utf-8", "replace")
 
 
@@ -72,7 +69,7 @@ def _masked(secret: bytes) -> bytes:
 
 
 def without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Callable[[bytes], bytes]) -> bytes:
-    """`text` with something instead of what `named` finds in it, and then of what looks like a secret."""
+    """`text` with replacements for the secrets that `named` finds in it, and then for those that look like one."""
     from mcpctl.secrets import escapes, shapes
 
     meant = escapes.read(text)
@@ -116,7 +113,6 @@ def _of_escape(text: bytes, at: int) -> int:
 
 
 def _replaced(text: bytes, meant: bytes, found: "list[Found]", instead: Callable[[bytes], bytes]) -> bytes:
-    """`text` with something instead of what was found in it as it is meant."""
     from mcpctl.secrets import escapes
 
     span = escapes.WayBack(text).span if meant is not text else tuple

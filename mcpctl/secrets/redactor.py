@@ -11,14 +11,12 @@ from collections.abc import Iterable
 from mcpctl.secrets import command_lines, escapes, named_values, redact, shapes
 
 SIGNS: tuple[re.Pattern[bytes], ...] = (*escapes.SIGNS, *named_values.SIGNS, *command_lines.SIGNS, *shapes.SIGNS)
-"""What a text with a secret has at least one of, if no telling name and no head of a token."""
+"""A text with a secret matches one of these, or has a telling name or the head of a token."""
 LONGEST = 4096
-"""A longer text is looked at only once, whatever is in it."""
+"""A longer text is searched at once, whatever is in it."""
 
 
 class Redactor:
-    """Redacts JSON text and plain text with one set of names and one hash key."""
-
     def __init__(self, key: bytes, names: Iterable[str] = ()) -> None:
         self._hash = hashlib.blake2b(key=key, digest_size=4)
         self._named = named_values.NamedValues(names)
@@ -30,7 +28,6 @@ class Redactor:
         return redact.without(text, self._named.find, self._marker)
 
     def text(self, text: str) -> str:
-        """Plain text without its secrets."""
         return self.json(text.encode("utf-8", "replace")).decode("utf-8", "replace")
 
     def _marker(self, secret: bytes) -> bytes:

@@ -5,11 +5,11 @@ from enum import IntEnum
 from functools import lru_cache
 
 LONGEST = 64
-"""Of a longer name its end counts."""
+"""Only the end of a longer name is read."""
 
 
 class Kind(IntEnum):
-    """What a name tells of its value."""
+    """What a name tells about its value."""
 
     NOTHING = 0
     ANY = 1
@@ -48,14 +48,14 @@ _ENDINGS = (
     )),
     (Kind.HINT, re.compile(r"(?:sessionid|sessid|amzsignature)\Z")),
 )  # fmt: skip
-"""How a telling name ends, once its words are put together."""
+"""Endings of telling names, once their words are put together."""
 _LAST_WORDS = {
     "dsn": Kind.ADDRESS,
     **dict.fromkeys(("creds", "cred", "bearer", "jwt"), Kind.CREDENTIAL),
     **dict.fromkeys(("pin", "otp", "totp", "mfa", "cvv", "cvc"), Kind.CODE),
     **dict.fromkeys(("key", "pat", "auth", "oauth", "pass", "sig", "session"), Kind.HINT),
 }  # fmt: skip
-"""What the last word of a name tells, where the end of the name tells nothing."""
+"""Last words of telling names whose ending tells nothing."""
 _ADDED = frozenset({
     "value", "hash", "digest", "binary", "plain", "plaintext", "b64", "base64", "encrypted", "enc", "raw", "old",
     "new", "current", "confirm", "confirmation", "again", "prod", "production", "dev", "staging", "primary",
@@ -81,7 +81,7 @@ _OF_DATA = frozenset({
 
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> Kind:
-    """What a name tells of its value, however it is spelled: `API_KEY`, `apiKey`, `x-api-key`, `password1`."""
+    """The kind of a name, however it is spelled: `API_KEY`, `apiKey`, `x-api-key`, `password1`."""
     words = [word.lower() for word in _WORDS.findall(name[-LONGEST:])]
     while len(words) > 1 and (words[-1] in _ADDED or words[-1].isdigit()):
         words.pop()
@@ -102,5 +102,4 @@ def _is_ordinary(before: str, last: str) -> bool:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a value under this name may be a secret: `token`, `API_KEY`, `client-secret`."""
     return kind_of(name) is not Kind.NOTHING

@@ -97,7 +97,6 @@ def _is_hint(value: bytes, form: Form) -> bool:
 
 
 def _is_place(value: bytes) -> bool:
-    """Whether it is a path or an address without a secret in it."""
     if _ADDRESS.match(value):
         return not _is_address(value, Form.QUOTED)
     return _PATH.fullmatch(value) is not None and not any(

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from mcpctl.secrets.token_shapes import TOKENS
 
 Span = tuple[int, int]
-"""Where a text begins and ends, in bytes."""
+"""Begin and end, in bytes."""
 Finder = Callable[[bytes, int], Span | None]
 """The first such text that begins at a place or after it."""
 
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/="
 RUNS = bytes(65 if byte in _TOKEN_CHARACTERS else 32 for byte in range(256))
 LEAST_TOKEN, _LEAST_OTHER = b"A" * 20, b"A" * 10
-"""What a text without tokens, as most short ones are, does not have: so many of their characters in a row."""
+"""Texts without tokens, as most short ones are, do not have so many of their characters in a row."""
 
 _NO_WORDS = rb"(?![A-Z]?[a-z]*+(?:-[a-z]++)*+[.]?(?![A-Za-z0-9._~+/=-]))"
 _BEARER = re.compile(rb"earer +" + _NO_WORDS + rb"([A-Za-z0-9._~+/=-]{12,4096})")
@@ -49,7 +49,7 @@ def has(text: bytes, mark: bytes) -> bool:
 
 
 def spans(text: bytes) -> Iterator[Span]:
-    """Where such texts are, from left to right; of two that overlap the one that begins first."""
+    """The places of such texts, from left to right; of two that overlap the one that begins first."""
     finders = [_user] if has(text, b"://") else []
     runs = text.translate(RUNS)
     if runs.find(_LEAST_OTHER) >= 0:
@@ -91,7 +91,6 @@ def _begins_word(text: bytes, place: int) -> bool:
 
 
 def _among(spans_: list[Span]) -> Finder:
-    """Finds the first of these, which are in order."""
 
     def finder(text: bytes, start: int) -> Span | None:
         place = bisect_left(spans_, (start, 0))
@@ -101,7 +100,7 @@ def _among(spans_: list[Span]) -> Finder:
 
 
 def _anchor(head: bytes) -> bytes:
-    """What of a head is looked for first: its last character, or all of it if that is a frequent one."""
+    """The part of a head that is looked for first: its last character, or all of it if that is a frequent one."""
     return head if head[-1:].islower() or head[-1:].isdigit() else head[-1:]
 
 
@@ -153,22 +152,22 @@ def _private_key(text: bytes, start: int) -> Span | None:
 
 
 def end_or_open_key(text: bytes) -> int:
-    """Where the last private key begins, if its end may still come; else the end of the text."""
+    """The begin of the last private key, if its end may still come; else the end of the text."""
     first = len(text) - _MOST_OF_KEY
     heads = [head.start() for head in _KEY_HEAD.finditer(text, max(first, 0))]
     return heads[-1] if heads and not _KEY_END.search(text, heads[-1]) else len(text)
 
 
 _RESTS: dict[bytes, list[tuple[bytes, bool]]] = {}
-"""By head the expressions for what follows, of which few texts need any: none is compiled before."""
+"""The expressions for what follows, by head: few texts need any, so none is compiled before."""
 for _shape in TOKENS:
     for _head in _shape.heads:
         _RESTS.setdefault(_head, []).append((_shape.rest, _shape.is_alone))
 HEADS = tuple(_backwards())
-"""Heads of tokens, spelled backwards, and the character that they all end with."""
+"""Heads of tokens, spelled backwards, by the character that they all end with."""
 _user = _after(_USER, len(b"://"))
 SIGNS = _USER, _JWT_REST, _KEY_HEAD, _BEARER, _BASIC, _PUTTY
-"""What a text with one of them has that is no token of the table."""
+"""A text with one of these secrets that is not a token of the table matches one."""
 _FINDERS: tuple[tuple[bytes, Finder], ...] = (
     (_JWT, _web_token),
     (b"-----BEGIN ", _private_key),
@@ -176,7 +175,4 @@ _FINDERS: tuple[tuple[bytes, Finder], ...] = (
     (b"asic ", _after(_BASIC, len(b"asic "))),
     (b"Private-Lines:", _after(_PUTTY, len(b"Private-Lines: 9999"))),
 )
-"""What a text contains in which a finder finds anything, and the finder.
-
-Of two texts that begin at one place, the one of the first finder counts.
-"""
+"""Finders by a mark that their texts contain. At one place, the first finder wins."""

@@ -19,9 +19,8 @@ class Shape(NamedTuple):
 
     name: str
     heads: tuple[bytes, ...]
-    """What it may begin with."""
     rest: bytes
-    """An expression for what follows."""
+    """An expression for what follows the head."""
     example: bytes
     is_alone: bool = False
     """Whether it is one only where a word begins: its head also ends other words."""
@@ -144,4 +143,4 @@ TOKENS = (
         b"sk.eyJ" + _MIXED[:60] + b"." + _MIXED[:22], is_alone=True,
     ),
 )  # fmt: skip
-"""Tokens that are told by how they begin. Of two that begin at one place, the earlier one here counts."""
+"""Where two begin at one place, the earlier one here wins."""

@@ -10,30 +10,27 @@ if TYPE_CHECKING:
     from mcpctl.store.filters import CallFilter
 
 GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")
-"""What totals of calls are grouped by."""
+"""Totals of calls are grouped by these."""
 MOST_VALUES = 200
-"""As many values a filter takes; SQLite takes some more alternatives."""
+"""A filter takes so many values; SQLite takes some more alternatives."""
 _LONGEST_TEXT = 1000
-"""Characters of a text that is looked for; SQLite takes no pattern that is much longer."""
+"""SQLite takes no pattern that is much longer."""
 _FIELDS = {"tool": ("server", "tool"), "client": ("client_name",)}
 _UNITS_MS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 Called = Callable[[str], str]
-"""What whoever asks calls a filter: its option or its parameter."""
+"""The name of a filter for those who give it: its option or its parameter."""
 
 
 def option(name: str) -> str:
-    """The option of a filter."""
     return f"--{name.replace('_', '-')}"
 
 
 def wanted(
     given: Mapping[str, Any], called: Called = option, *, of_sessions: bool = False, commas: bool = True
 ) -> "CallFilter":
-    """Which calls are meant; its sessions are as they were typed, and `status` of sessions is not in it. Without
-    `commas`, a comma is a part of the name of a server, tool or project.
-
-    Raises `WrongUsage`, in the words of whoever asks, for values that cannot be meant.
-    """
+    """The filter of calls; its sessions are as they were typed, and `status` of sessions is not in it. Without
+    `commas`, a comma is a part of the name of a server, tool or project. Raises `WrongUsage`, with the names by
+    `called`, for values that have no meaning."""
     from mcpctl.store.filters import FAILED, HINTS, CallFilter
 
     since, until = (moment(called(name), given.get(name)) for name in ("since", "until"))
@@ -66,7 +63,6 @@ def wanted(
 
 
 def session_statuses(given: Mapping[str, Any], called: Called = option) -> tuple[str, ...]:
-    """Which sessions are meant, by their own status."""
     return listed(called("status"), given.get("status"), SESSION_STATUSES)
 
 
@@ -84,7 +80,6 @@ def grouping(groups: Sequence[str]) -> tuple[str, ...]:
 
 
 def one_of(called: str, value: str | None, values: Sequence[str]) -> None:
-    """Raise `WrongUsage` for a value that there is not."""
     if value is not None and value not in values:
         raise WrongUsage(f"{called} has no value '{value}'", f"values: {', '.join(values)}")
 
@@ -92,7 +87,7 @@ def one_of(called: str, value: str | None, values: Sequence[str]) -> None:
 def listed(
     called: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None, *, commas: bool = True
 ) -> tuple[str, ...]:
-    """The values of what may be given several times, each once; with `commas` it takes several in one."""
+    """The values of an option that may be given several times, each once; with `commas` it takes several in one."""
     parts = (each.split(",") if commas else [each] for each in given or ())
     values = tuple(dict.fromkeys(value.strip() if commas else value for part in parts for value in part))
     for value in values if allowed else ():
@@ -104,7 +99,7 @@ def listed(
 
 
 def moment(called: str, text: str | None) -> str | None:
-    """The time that a text names, in the format of records; a day is where it begins, here."""
+    """A time in the format of records; a day is where it begins, here."""
     if text is None:
         return None
     import datetime
@@ -126,7 +121,6 @@ def moment(called: str, text: str | None) -> str | None:
 
 
 def milliseconds(called: str, text: str) -> int:
-    """The duration that a text names."""
     ms = _duration_ms(text)
     if ms is None:
         raise WrongUsage(f"'{text}' is not a duration", f"give {called} as 500ms, 2s or 1m30s")

@@ -20,46 +20,38 @@ _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
 def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
-    """Calls, newest first, with these fields, of which one may be the key of the tool."""
+    """One field may be the key of the tool."""
     return query.select(db, "calls", {name: (_COLUMNS | _KEY)[name] for name in fields}, filters.calls(wanted), _ORDER)
 
 
 def of_session(db: sqlite3.Connection, session: str, fields: Sequence[str] | None = None) -> Found:
-    """The calls of one session in the order in which they began, with these fields; with all but their responses, which
-    may be large, where none are named."""
+    """With all fields but the responses, which may be large, where none are named."""
     of_each = fields or [name for name in _COLUMNS if name not in ("response", "session_id")]
     columns = {name: _COLUMNS[name] for name in of_each}
     return query.select(db, "calls", columns, query.Conditions().equal("session_id", session), "position")
 
 
 def find_discoveries(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING) -> Found:
-    """Searches, newest first."""
     return query.select(db, "discoveries", _DISCOVERY_COLUMNS, filters.searches(wanted), _ORDER)
 
 
 def find_decisions(db: sqlite3.Connection, *, session: str | None = None, call: str | None = None) -> Found:
-    """What was decided, in the order in which it was."""
     conditions = query.Conditions().equal("session_id", session).equal("call_id", call)
     return query.select(db, "decisions", _DECISION_COLUMNS, conditions, "made_at, session_id, position")
 
 
 def loosened(db: sqlite3.Connection, since: str | None, at_most: int) -> list[Row]:
-    """The changes since then by which more may be called without a yes, the newest first."""
     conditions = query.Conditions().equal("decision", LOOSENED).when("made_at >= ?", since)
     return list(query.select(db, "decisions", _DECISION_COLUMNS, conditions, "made_at DESC").rows(at_most, 0))
 
 
 def reads_of_session(db: sqlite3.Connection, session: str) -> Found:
-    """The prompts and resources that were read in one session, in the order in which that ended."""
     return query.select(db, "reads", _READ_COLUMNS, query.Conditions().equal("session_id", session), "position")
 
 
 def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
-    """The searches, oldest first, of whose results some were called in the same session, and the keys of those calls.
-
-    With a project, the searches made while it was in force. A call belongs to the latest search before it that had
-    its tool. A search is `{query, context}`, its query JSON. Nothing is kept of searches that led to no call.
-    """
+    """With a project, the searches made while it was in force. A call belongs to the latest search before it that had
+    its tool. A search is `{query, context}`, its query JSON. Searches that led to no call are left out."""
     rows = db.execute(
         "SELECT session_id, started_at, position, NULL AS key, query, context, results FROM discoveries"
         " WHERE :project IS NULL OR project = :project"
@@ -95,7 +87,7 @@ def _result_keys(results: str | None) -> list[str]:
 
 
 def show(db: sqlite3.Connection, ref: str) -> Row:
-    """One call whole, or one search; `ref` is a full id, a unique prefix, or `last` for the last call."""
+    """`ref` is a full id, a unique prefix, or `last` for the last call."""
     if ref != "last" and not _is_any(db, "calls", ref) and _is_any(db, "discoveries", ref):
         search = query.resolve(db, "discoveries", ref, _ORDER, "mcpctl calls ls --kind discovery")
         (row,) = with_id(db, "discoveries", search)
@@ -106,24 +98,20 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
 
 
 def resolve(db: sqlite3.Connection, ref: str) -> str:
-    """The id of the call that `ref` names: a full id, a unique prefix, or `last`."""
     return query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls")
 
 
 def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:
-    """The row of `calls`, `discoveries` or `decisions` that has the id, if there is one."""
     columns = {"calls": _COLUMNS, "discoveries": _DISCOVERY_COLUMNS, "decisions": _DECISION_COLUMNS}[table]
     return list(query.select(db, table, columns, query.Conditions().equal("id", id_), "id").rows(1, 0))
 
 
 def last_shortened(db: sqlite3.Connection) -> str | None:
-    """The id of the newest call of whose answer the client got a part."""
     row = db.execute(f"SELECT id FROM calls WHERE shortened ORDER BY {_ORDER} LIMIT 1").fetchone()
     return row[0] if row else None
 
 
 def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
-    """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
     columns = {name: name for name in ("id", "server", "tool", "status", "started_at")}
     return list(query.select(db, "calls", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))
 

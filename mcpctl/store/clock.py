@@ -18,5 +18,4 @@ def iso(seconds: float) -> str:
 
 
 def now() -> str:
-    """The present moment as `iso` writes it."""
     return iso(time.time())

@@ -12,7 +12,6 @@ from typing import NamedTuple, Self
 
 _VERSION = 1
 _KEY = 6
-"""Bytes that stand for a journal's name."""
 _SUM = 4
 _ENTRY = re.compile(rb"(.{6})([\x80-\xff]{0,8}[\x00-\x7f])", re.DOTALL)
 _LISTED_NS = 2 * 86_400 * 10**9
@@ -25,10 +24,8 @@ class Lost(ValueError):
 
 
 class Place(NamedTuple):
-    """How far one journal was followed."""
-
     offset: int = 0
-    """Where the next line begins."""
+    """The begin of the next line."""
     given: int = 0
     """How many events of that line were given already."""
     is_closed: bool = False
@@ -36,8 +33,6 @@ class Place(NamedTuple):
 
 
 class Cursor:
-    """How far all journals were followed."""
-
     def __init__(self) -> None:
         self.places: dict[str, Place] = {}
         """By the name of the journal; those that are not here were not read."""
@@ -46,10 +41,8 @@ class Cursor:
 
     @classmethod
     def read(cls, text: str, ends: Mapping[str, int]) -> tuple[Self, bool]:
-        """What `text` says of the journals that there are, by their ends, and whether some are gone that were not read.
-
-        Raises `Lost` if it is not such a text.
-        """
+        """The cursor of a `text`, for the journals that there are, by their ends, and whether some are gone that were
+        not read. Raises `Lost` for another text."""
         cursor = cls()
         cursor._done_before, places = _decoded(text)
         if cursor._done_before > time.time_ns():
@@ -62,7 +55,6 @@ class Cursor:
         return cursor, not all(place.is_closed for place in places.values())
 
     def move(self, name: str, place: Place) -> None:
-        """Have followed a journal so far."""
         self.places[name] = place
         if place.is_closed and _begun(name) < self._done_before:
             self._texts.pop(name, None)
@@ -75,7 +67,7 @@ class Cursor:
         return self.places.pop(name)
 
     def settle(self) -> None:
-        """Leave out of the text what was closed and read to its end, and begun long before the newest journal."""
+        """Leave closed journals that were read to their end, and begun long before the newest, out of the text."""
         newest = max(map(_begun, self.places), default=0)
         self._done_before = max(self._done_before, min(newest, time.time_ns()) - _LISTED_NS)
         for name in list(self._texts):
@@ -83,7 +75,6 @@ class Cursor:
                 del self._texts[name]
 
     def text(self) -> str:
-        """The text that `read` reads."""
         data = struct.pack(">Bq", _VERSION, self._done_before) + b"".join(self._texts.values())
         return urlsafe_b64encode(data + _sum(data)).decode().rstrip("=")
 

@@ -28,25 +28,23 @@ TYPES = (
     "sessions.created", "sessions.updated", "sessions.closed", "calls.started", "calls.finished",
     "discoveries.finished", RESET,
 )  # fmt: skip
-"""What may happen. `reset`: what came before it is not whole; a journal is gone that was not read to its end."""
+"""`reset`: events before it may be missing; a journal is gone that was not read to its end."""
 START = "start"
 """The position before all events."""
 _AT_FIRST = 1 << 12
 _AT_ONCE = 1 << 16
 """Bytes of a journal that are read at once, or one line where that is longer."""
 _TICK_S = 1
-"""By so much a file's time may be behind that of the line that was written to it."""
+"""A file's time may be so much behind that of the line that was written to it."""
 _ENDED = 1000
-"""How many of the last calls that ended are known."""
+"""So many of the last calls that ended are known."""
 _TOTALS = ("session_id", "tool_call_count", "total_tokens")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened."""
-
     type: str
-    """One of `TYPES`; the dashboard has more, of what no journal has."""
+    """One of `TYPES`; the dashboard has more, of changes that no journal has."""
     data: Row
     """The row of the call, session or search as lists have it; of a session `session_id` in place of `id`, and after a
     call only that, `tool_call_count` and `total_tokens`."""
@@ -54,8 +52,6 @@ class Event:
 
 
 class _Line(NamedTuple):
-    """A line of a journal, and where it begins and ends."""
-
     journal: str
     begin: int
     end: int
@@ -63,25 +59,24 @@ class _Line(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Where an event is; the later is the greater."""
+    """The place of an event; the later is the greater."""
 
     timestamp: str
     journal: str
     begin: int
     number: int
-    """Which of the events of its line."""
+    """The number of the event in its line."""
 
 
 class Events:
     """The events of all journals since a position, or the newest. Rows and totals are those of the index of now."""
 
     def __init__(self, db: sqlite3.Connection, folder: Path, wanted: CallFilter, without: Collection[str] = ()) -> None:
-        """Of the types `without` there are none."""
         self._db = db
         self._folder = folder
         self._wanted = wanted
         self._of_rows = replace(wanted, since=None, until=None)
-        """What is asked of rows; the time that is meant is that of the event."""
+        """The conditions on rows; a time is compared with that of the event."""
         self._without = without
         self._ended: dict[str, None] = {}
         self._lost = False
@@ -107,12 +102,12 @@ class Events:
         return self._cursor.text()
 
     def look(self) -> object:
-        """What is different once a journal that is not at its end gained something, or journals came or went."""
+        """A value that differs once a journal that is not at its end gained something, or journals came or went."""
         growing = (self._folder / name for name, place in self._cursor.places.items() if not place.is_closed)
         return _status(self._folder, "st_mtime_ns"), [_status(path, "st_size") for path in growing]
 
     def read(self) -> Iterator[Event]:
-        """The events up to where the index was caught up, oldest first. Whoever stops in the middle goes on there."""
+        """The events up to where the index was caught up, oldest first. Those who stop in the middle go on there."""
         ends = index.offsets(self._db)
         self._compare(ends)
         if self._lost:
@@ -152,7 +147,6 @@ class Events:
         self._cursor.settle()
 
     def _now(self) -> Cursor:
-        """The position after all that there is."""
         # Asked first: another process may catch up meanwhile, and what is closed here has to be closed at the end, too.
         closed = {name for (name,) in self._db.execute("SELECT journal FROM sessions WHERE status = 'closed'")}
         cursor = Cursor()
@@ -186,7 +180,7 @@ class Events:
             self._cursor.move(event.journal, Place(event.begin, event.number))
 
     def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_Found]:
-        """The newest events of one journal, no line of which before the byte `first` is wanted."""
+        """The newest events of one journal, no line of which before the byte `first` can have one."""
         size = _AT_ONCE
         while True:
             begin = max(first, end - size)
@@ -199,10 +193,8 @@ class Events:
             size *= 8
 
     def _last_lines(self) -> Mapping[str, int]:
-        """Where the last line begins of each journal that is older than what is wanted, but for this line.
-
-        It closes the session, which may be long after its last activity.
-        """
+        """The begin of the last line of each journal that is older than what is asked for, but for this line: it closes
+        the session, which may be long after its last activity."""
         old = self._db.execute(
             "SELECT name, offset FROM sessions JOIN journals ON name = journal WHERE last_activity < ?",
             (self._wanted.since,),
@@ -210,7 +202,7 @@ class Events:
         return {name: _last_line(self._folder / name, end) for name, end in old}
 
     def _having(self) -> Collection[str]:
-        """The journals that may have events that are wanted, by what is in the index."""
+        """The journals that may have such events, by the rows of the index."""
         wanted = replace(self._wanted, since=None)
         if "running" in wanted.statuses:
             wanted = replace(wanted, statuses=())  # a call that has ended was running when it began
@@ -225,7 +217,6 @@ class Events:
     # ---- what a line says
 
     def _events(self, line: _Line) -> Iterator[Event]:
-        """What the line says that is wanted."""
         if not (self._wanted.since or "") <= line.said.timestamp < (self._wanted.until or query.LAST):
             return iter(())
         return (event for event in self._said(line) if event.type not in self._without)
@@ -288,12 +279,10 @@ class Events:
 
 
 def _is_of_calls(wanted: CallFilter) -> bool:
-    """Whether only calls can be meant."""
     return replace(wanted, sessions=(), projects=(), clients=()) != EVERYTHING
 
 
 def _may_run(wanted: CallFilter) -> bool:
-    """Whether a call can be meant that has not ended."""
     is_of_end = wanted.grep is not None or wanted.min_duration_ms is not None
     return not is_of_end and (not wanted.statuses or "running" in wanted.statuses)
 

@@ -16,13 +16,10 @@ _MOST_BYTES = 1 << 20
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True):
-    """What one limit cost, one time."""
-
     timestamp: str
     limit: str
     """`keep_sessions`, `keep_days` or `max_mb`."""
     value: int
-    """What it was set to."""
     sessions: int
     calls: int
     oldest: str
@@ -35,7 +32,7 @@ _decoder = msgspec.json.Decoder(Eviction)
 
 
 def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
-    """Keep what was removed; raises `Unusable` where that cannot be written."""
+    """Raises `Unusable` where it cannot be written."""
 
     def added(before: bytes | None) -> bytes:
         kept = [*_lines(before or b""), *evictions][-_KEPT:]
@@ -45,7 +42,7 @@ def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
 
 
 def rows(paths: Paths) -> Sequence[Row]:
-    """What was removed, the newest first: the members of `Eviction`."""
+    """The newest first, with the members of `Eviction`."""
     return [msgspec.structs.asdict(each) for each in reversed(_read(paths))]
 
 
@@ -68,7 +65,6 @@ def _read(paths: Paths) -> list[Eviction]:
 
 
 def _lines(text: bytes) -> list[Eviction]:
-    """What the lines say that can be read, in their order."""
     found: list[Eviction] = []
     for line in text.splitlines():
         with contextlib.suppress(msgspec.DecodeError):

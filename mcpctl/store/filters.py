@@ -17,13 +17,12 @@ _PLACE = "started_at, session_id, position"
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
 _LETTERS = "RDIO"
 HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")
-"""What a tool may have said of itself when it was called; undeclared: neither that it only reads, nor whether it
-destroys."""
+"""The hints of a tool when it was called; undeclared: neither that it only reads, nor whether it destroys."""
 
 
 @dataclass(frozen=True)
 class CallFilter:
-    """Which calls are meant. Of each member one of the values has to fit; an empty one asks nothing."""
+    """Which calls are meant. One of the values of each member has to fit; an empty one asks nothing."""
 
     sessions: tuple[str, ...] = ()
     """Full ids."""
@@ -36,13 +35,12 @@ class CallFilter:
     projects: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
-    """Of `HINTS`."""
+    """Some of `HINTS`."""
     since: str | None = None
-    """Begun then or later; a time as records have it."""
+    """A time as records have it."""
     until: str | None = None
-    """Begun before."""
     grep: str | None = None
-    """A text in arguments, response or error, in whatever case; of a search, in query, context or results."""
+    """A text in arguments, response or error, in whatever case; in query, context or results of a search."""
     min_duration_ms: int | None = None
     before: str | None = None
     """Listed after the call with this full id, newest first, so that a list goes on where another one ended."""
@@ -52,7 +50,7 @@ EVERYTHING = CallFilter()
 
 
 def calls(wanted: CallFilter) -> "Conditions":
-    """What it asks of a row of `calls`; more conditions can follow."""
+    """The conditions on rows of `calls`; more can follow."""
     asked = _nothing().any_of("session_id", wanted.sessions).any_of("parent_id", wanted.parents)
     # The index by server has none of these: each row would have to be read, from all over the file.
     beyond = wanted.statuses or wanted.hints or wanted.clients or wanted.projects or wanted.min_duration_ms
@@ -67,7 +65,7 @@ def calls(wanted: CallFilter) -> "Conditions":
 
 
 def searches(wanted: CallFilter) -> "Conditions":
-    """What it asks of a row of `discoveries`, which has no server, tool, status or hints."""
+    """The conditions on rows of `discoveries`, which have no server, tool, status or hints."""
     asked = _nothing().any_of("session_id", wanted.sessions).any_of("project", wanted.projects)
     if wanted.clients:
         inner = _nothing().any_of("client_name", wanted.clients)
@@ -77,7 +75,7 @@ def searches(wanted: CallFilter) -> "Conditions":
 
 
 def sessions(wanted: CallFilter) -> "Conditions":
-    """What it asks of a row of `sessions`: to be active in that time, and to have such calls if it asks for calls."""
+    """The conditions on rows of `sessions`: active in that time, and with such calls if it asks for calls."""
     asked = _nothing().any_of("id", wanted.sessions).any_of("project", wanted.projects)
     asked.any_of("client_name", wanted.clients)
     asked.when("last_activity >= ?", wanted.since).when("start_time < ?", wanted.until)
@@ -89,7 +87,6 @@ def sessions(wanted: CallFilter) -> "Conditions":
 
 
 def is_glob(name: str) -> bool:
-    """Whether it stands for several names."""
     return "*" in name or "?" in name
 
 
@@ -139,7 +136,6 @@ def _status(asked: "Conditions", statuses: tuple[str, ...]) -> None:
 
 
 def _hint(hint: str) -> str:
-    """What the column `hints` is like."""
     if hint == "undeclared":
         return "--*"
     name = hint.removeprefix("no-")

@@ -25,7 +25,7 @@ DEAD = (
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 1 << 20
 _READER_PATIENCE_S = 1.0
-"""How long a reader waits for those who write the index: then it answers from what that has."""
+"""A reader waits so long for those who write the index: then it answers from what that has."""
 # A new index has no readers and may be thrown away: nothing is kept to roll back, and its file reaches the disk before
 # it has its name. Pages are large since each call touches several, one of them anywhere in the file.
 _BUILDING = (
@@ -68,7 +68,7 @@ def on_disk(paths: Paths, on_progress: Progress = unseen) -> Path:
 
 
 def rebuild(paths: Paths, on_progress: Progress = unseen) -> None:
-    """Make the index anew; until that is done, others read the old one. Raises `Unusable` when it cannot be written."""
+    """Until that is done, others read the old one. Raises `Unusable` when it cannot be written."""
     with _refused(paths):
         _build(paths, on_progress, replace=True)
 
@@ -82,14 +82,13 @@ def catch_up_on_disk(paths: Paths, on_progress: Progress = unseen) -> None:
 
 
 def remove(paths: Paths) -> None:
-    """Delete the index; the next reader makes it anew."""
+    """Delete the index; the next reader makes it again."""
     sqlite.remove(paths.index)
 
 
 def remove_older(paths: Paths, unused_s: float = 0) -> None:
-    """Delete the indexes of older versions that nobody has written for so long, an old `serve` makes its own anew; and
-    what was left by a process that was killed while it made an index.
-    """
+    """Delete the indexes of older versions that nobody has written for so long, an old `serve` makes its own again; and
+    files left by a process that was killed while it made an index."""
     for path in paths.older_indexes:
         with suppress(FileNotFoundError):  # there was none, or it was removed meanwhile
             written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in sqlite.files(path) if file.exists()))
@@ -186,7 +185,6 @@ def _connect(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
 
 
 def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
-    """Make an index of all journals beside the place of the index, and put it there."""
     private_dir(paths.data)
     fd, beside = journal.created_beside(paths.index)
     with ExitStack() as held:
@@ -236,7 +234,6 @@ def _execute(db: sqlite3.Connection, statements: tuple[str, ...]) -> None:
 
 @contextmanager
 def _refused(paths: Paths) -> Iterator[None]:
-    """What keeps the index from being written, as the failure to say."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -246,7 +243,7 @@ def _refused(paths: Paths) -> Iterator[None]:
 
 
 def sizes(sessions: Path) -> dict[str, int]:
-    """The journals that can be read, by name: their sizes in bytes. Those that cannot are told on stderr."""
+    """The journals that can be read, by name: their sizes in bytes. Those that cannot are named on stderr."""
     try:
         with os.scandir(sessions) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".jsonl")]
@@ -271,7 +268,7 @@ def sizes(sessions: Path) -> dict[str, int]:
 
 
 def _is_gone(path: Path) -> bool:
-    """Whether there is nothing of that name: what merely cannot be looked at is not gone."""
+    """Whether there is nothing of that name: a file that merely cannot be looked at is not gone."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -296,10 +293,8 @@ def _forget(db: sqlite3.Connection, sessions: Path, names: list[str]) -> None:
 
 def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[tuple[int, float]]:
     """Take one journal's new lines up to `size`, in one transaction a chunk: where each ends, and how long others that
-    write were waited for.
-
-    What is written meanwhile is for the next time: a reader must not chase a session that is busy.
-    """
+    write were waited for. Lines that are written meanwhile are for the next time: a reader must not chase a session
+    that is busy."""
     try:
         with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
             position: int | None = -1

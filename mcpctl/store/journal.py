@@ -86,7 +86,6 @@ class Journal:
                 self._listed = True
 
     def close(self, last: bytes | None = None) -> None:
-        """Write the session's last line, if it has one, and give up the lock."""
         try:
             if last and not self._shared:
                 self.append(last)
@@ -95,7 +94,7 @@ class Journal:
 
 
 def open_file(path: Path, flags: int) -> int:
-    """A descriptor of a journal; raises OSError for what is not a regular file, without waiting for a FIFO's writer."""
+    """A descriptor of a journal; raises OSError for a file that is not regular, without waiting for a FIFO's writer."""
     fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -138,7 +137,6 @@ def created_beside(path: Path, *, shared: bool = False) -> tuple[int, Path]:
 
 
 def _ends_torn(fd: int) -> bool:
-    """Whether the last line was never finished, by whoever wrote it."""
     size = os.fstat(fd).st_size
     return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
 
@@ -187,7 +185,7 @@ def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
 
 
 def evict(path: Path) -> bool:
-    """Remove a session's journal, or what was left beside one; False while it lives."""
+    """Remove a session's journal, or a file that was left beside one; False while it lives."""
     with claimed(path) as fd:
         if fd is None:
             return False

@@ -18,7 +18,6 @@ REPLAY = "replay"
 
 
 def _struct(declared: Any, *bases: type) -> Any:
-    """A line as msgspec reads and writes it."""
     kinds = {"Json": Raw, "str": str, "int": int, "bool": bool, "None": None, "UnsetType": msgspec.UnsetType}
     defaults = {fields.NULL: NULL, fields.UNSET: UNSET}
     members: list[tuple[Any, ...]] = []
@@ -56,8 +55,6 @@ _KNOWN = frozenset(kind.__struct_config__.tag for kind in typing.get_args(AnyLin
 
 
 class _Kind(msgspec.Struct):
-    """Of any line, what kind it is."""
-
     type: str
 
 
@@ -65,11 +62,10 @@ _kinds: msgspec.json.Decoder[_Kind] = msgspec.json.Decoder(_Kind)
 
 
 encode_all: Callable[[Sequence[AnyLine]], bytes] = msgspec.json.Encoder().encode_lines
-"""These lines as a journal holds them, newlines included; one of C, since it is in the way of every call."""
+"""The lines as a journal holds them, newlines included; a function of C, since every call waits for it."""
 
 
 def encode(line: AnyLine) -> bytes:
-    """The line as a journal holds it, newline included."""
     return encode_all((line,))
 
 

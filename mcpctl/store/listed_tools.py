@@ -10,8 +10,6 @@ _PATIENCE_S = 0.5
 
 
 class Place(NamedTuple):
-    """Where a tool's definition is."""
-
     server: str
     fingerprint: str
     capabilities: str
@@ -19,10 +17,7 @@ class Place(NamedTuple):
 
 
 class ListedTools:
-    """The names and definitions in `state.db`, in a `with` block.
-
-    Entering raises `sqlite3.Error` where there is none that can be read in time.
-    """
+    """Entering raises `sqlite3.Error` where there is none that can be read in time."""
 
     def __init__(self, paths: Paths) -> None:
         self._path = paths.state
@@ -36,7 +31,7 @@ class ListedTools:
         self._stack.close()
 
     def names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, Place]]:
-        """The tools of a server whose name begins so, by name, whatever the client can do that they were listed for."""
+        """The tools of a server whose name begins so, by name, for whatever clients they were listed."""
         rows = self._db.execute(
             # Of the row that has the least, SQLite takes the others too.
             "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND name >= ?"
@@ -46,7 +41,6 @@ class ListedTools:
         return [(name, Place(server, fingerprint, *where)) for name, *where in rows]
 
     def definition(self, place: Place) -> str:
-        """One tool's definition."""
         row = self._db.execute(
             "SELECT definition FROM listed WHERE server = ? AND fingerprint = ? AND capabilities = ? AND position = ?",
             place,

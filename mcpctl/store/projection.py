@@ -40,7 +40,7 @@ class StartedCall(msgspec.Struct, gc=False):
 
 @dataclass(slots=True)
 class Changes:
-    """What some lines change, to be applied in the order of the members here; of lines with one id the first counts."""
+    """To be applied in the order of the members here; the first of several lines with one id applies."""
 
     sessions: dict[str, SessionCreated] = field(default_factory=dict)
     ended: list[CallFinished] = field(default_factory=list)
@@ -53,7 +53,6 @@ class Changes:
     decisions: dict[str, tuple[int, DecisionMade]] = field(default_factory=dict)
 
     def add(self, position: int, line: AnyLine) -> None:
-        """Take one more line, which begins at byte `position`."""
         match line:
             case CallStarted():
                 self.calls.setdefault(line.id, StartedCall(position, line))
@@ -82,7 +81,7 @@ class Changes:
 
 
 def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
-    """What the lines change, in as few batches as keep their order."""
+    """The changes of the lines, in as few batches as keep their order."""
     changes = Changes()
     for position, line in lines:
         if type(line) in _OF_SESSIONS and changes.come_before(line):
@@ -94,8 +93,6 @@ def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
 
 @dataclass(slots=True)
 class Activity:
-    """What a session gained."""
-
     calls: int = 0
     tokens: int = 0
     discoveries: int = 0
@@ -109,7 +106,7 @@ def activity(
     discoveries: Iterable[DiscoveryFinished],
     reads: Iterable[ReadFinished],
 ) -> Mapping[str, Activity]:
-    """What sessions gained, by id. `ended` are the lines that ended an earlier call."""
+    """Gains by session. `ended` are the lines that ended an earlier call."""
     sessions: dict[str, Activity] = {}
 
     def of(session: str, timestamp: str) -> Activity:
@@ -137,12 +134,11 @@ def activity(
 
 
 def _counts(start: CallStarted) -> bool:
-    """Whether it is a call of its own: what goes on with another, after the tool had asked for input, is the same."""
+    """Whether it is a call of its own, and not the next round of one whose tool had asked for input."""
     return start.parent_id is None or start.via == REPLAY or start.server == OWN
 
 
 def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
-    """How often tools were called, and when last: server, tool, calls, time."""
     tools: dict[tuple[str, str], tuple[int, str]] = {}
     for call in calls:
         start = call.start
@@ -158,7 +154,7 @@ def _text(raw: msgspec.Raw) -> str | None:
 
 
 def _value(member: str, kind: str) -> str:
-    """The value of a column as Python, of a member of the line that has such a type."""
+    """The Python of a column's value, for a member of the line with such a type."""
     if kind == "Json":
         return f"text(line.{member})"
     if kind.startswith("bool"):
@@ -168,10 +164,8 @@ def _value(member: str, kind: str) -> str:
 
 
 class Columns:
-    """The columns of a table that a line fills: those of its members, and `others`, each with its value as Python.
-
-    A value may name what is `given` beside the line.
-    """
+    """The columns of a table that a line fills: those of its members, and `others`, each with its value as Python,
+    which may name the values that are `given` beside the line."""
 
     def __init__(self, line: type, row: type, *given: str, without: Sequence[str] = (), **others: str) -> None:
         kept = fields.types(row).keys() - set(without)
@@ -181,10 +175,8 @@ class Columns:
         self.row: Callable[..., tuple[Any, ...]] = eval(
             f"lambda {', '.join(('line', *given))}: ({', '.join(values.values())},)", {"text": _text, "UNSET": UNSET}
         )
-        """The values of the columns."""
 
     def placed(self, lying: tuple[int, AnyLine]) -> tuple[Any, ...]:
-        """The values of the columns, of a line and where it begins."""
         position, line = lying
         return self.row(line, position)
 
@@ -201,26 +193,22 @@ END = Columns(
     fields.CallFinished, fields.Call, "input_tokens", without=("id", "session_id"), error_message="None",
     delivered_bytes="line.delivered_bytes or line.response_bytes", total_tokens="input_tokens + line.output_tokens",
 )  # fmt: skip
-"""The columns of a call that its end fills."""
 DISCOVERY = Columns(fields.DiscoveryFinished, fields.Discovery, "position", position="position")
 READ = Columns(fields.ReadFinished, fields.Read, "position", position="position")
 DECISION = Columns(
     fields.DecisionMade, fields.Decision, "position", position="position", made_at="line.timestamp"
 )  # fmt: skip
 CALL = (*_START.names, *END.names)
-"""The columns of a new call."""
 _RUNNING = tuple("running" if name == "status" else None for name in END.names[:-1])
 
 
 def call_row(call: StartedCall) -> tuple[Any, ...]:
-    """The columns `CALL`, with the end of the call where that is known."""
     line, end = call.start, call.end
     started = _START.row(line, call.position, *_annotations(bytes(line.annotations)))
     return started + (end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens))
 
 
 def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
-    """The columns `END`."""
     values = END.row(line, input_tokens)
     if line.status == "ok":
         return values
@@ -244,14 +232,14 @@ def _annotations(raw: bytes) -> tuple[str | None, str]:
 
 
 def _message(error: msgspec.Raw) -> str | None:
-    """The text of an error. One that was cut is the text of its beginning."""
+    """One that was cut is the text of its beginning."""
     told = _decoded(error)
     message = told.get("message") if isinstance(told, dict) else told
     return message if isinstance(message, str) else None
 
 
 def _reason(line: CallFinished) -> str | None:
-    """What a tool itself said went wrong, the beginning of its first text."""
+    """The tool's own words, the beginning of its first text."""
     result = _decoded(line.response)
     reason = result if isinstance(result, str) else _first_text(result)  # one that was cut is the text of its beginning
     return reason if not reason or len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…"

@@ -14,29 +14,27 @@ _BOOL_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startsw
 _FEW = 1000
 """Rows that are found first and read then; many are read as they are found, so that they need no memory."""
 LAST = "\U0010ffff"
-"""Behind every text that begins with what stands before it."""
+"""Sorted behind every text that begins with the text before it."""
 
 
 class Conditions:
-    """What a row must meet; a value of None asks nothing."""
+    """The conditions on a row; one with a value of None asks nothing."""
 
     def __init__(self) -> None:
         self._sql: list[str] = []
         self.values: list[Any] = []
 
     def equal(self, expression: str, value: str | None) -> Self:
-        """`expression` equals `value`."""
         return self.when(f"{expression} = ?", value)
 
     def any_of(self, expression: str, values: Sequence[str]) -> Self:
-        """`expression` is one of the values; none ask nothing."""
         if len(values) == 1:
             return self.equal(expression, values[0])
         # By an index of several values the rows would come in several orders, and all be sorted, responses and all.
         return self.when(f"+{expression} IN ({', '.join('?' * len(values))})", *values) if values else self
 
     def when(self, condition: str, *values: str | int | None) -> Self:
-        """`condition` holds with `values` for its question marks, if all of them are given."""
+        """`condition`, with `values` for its question marks if none of them is None."""
         if None not in values:
             self._sql.append(condition)
             self.values.extend(values)
@@ -44,7 +42,6 @@ class Conditions:
 
     @property
     def where(self) -> str:
-        """The WHERE clause, empty when nothing is asked."""
         return f" WHERE {' AND '.join(self._sql)}" if self._sql else ""
 
 
@@ -81,25 +78,22 @@ def select(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condi
 
 
 def value(name: str, stored: Any) -> Any:
-    """The value of a row's member, of what its column holds."""
     if stored is None:
         return None
     return RawJson(stored) if name in _JSON_FIELDS else bool(stored) if name in _BOOL_FIELDS else stored
 
 
 def beginning(prefix: str) -> Conditions:
-    """The id begins so."""
     # Asked of every id, this would be answered by their index, and all rows then sorted by time.
     return Conditions().when("id >= ? AND id < ?", prefix, prefix + LAST) if prefix else Conditions()
 
 
 def distinct(db: sqlite3.Connection, table: str, expression: str) -> list[str]:
-    """Each value of the expression in the table, null left out."""
     return [row[0] for row in db.execute(f"SELECT DISTINCT {expression} FROM {table}") if row[0] is not None]
 
 
 def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: str) -> str:
-    """The full id that `ref` names in `table`: a full id, a unique prefix, or `last`."""
+    """The full id that `ref` names: a full id, a unique prefix, or `last`."""
     noun = table.removesuffix("s")
     if ref == "last":
         ids = [row[0] for row in db.execute(f"SELECT id FROM {table} ORDER BY {order} LIMIT 1")]

@@ -22,17 +22,14 @@ _WHOLE = 1 << 20
 _LONGEST_NUMBER = 19
 """A longer number may be a secret, and is more than some readers take."""
 LONGEST_NAME = 512
-"""Bytes of a name, or of another short text, that are recorded; one that is longer is recorded cut, and says so."""
+"""Bytes of a name, or of another short text; one that is longer is recorded cut, and says so."""
 _json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 _Name = TypeVar("_Name", str, str | None)
 _Names = TypeVar("_Names", bound=tuple[str | None, ...])
 Json = bytes | memoryview
-"""JSON text."""
 
 
 class Shown(NamedTuple):
-    """JSON as a person is shown it."""
-
     beginning: str
     whole: str
     hidden: int
@@ -42,7 +39,7 @@ class Shown(NamedTuple):
 
 
 class Recordable:
-    """Makes it so, as these settings say; in any thread."""
+    """In any thread."""
 
     def __init__(self, paths: Paths, settings: RecordSettings) -> None:
         self._paths = paths
@@ -52,7 +49,7 @@ class Recordable:
         self._names: dict[tuple[str | None, ...], Any] = {}
 
     def json(self, json: Json) -> bytes:
-        """JSON as the record has it, in any thread: a text too long becomes a JSON string of its beginning."""
+        """A text too long becomes a JSON string of its beginning."""
         if len(json) > self.limit:
             beginning = cut(bytes(json[: self.limit + 1]), self.limit)
             return msgspec.json.encode(self._redactor.json(beginning).decode("utf-8", "replace"))
@@ -62,7 +59,7 @@ class Recordable:
         return _readable(self._redactor.json(text))
 
     def short(self, json: bytes) -> bytes:
-        """JSON as the record has it where it is a name, such as a request's id: one too long becomes a string."""
+        """A short value, such as a request's id; one too long becomes a string."""
         if len(json) < _LONGEST_NUMBER and json.isdigit() and (json == b"0" or not json.startswith(b"0")):
             return json  # as nearly every request's id
         if len(json) > LONGEST_NAME:
@@ -70,11 +67,11 @@ class Recordable:
         return _readable(self._redactor.json(json))
 
     def name(self, name: _Name) -> _Name:
-        """A name, or another short text that a client, server or model chose, as the record has it."""
+        """A name, or another short text that a client, server or model chose."""
         return self.names((name,))[0]
 
     def names(self, names: _Names) -> _Names:
-        """Several of them: those of a call are nearly always those of calls before it."""
+        """Those of a call are nearly always those of calls before it."""
         recorded: _Names | None = self._names.get(names)
         if recorded is None:
             every: Any = tuple(map(self._name, names))
@@ -97,7 +94,7 @@ class Recordable:
         return self._redactor.json(cut(text.encode("utf-8", "replace"), self.limit)).decode("utf-8", "replace")
 
     def shown(self, json: bytes) -> "Shown":
-        """JSON as a person is shown it who is asked about it: without secrets, and saying how much is left out."""
+        """For a person who is asked about it: without secrets, and with the size of what is left out."""
         kept = cut(json[: _WHOLE + 1], _WHOLE)
         redacted = self._redactor.json(kept)
         hidden = len(MARK.findall(redacted.decode("utf-8", "replace"))) - len(
@@ -112,7 +109,7 @@ class Recordable:
         return Shown(beginning, text, max(0, hidden), left_out)
 
     def masked(self, json: bytes) -> bytes:
-        """JSON without what looks like a secret, as the record has it, but whole; the rest of it is as it was."""
+        """Without secrets, but whole; the rest of it is as it was."""
         return self._redactor.json(json)
 
     @cached_property
@@ -124,7 +121,7 @@ class Recordable:
 
 
 def _readable(text: bytes) -> bytes:
-    """`text` if every reader takes it for JSON; what strict ones refuse (NaN, half characters) as a string of it."""
+    """`text` if every reader takes it for JSON; one that strict readers refuse (NaN, half characters) as a string."""
     if not text.isascii():
         text = text.decode("utf-8", "replace").encode()
     # Readers differ in how deep they go: what is nested nearly too deep for this one is too deep for some.

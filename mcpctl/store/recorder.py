@@ -18,21 +18,16 @@ from mcpctl.store.recordable import Json, Recordable
 
 _UNWRITTEN_KEPT = 1000
 ENCODING = "estimate:bytes/4"
-"""How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
+"""A quarter of the UTF-8 bytes of the JSON, rounded up."""
 
 
 class Origin(Struct, frozen=True):
-    """Where something on record comes from."""
-
     client: Client
     project: str | None = None
     toolset: str | None = None
-    """The name of the toolset in force."""
 
 
 class OpenCall(Struct):
-    """A call on record that has not ended."""
-
     id: str
     started: float
 
@@ -51,10 +46,9 @@ class Recorder:
         self._lines: list[bytes] = []
 
     def follow(self, settings: RecordSettings) -> None:
-        """Record what comes as these settings say."""
         self._settings = settings
         self.values = Recordable(self._paths, settings)
-        """How what others wrote is put on record."""
+        """How the texts of others are put on record."""
 
     def call_started(
         self,
@@ -67,10 +61,8 @@ class Recorder:
         origin: Origin,
         parent_id: str | None = None,
     ) -> OpenCall:
-        """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON.
-
-        `parent_id` is the call that this one goes on with, after the tool had asked for input, or repeats.
-        """
+        """Before it is sent; `arguments`, `request_id` and `annotations` are JSON. `parent_id` is the call that this
+        one goes on with, after the tool had asked for input, or repeats."""
         if self._journal is None:
             self._open(origin)
         call, client, input_tokens = OpenCall(new_id(), time.monotonic()), origin.client, tokens(len(arguments))
@@ -101,11 +93,9 @@ class Recorder:
         self, call: OpenCall, status: str, *, response: Json = b"null", error: bytes = b"null",
         recorded: bytes | None = None, delivered: int | None = None,
     ) -> None:  # fmt: skip
-        """Put a call's end on record before it is answered; `response` and `error` are JSON as the upstream sent it.
-
-        `recorded` is what `values.json` gave for the response, where that was asked before. `delivered` is the size of
-        what the client gets of a response that is kept whole beside the record.
-        """
+        """Before it is answered; `response` and `error` are JSON as the upstream sent it. `recorded` is the result of
+        `values.json` for the response, where that is known. `delivered` is the size of the client's part of a response
+        that is kept whole beside the record."""
         size = 0 if len(response) == len(b"null") and response == b"null" else len(response)
         line = journal_lines.CallFinished(
             id=call.id,
@@ -127,10 +117,7 @@ class Recorder:
         self, id_: str, kind: str, server: str | None, name: str, status: str, *, started: float, response_bytes: int,
         error: bytes, origin: Origin,
     ) -> None:  # fmt: skip
-        """Put on record, before it is answered, that a prompt or resource was read, and how that ended.
-
-        `id_` is a `new_id`, and `started` is in seconds since the epoch.
-        """
+        """Before it is answered. `id_` is a `new_id`, and `started` is in seconds since the epoch."""
         line = journal_lines.ReadFinished(
             timestamp=clock.now(),
             id=id_,
@@ -154,7 +141,7 @@ class Recorder:
     def question_asked(
         self, server: str, method: str, message: str | None, outcome: str, *, call_id: str | None, waited_ms: int
     ) -> None:
-        """Put a server's question on record, and what became of it; one before anything else is on record is not."""
+        """A question before anything else is on record is left out."""
         line = journal_lines.QuestionAsked(
             timestamp=clock.now(),
             id=new_id(),
@@ -180,7 +167,7 @@ class Recorder:
         answer_bytes: int,
         origin: Origin,
     ) -> None:
-        """Put a search and what it answered on record; `started` is in seconds since the epoch."""
+        """`started` is in seconds since the epoch."""
         line = journal_lines.DiscoveryFinished(
             timestamp=clock.now(),
             id=new_id(),
@@ -214,7 +201,7 @@ class Recorder:
         waited_ms: int | None = None,
         enforced: bool = True,
     ) -> str:
-        """Put on record what was decided of a call, or of an attempt that became none; its id."""
+        """On a call, or on an attempt that became none; returns its id."""
         key, rule, place = self.values.names((key, rule, place))
         line = journal_lines.DecisionMade(
             timestamp=clock.now(),
@@ -239,16 +226,14 @@ class Recorder:
 
     @property
     def is_of_client(self) -> bool:
-        """Whether a client does what is recorded, and not a command."""
         return self._via == "client"
 
     @property
     def is_open(self) -> bool:
-        """Whether anything is on record yet."""
         return self._journal is not None
 
     def flush(self) -> None:
-        """Write what was put on record. Nothing that depends on it may be sent before."""
+        """Nothing that depends on it may be sent before."""
         if self._journal is None:
             self._lines.clear()
         if self._journal is None or not self._lines:
@@ -314,7 +299,6 @@ class Recorder:
 
 
 def tokens(size: int) -> int:
-    """The estimated tokens of `size` bytes of JSON."""
     return (size + 3) // 4
 
 
@@ -322,6 +306,6 @@ _random = random.Random(os.urandom(32))
 
 
 def new_id() -> str:
-    """A random UUID (RFC 9562, version 4). Told apart, not kept secret: one seed from the system is enough for all."""
+    """A random UUID (RFC 9562, version 4). Unique, not secret: one seed from the system is enough for all."""
     digits = f"{_random.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"

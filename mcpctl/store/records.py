@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 0.5
 _PAUSES = 20
-"""After so many pauses everything is looked at again: not every file system says that a folder has changed."""
+"""After so many pauses everything is looked at again: not every file system shows that a folder has changed."""
 
 
 class Records:
@@ -80,41 +80,39 @@ class Records:
         return sessions.find(self._db, wanted, statuses)
 
     def overheads(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
-        """What searching and calling cost in tokens, of the sessions of clients: `{id, client_name, project,
+        """The cost of searching and calling in tokens, by session of a client: `{id, client_name, project,
         last_activity, discovery_tokens, query_tokens, key_tokens}`."""
         return sessions.overheads(self._db, wanted, statuses)
 
     def calls(self, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
-        """Calls, newest first, with these fields."""
+        """Newest first."""
         return calls.find(self._db, wanted, fields)
 
     def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
-        """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
+        """Newest first. They have no servers, tools, statuses and hints to ask for."""
         return calls.find_discoveries(self._db, wanted)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
-        """What was decided of calls, and of attempts that became none, in the order in which it was."""
+        """In their order, also on attempts that became no call."""
         return calls.find_decisions(self._db, session=session, call=call)
 
     def loosened(self, since: str | None, at_most: int = 10) -> Sequence[Row]:
-        """The changes by which more may be called without a yes, since that time if there is one, the newest first."""
+        """The changes by which more may be called without a yes, the newest first."""
         return calls.loosened(self._db, since, at_most)
 
     def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
-        """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
+        """Those whose id begins so: `{id, server, tool, status, started_at}`."""
         return calls.newest(self._db, prefix, at_most)
 
     def newest_sessions(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
-        """The sessions last active whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
+        """Those whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
         return sessions.newest(self._db, prefix, at_most)
 
     # ---- single things
 
     def session_id(self, ref: str) -> str:
-        """The id of the session that `ref` names: a full id, a unique beginning, or `last`.
-
-        Raises `NotFound` or `WrongUsage`, as the next ones do.
-        """
+        """The id that `ref` names: a full id, a unique beginning, or `last`. Raises `NotFound` or `WrongUsage`, as the
+        next ones do."""
         return sessions.resolve(self._db, ref)
 
     def resolved(self, wanted: CallFilter) -> CallFilter:
@@ -122,7 +120,6 @@ class Records:
         return replace(wanted, sessions=tuple(map(self.session_id, wanted.sessions)))
 
     def call_id(self, ref: str) -> str:
-        """The id of the call that `ref` names, in the same way."""
         return calls.resolve(self._db, ref)
 
     def last_shortened(self) -> str | None:
@@ -130,33 +127,29 @@ class Records:
         return calls.last_shortened(self._db)
 
     def session(self, ref: str, call_fields: Sequence[str] | None = None) -> Row:
-        """One session, with `tools` (what was called, how often, how it went) and `calls`, with these fields or all but
-        the responses, and `reads`, each a `Found`, oldest first."""
+        """With `tools` (totals), `calls` (with these fields or all but the responses) and `reads`, each a `Found`,
+        oldest first."""
         return sessions.show(self._db, ref, call_fields)
 
     def client_of(self, session_id: str) -> str | None:
-        """The name of the client of a session; None where it has none, or is gone."""
+        """None where it has none, or is gone."""
         row = self._db.execute("SELECT client_name FROM sessions WHERE id = ?", (session_id,)).fetchone()
         return row[0] if row else None
 
     def call(self, ref: str) -> Row:
-        """One call whole, or one search."""
+        """A call whole, or a search."""
         return calls.show(self._db, ref)
 
     # ---- totals
 
     def usage(self) -> Usage:
-        """How much tools were used, by server and tool; only those with calls on record."""
         from mcpctl.store import statistics
 
         return statistics.usage(self._db)
 
     def totals(self, *by: str, wanted: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
-        """Calls, failures, tokens and times: a row for each group, the one with the most calls first, or with the most
-        of the field `sort`.
-
-        `by` are of `statistics.GROUPS`, such as `server`, `tool` and `status`; without any it is one row, of all calls.
-        """
+        """A row for each group, the one with the most calls first, or with the most of the field `sort`. `by` are of
+        `statistics.GROUPS`; without any it is one row, of all calls."""
         from mcpctl.store import statistics
 
         rows = statistics.totals(self._db, by, wanted)
@@ -165,7 +158,7 @@ class Records:
         return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
 
     def names(self, noun: str) -> Iterator[str]:
-        """The names on record: of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
+        """Those of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
         if noun == "server":
             yield from {server for server, _ in self.usage()}
         elif noun == "tool":
@@ -183,11 +176,8 @@ class Records:
         return calls.followed_searches(self._db, project)
 
     def evictions(self) -> Sequence[Row]:
-        """What was removed to keep the limits of [records], each time and limit, the newest first.
-
-        `{timestamp, limit, value, sessions, calls, oldest, newest}`: the limit and what it was set to, how much was
-        removed, and from when to when that was. A hundred are kept.
-        """
+        """The removals for the limits of [records], the newest first: `{timestamp, limit, value, sessions, calls,
+        oldest, newest}`."""
         if not self._paths.evictions.exists():
             return []
         from mcpctl.store import evictions
@@ -197,7 +187,6 @@ class Records:
     # ---- what is new
 
     def refresh(self) -> None:
-        """Catch up with the journals again."""
         from mcpctl.store import index
 
         index.catch_up(self._db, self._paths.sessions, self._on_progress)
@@ -214,13 +203,9 @@ class Records:
         self, wanted: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
     ) -> "Events":  # fmt: skip
-        """What happened and happens: everything since a position, else so many of the newest events and what follows.
-
-        Events of types in `without` are left out.
-
-        `since` is what `Events.position` gave, or `events.START`. The first event is a `reset` if it cannot be told
-        from the position what has come since, or a journal is gone that was not read to its end.
-        """
+        """The events since a position (of `Events.position`, or `events.START`), else so many of the newest and those
+        that follow, without some types. The first is a `reset` if it cannot be told from the position which came since,
+        or a journal is gone that was not read to its end."""
         from mcpctl.store.events import Events
 
         return Events(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
@@ -249,7 +234,7 @@ class Records:
         return True
 
     def version(self) -> Hashable:
-        """What is another once anything has come on record, or gone from it."""
+        """A value that differs once anything has come on record, or gone from it."""
         from mcpctl.store import index
 
         return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))
@@ -272,7 +257,7 @@ class Watch:
         self._pauses = 0
 
     def is_due(self, look: object) -> bool:
-        """Whether it is to be read now that it looks so; asked once before each pause."""
+        """Asked once before each pause."""
         is_due = look != self._seen or self._pauses >= _PAUSES
         if is_due:
             self._seen, self._pauses = look, 0
@@ -290,7 +275,7 @@ class _Untouched(Records):
 
 
 def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
-    """How much tools were used. Where nothing was ever recorded, asking makes no index."""
+    """Where nothing was ever recorded, asking makes no index."""
     if not paths.sessions.exists():
         return {}
     with Records(paths, on_progress) as records:

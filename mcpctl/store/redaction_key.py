@@ -15,10 +15,8 @@ _LENGTH = 32
 
 
 def load(paths: Paths) -> bytes:
-    """The key, made where there is none yet.
-
-    Where it cannot be had, a key of this process's own: marks are then comparable within one session only.
-    """
+    """Made where there is none yet. Where it cannot be had, a key of this process's own: marks are then comparable
+    within one session only."""
     try:
         return _kept(paths.redaction_key) or _made(paths)
     except (OSError, Unusable):
@@ -58,7 +56,7 @@ def _made(paths: Paths) -> bytes:
 
 
 def _of_older_versions(state: Path) -> bytes | None:
-    """The key that older versions keep in state.db; raises OSError while that is locked, rather than make another."""
+    """Older versions keep it in state.db; raises OSError while that is locked, rather than make another."""
     if not state.exists():
         return None
     try:

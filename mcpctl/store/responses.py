@@ -22,7 +22,7 @@ _LONGEST_OWNER = 1 << 16
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose an answer is: the session of its call, and the server; the project and the token where there are."""
+    """The session of the call, and the server; the project and the token where there are."""
 
     session_id: str
     server: str
@@ -31,7 +31,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     token_id: str = ""
 
     def lets(self, other: "Owner") -> bool:
-        """Whether who asks may read it: in the same session, whose requests may have several tokens, or for the same
+        """Whether another may read it: in the same session, whose requests may have several tokens, or for the same
         project or with the same token."""
         return (
             (self.session_id, self.token_id) == (other.session_id, other.token_id)
@@ -41,11 +41,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(NamedTuple):
-    """One answer."""
-
     owner: Owner
     result: bytes
-    """As the server sent it."""
 
 
 _owner: msgspec.json.Decoder[Owner] = msgspec.json.Decoder(Owner)
@@ -97,13 +94,12 @@ def find(paths: Paths, call_id: str, session_id: str = "") -> Kept | None:
 
 
 def drop(paths: Paths, session_id: str, call_id: str) -> None:
-    """Remove an answer that was kept for nothing."""
     with contextlib.suppress(OSError):
         _path(paths, session_id, call_id).unlink()
 
 
 def sweep(paths: Paths) -> None:
-    """Remove what is kept of sessions that are not on record any more."""
+    """Remove the answers of sessions that are not on record any more."""
     folders = _folders(paths)
     if not folders:
         return
@@ -121,7 +117,6 @@ def sweep(paths: Paths) -> None:
 
 
 def _make_room(paths: Paths, room: int) -> None:
-    """Remove the oldest until at most so many bytes are left."""
     if room < 0:
         raise OSError(errno.EFBIG, "it is larger than keep_mb")
     found: list[tuple[float, int, Path]] = []
@@ -139,7 +134,6 @@ def _make_room(paths: Paths, room: int) -> None:
 
 
 def _folders(paths: Paths) -> list[Path]:
-    """The folders of sessions."""
     try:
         with os.scandir(paths.responses) as entries:
             return [Path(entry.path) for entry in entries if is_id(entry.name) and entry.is_dir(follow_symlinks=False)]

@@ -18,9 +18,7 @@ _TABLES = ("journals", "sessions", "calls", "discoveries")
 
 def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> None:
     """Close what died, then evict closed sessions, stalest first, down to the limits. Only serve and rebuild do.
-
-    What was evicted, and for which limit, is told on stderr and kept: `Records.evictions` has it.
-    """
+    Evictions are reported on stderr and kept: `Records.evictions` has them."""
     from mcpctl.store import responses  # 1 ms, and this is done after the first answer
 
     with index.opened(paths, on_progress) as db:
@@ -36,7 +34,7 @@ def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen)
 
 
 def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> Row:
-    """Make the index anew, tidy, and say what there is: `{sessions, calls, discoveries, journals, bytes}`."""
+    """Make the index again, tidy, and count: `{sessions, calls, discoveries, journals, bytes}`."""
     index.rebuild(paths, on_progress)
     try:
         index.remove_older(paths)

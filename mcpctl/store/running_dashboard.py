@@ -17,7 +17,7 @@ class _Here(msgspec.Struct):
 
 
 def url(paths: Paths) -> str:
-    """The address of the dashboard that runs; empty where none does."""
+    """Empty where none runs."""
     with suppress(OSError, msgspec.MsgspecError):
         fd = os.open(paths.dashboard, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

@@ -19,7 +19,6 @@ _LARGE = "annotations", "arguments", "error_message", "error", "response"
 
 
 def _type(name: str, written: str) -> str:
-    """The type of a column, of the one that the field has."""
     if name == "id":
         return "TEXT PRIMARY KEY"
     kind = "INTEGER" if written.startswith(("int", "bool")) else "TEXT"
@@ -51,23 +50,22 @@ TABLES = (
 
 
 def call_status(dead: str) -> str:
-    """The status of a call: what runs in a session of the table `dead`, whose process is gone, was interrupted."""
+    """A call that runs in a session of the table `dead`, whose process is gone, was interrupted."""
     gone = f"status = 'running' AND session_id IN (SELECT session_id FROM {dead})"
     return f"CASE WHEN {gone} THEN 'interrupted' ELSE status END"
 
 
 def call_failed(dead: str) -> str:
-    """Whether a call did not do what was asked."""
     return f"{call_status(dead)} NOT IN {NOT_FAILED}"
 
 
 def session_status(dead: str) -> str:
-    """The status of a session: one in the table `dead` is closed."""
+    """A session in the table `dead` is closed."""
     return f"CASE WHEN status = 'active' AND id IN (SELECT session_id FROM {dead}) THEN 'closed' ELSE status END"
 
 
 def session_end(dead: str) -> str:
-    """When a session ended: one in the table `dead` when it did something last."""
+    """A session in the table `dead` ended when it did something last."""
     return f"CASE WHEN {session_status(dead)} = 'active' THEN NULL ELSE coalesce(end_time, last_activity) END"
 
 
@@ -85,7 +83,7 @@ _MADE = {
     },
 }  # fmt: skip
 VIEWS = tuple(_view(table, fields.names(row), **_MADE.get(table, {})) for table, row in fields.TABLES.items())
-"""What others write SQL for: the fields and the words of --json, whatever the tables are like."""
+"""The tables for others' SQL: with the fields and the words of --json, whatever the tables are like."""
 INDEXES = (
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
     """CREATE INDEX calls_by_time ON calls (
@@ -104,7 +102,7 @@ INDEXES = (
 )
 """Made after a new index is filled: sorted once, they take a fraction of the time of growing row by row."""
 LAST = "sessions_by_activity"
-"""What a whole index has, and one that was never finished has not."""
+"""Only a whole index has it."""
 
 
 def columns(kind: str = "table") -> dict[str, list[tuple[str, str]]]:

@@ -29,22 +29,20 @@ KEPT = 200
 _LINE = 1000
 """Bytes of a line that are kept."""
 _WAITING = 1 << 18
-"""Bytes of one process that wait to be written; of more the end is kept."""
+"""Bytes of one process that wait to be written; the end of more is kept."""
 _GATHER_S = 0.05
-"""What is said together is written together, so that a secret of several lines is seen whole."""
+"""Lines of one moment are written together, so that a secret of several lines is seen whole."""
 _LINE_S = 1 / KEPT
 """Seconds that are waited after a line before more is written: a flood costs no more than that."""
 _PIECE = 8192
-"""Bytes that are read for secrets at once: nothing else can run meanwhile."""
+"""Bytes that are searched for secrets at once: nothing else can run meanwhile."""
 _REST = 4
-"""How many times longer than that took others have the processor."""
+"""Others have the processor so many times longer than that took."""
 _LAST_S = 0.2
 _HINT = "the stderr of servers is not kept there"
 
 
 class _Said(Struct):
-    """What a process has said and nobody has written yet."""
-
     data: deque[bytes] = field(default_factory=deque)
     size: int = 0
     left_out: int = 0
@@ -63,8 +61,6 @@ class _Said(Struct):
 
 
 class ServerLogs:
-    """Takes what servers write to stderr, and has a thread keep it."""
-
     def __init__(self, paths: Paths, settings: Callable[[], RecordSettings]) -> None:
         self._paths = paths
         self._settings = settings
@@ -79,7 +75,7 @@ class ServerLogs:
         self._is_closing = False
 
     def take(self, server: str, pid: int, data: bytes) -> None:
-        """Keep what a process of a server has said; nothing, where it has ended."""
+        """Keep what a process of a server has written; nothing, where it has ended."""
         with self._changed:
             if not data and self._thread is None:
                 return  # nobody has said anything
@@ -92,7 +88,7 @@ class ServerLogs:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Write what is left; at most that is waited for briefly."""
+        """Write the rest, and wait for it briefly."""
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
@@ -217,7 +213,6 @@ def _end(text: bytes) -> bytes:
 
 
 def remove(paths: Paths, server: str) -> None:
-    """Forget what a server has said."""
     with contextlib.suppress(OSError):
         paths.log(server).unlink(missing_ok=True)
 
@@ -228,7 +223,7 @@ def read(paths: Paths, server: str, most: int = KEPT) -> list[Row]:
 
 
 def hint(paths: Paths, server: str) -> str:
-    """Where a person sees what a server has written; empty where nothing is kept of it."""
+    """How a person sees what a server has written; empty where nothing is kept of it."""
     try:
         return f"see what it wrote with: mcpctl servers logs {server}" if read(paths, server, 1) else ""
     except McpctlError:
@@ -248,7 +243,7 @@ def followed(paths: Paths, server: str, most: int, pause: Callable[[], object]) 
 
 
 def _since(seen: bytes, text: bytes) -> bytes:
-    """What a file has more than it had, though its beginning may be gone."""
+    """The bytes that a file has gained, though its beginning may be gone."""
     if text.startswith(seen):
         return text[len(seen) :]
     place = text.rfind(end := _last_lines(seen))
@@ -261,7 +256,7 @@ def _last_lines(text: bytes) -> bytes:
 
 
 def _text(paths: Paths, server: str) -> bytes:
-    """What the server's file has in whole lines."""
+    """The whole lines of the server's file."""
     try:
         text = files.read(paths.log(server), code="log_unreadable")
     except NotFound:

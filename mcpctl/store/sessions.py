@@ -17,11 +17,10 @@ _COLUMNS = {
 _TOKENS = {"tokens": "total_tokens + discovery_tokens"}
 _ORDER = "last_activity DESC, id"
 _MEANT = f"(via = 'cli' AND tool_call_count = 0), {_ORDER}"
-"""Whoever says `last` means no session in which something was only answered."""
+"""`last` never means a session in which something was only answered."""
 
 
 def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequence[str] = ()) -> Found:
-    """Sessions, last activity newest first, with the `tokens` of their calls and searches together."""
     conditions = filters.sessions(wanted).any_of(f"({_STATUS})", statuses)
     return query.select(db, "sessions", _COLUMNS | _TOKENS, conditions, _ORDER)
 
@@ -38,19 +37,15 @@ _OVERHEADS = {
 
 
 def overheads(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequence[str] = ()) -> Found:
-    """What searching and calling through mcpctl cost in tokens, in sessions of clients, last activity newest first."""
     conditions = filters.sessions(wanted).any_of(f"({_STATUS})", statuses).equal("via", "client")
     return query.select(db, "sessions", _OVERHEADS, conditions, _ORDER)
 
 
 def resolve(db: sqlite3.Connection, ref: str) -> str:
-    """The id of the session that `ref` names: a full id, a unique prefix, or `last`."""
     return query.resolve(db, "sessions", ref, _MEANT, "mcpctl sessions ls")
 
 
 def show(db: sqlite3.Connection, ref: str, call_fields: Sequence[str] | None = None) -> Row:
-    """One session: its fields, `tools` (what was called, how it went), and `calls`, with these fields, and `reads`,
-    each a `Found`, oldest first."""
     from mcpctl.store import statistics
 
     session = resolve(db, ref)
@@ -65,11 +60,9 @@ def show(db: sqlite3.Connection, ref: str, call_fields: Sequence[str] | None = N
 
 
 def with_id(db: sqlite3.Connection, id_: str) -> list[Row]:
-    """The session that has the id, if there is one."""
     return list(query.select(db, "sessions", _COLUMNS, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
 
 
 def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
-    """The sessions last active whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
     columns = {name: name for name in ("id", "client_name", "tool_call_count", "last_activity")}
     return list(query.select(db, "sessions", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))

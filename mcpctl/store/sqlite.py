@@ -23,7 +23,7 @@ _of_thread = threading.local()
 
 @contextlib.contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """What this thread opens in the block waits so long at most for another connection that has it."""
+    """Connections that this thread opens in the block wait so long at most for another one that has the database."""
     _of_thread.seconds = seconds
     try:
         yield
@@ -37,12 +37,9 @@ def _patience_s() -> float:
 
 @contextlib.contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Write all that the block does, or nothing of it. The connection is in autocommit mode (`isolation_level=None`).
-    One within another is part of that.
-
-    What is raised is always the first error: where the disk is full SQLite has rolled back itself, and a second
-    ROLLBACK would fail and hide why.
-    """
+    """Write all that the block does, or nothing of it, in autocommit mode (`isolation_level=None`). One within another
+    is part of that. The first error is raised: on a full disk SQLite has rolled back itself, and a second ROLLBACK
+    would fail and hide why."""
     if db.in_transaction:
         yield
         return
@@ -59,7 +56,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """Read all that the block reads as it was at one moment, whatever other processes write meanwhile."""
+    """Read everything in the block as it was at one moment, whatever other processes write meanwhile."""
     db.execute("BEGIN")
     try:
         yield
@@ -69,8 +66,7 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
-    """The failure to say when the database at `path` cannot be written: on a full disk, that it is full; where another
-    process has it, that."""
+    """The failure of a database that cannot be written: the disk is full, or another process has it."""
     if is_held(error):
         hint = "another process has it at this moment; try again"
         return Unusable(f"cannot write {path}: {error}", hint, HELD)
@@ -86,17 +82,15 @@ def is_held(error: sqlite3.Error) -> bool:
 
 
 def create(path: Path) -> None:
-    """An empty file, its owner's alone, where there is none, for a database to be made in by who is `alone` there.
-
-    A log of a deleted one is never left beside it: SQLite would cut what connections of this process have mapped.
-    """
+    """Make an empty file, its owner's alone, where there is none, for the one who is `alone` there. A log of a deleted
+    database is never left beside it: SQLite would cut the one that connections of this process have mapped."""
     if not path.exists():
         _unlink(path)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
-    """The database of a file that is there, for reading and writing, in WAL mode and in autocommit mode."""
+    """A file that exists, for reading and writing, in WAL mode and in autocommit mode."""
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -114,7 +108,7 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
 
 
 def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Connection:
-    """A database for reading that is left as it lies; raises sqlite3.Error where none can be read in time."""
+    """For reading, left as it lies; raises sqlite3.Error where none can be read in time."""
     # Without both files of its log, opening it would make them; then nobody is writing, and it stays as it is.
     how = "mode=ro" if all(file.exists() for file in files(path)) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience_s)
@@ -144,7 +138,6 @@ def files(path: Path) -> tuple[Path, ...]:
 
 
 def inode(path: Path) -> int | None:
-    """Which file has this name now, None where there is none."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -152,7 +145,6 @@ def inode(path: Path) -> int | None:
 
 
 def is_empty(path: Path) -> bool:
-    """Whether there is no such file, or nothing in it."""
     try:
         found = path.stat()
     except OSError as error:
@@ -161,18 +153,16 @@ def is_empty(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Delete a database and its log. Who has it open keeps what was deleted."""
+    """Delete a database and its log. Connections that are open keep the deleted file."""
     with alone(path.parent):
         _unlink(path)
 
 
 def put(beside: Path, path: Path, *, replace: bool, release: Callable[[], None]) -> None:
-    """Give a closed database in `beside` the name `path`; one that is there stays, unless it is to be replaced.
-
-    A log of a deleted one, which others may still have open, is never left beside it. `release` gives up the maker's
-    lock while nobody looks for leftovers, and before anybody can open it: to close a descriptor of a file gives up the
-    locks that SQLite has on it in this process.
-    """
+    """Give a closed database in `beside` the name `path`, unless there is one that is not to be replaced. A log of a
+    deleted one, which others may still have open, is never left beside it. `release` gives up the maker's lock while
+    nobody looks for leftovers, and before anybody can open it: to close a descriptor of a file gives up the locks that
+    SQLite has on it in this process."""
     with alone(path.parent):
         release()
         if replace or not path.exists():

@@ -13,7 +13,7 @@ from mcpctl.store import sqlite, state_file, steps
 
 
 class StateError(Unusable):
-    """What is kept cannot be read or written now: another process holds it, the disk is full, or it is damaged."""
+    """The database cannot be read or written now: another process holds it, the disk is full, or it is damaged."""
 
     def __init__(self, cause: sqlite3.Error) -> None:
         is_held = sqlite.is_held(cause)
@@ -23,35 +23,28 @@ class StateError(Unusable):
 
     @property
     def is_passing(self) -> bool:
-        """Whether it was only that another process has it at this moment."""
         return sqlite.is_held(self.cause)
 
 
 class ListKey(NamedTuple):
-    """Which list: whose, and of tools listed for clients that can do what, or of prompts and the like."""
+    """A list of tools for clients with some capabilities, or of prompts and the like."""
 
     server: str
     fingerprint: str
     capabilities: str = ""
-    """What the client declared, as `callers.capability_set` has it; or what `feature_names.list_of` gives."""
+    """From `callers.capability_set`, or from `feature_names.list_of`."""
 
 
 class KeptList(NamedTuple):
-    """What one server last listed, as it is kept."""
-
     generation: int
     fetched_at: float
     tools: list[tuple[str, str]]
     """Names and definitions, as listed."""
     instructions: str = ""
-    """What the server said of itself."""
 
 
 class LastFailure(NamedTuple):
-    """Why a server last failed."""
-
     at: float
-    """Seconds of the epoch."""
     message: str
     code: str
 
@@ -78,7 +71,7 @@ class State:
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
-        """That on disk, made where there is none; raises `Unusable` when it is newer, broken or cannot be opened."""
+        """On disk, made where there is none; raises `Unusable` when it is newer, broken or cannot be opened."""
         with told():
             return cls(state_file.connect(paths))
 
@@ -102,13 +95,13 @@ class State:
 
     @classmethod
     def as_it_lies(cls, paths: Paths) -> Self:
-        """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
+        """On disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
         with told():
             return cls(sqlite.connect_unchanged(paths.state, patience_s=0.1))
 
     @staticmethod
     def check(paths: Paths) -> None:
-        """Raises `Unusable` for one of a newer mcpctl: what it holds must not be taken for nothing. Never waits."""
+        """Raises `Unusable` for one of a newer mcpctl: its content must not be taken for nothing. Never waits."""
         if not paths.state.exists():
             return
         uri = f"{paths.state.absolute().as_uri()}?mode=ro"
@@ -117,7 +110,6 @@ class State:
             steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, state_file.KIND)
 
     def close(self) -> None:
-        """Let go of it."""
         with told():
             self._db.close()
 
@@ -156,7 +148,7 @@ class State:
         return not keep
 
     def _is_kept(self, of: ListKey, tools: list[tuple[str, str]], instructions: str) -> bool:
-        """Whether the same is kept, and was a moment ago, as the latest that the server lists."""
+        """Whether the same was kept a moment ago, as the latest list of the server."""
         with told(), sqlite.snapshot(self._db):
             latest = self._db.execute(
                 "SELECT capabilities, instructions FROM lists WHERE server = :server AND fingerprint = :fingerprint"
@@ -168,7 +160,7 @@ class State:
             return latest == (of.capabilities, instructions) and self._tools(of) == tools
 
     def listed(self, of: ListKey) -> KeptList | None:
-        """What a server last listed; None when it has never been asked."""
+        """None when the server has never been asked."""
         with told(), sqlite.snapshot(self._db):
             row = self._db.execute(
                 f"SELECT generation, fetched_at, instructions FROM lists WHERE {_OF_LIST}", of
@@ -176,7 +168,7 @@ class State:
             return KeptList(row[0], row[1], self._tools(of), row[2]) if row else None
 
     def capability_sets(self, server: str, fingerprint: str) -> list[str]:
-        """The sets of capabilities for which it has listed its tools, the latest list first."""
+        """The latest list first."""
         with told():
             rows = self._db.execute(
                 "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? AND capabilities NOT LIKE '@%'"
@@ -186,7 +178,7 @@ class State:
             return [capabilities for (capabilities,) in rows]
 
     def instructions(self) -> dict[ListKey, str]:
-        """What servers have said of themselves, that of the latest list first."""
+        """The servers' texts about themselves, that of the latest list first."""
         with told():
             rows = self._db.execute(
                 "SELECT server, fingerprint, capabilities, instructions FROM lists ORDER BY fetched_at DESC"
@@ -215,13 +207,12 @@ class State:
         return bool(row[0]) if row else None
 
     def remember_era(self, server: str, fingerprint: str, modern: bool) -> None:
-        """Keep what `server/discover` showed, so that it is asked once."""
         if self.known_era(server, fingerprint) is not modern:  # to read takes no lock
             with told():
                 self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
     def last_failure(self, server: str, fingerprint: str) -> LastFailure | None:
-        """When a server last failed, and why; None when it has worked since."""
+        """None when it has worked since."""
         with told():
             try:
                 row = self._db.execute(
@@ -232,7 +223,7 @@ class State:
         return LastFailure(*row) if row else None
 
     def remember_failure(self, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
-        """Keep why a server failed just now; None: it works."""
+        """A message of None: it works."""
         key = (server, fingerprint)
         with told():
             if message is not None:
@@ -246,13 +237,13 @@ class State:
 
     @property
     def log(self) -> Path | None:
-        """The file that whoever changes it writes to; None where it is in memory."""
+        """The file that is written by changes; None for one in memory."""
         with told():
             _, _, path = self._db.execute("PRAGMA database_list").fetchone()
         return sqlite.files(Path(path))[1] if path else None
 
     def equipped(self) -> str | None:
-        """The toolset that is in force where nothing else is named: its name, or the path of its file."""
+        """The toolset in force where nothing else is named: its name, or the path of its file."""
         try:  # in line: just after it was written it is asked at every call
             row = self._db.execute("SELECT value FROM settings WHERE name = 'toolset'").fetchone()
         except sqlite3.Error as error:
@@ -260,7 +251,6 @@ class State:
         return bytes(row[0]).decode() if row else None
 
     def equip(self, reference: str | None) -> None:
-        """Put this toolset in force, or none."""
         with told():
             if reference is None:
                 self._db.execute("DELETE FROM settings WHERE name = 'toolset'")
@@ -285,13 +275,12 @@ class State:
     # ---- the toolsets that clients name
 
     def remember_named(self, path: str) -> None:
-        """Keep that a `serve` was started with this toolset, by the real path of its file."""
+        """A `serve` was started with this toolset, by the real path of its file."""
         if not self.is_named(path):
             with told():
                 self._db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (f"{_NAMED}{path}", b""))
 
     def is_named(self, path: str) -> bool:
-        """Whether a `serve` was ever started with the toolset in this file."""
         with told():
             found = self._db.execute("SELECT 1 FROM settings WHERE name = ?", (f"{_NAMED}{path}",))
             return found.fetchone() is not None
@@ -304,7 +293,6 @@ class State:
             return self._db.execute("SELECT 1 FROM settings WHERE name = 'policy'").fetchone() is not None
 
     def note_policy(self) -> None:
-        """Keep that a `policy.db` was made."""
         if not self.has_policy():
             with told():
                 self._db.execute("INSERT OR IGNORE INTO settings VALUES ('policy', x'')")
@@ -318,7 +306,6 @@ class State:
         return bytes(row[0]).decode() if row else ""
 
     def keep_harmless(self, hashed: str) -> None:
-        """Keep the hash of texts in which a check has found nothing."""
         if self.found_harmless() != hashed:
             with told():
                 self._db.execute("INSERT OR REPLACE INTO settings VALUES ('harmless', ?)", (hashed.encode(),))
@@ -326,20 +313,19 @@ class State:
     # ---- vectors
 
     def vector(self, model: str, text: bytes) -> bytes | None:
-        """A model's vector of the text with this hash."""
+        """By the hash of the text."""
         with told():
             row = self._db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, text)).fetchone()
         return row[0] if row else None
 
     def keep_vectors(self, model: str, vectors: Mapping[bytes, bytes], at_most: int) -> None:
-        """Keep a model's vectors, by the hash of their text; of more than `at_most` of all models the oldest go."""
+        """By the hash of their text; with more than `at_most` of all models the oldest go."""
         rows = [(model, text, vector) for text, vector in vectors.items()]
         with told(), sqlite.transaction(self._db):
             self._db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
             self._db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
 
     def forget_vectors(self, model: str) -> None:
-        """Delete a model's vectors."""
         with told():
             self._db.execute("DELETE FROM vectors WHERE model = ?", (model,))
 
@@ -350,14 +336,14 @@ def is_passing(error: Unusable) -> bool:
 
 
 def trouble(paths: Paths, error: Unusable) -> str:
-    """Why something could not be kept there, and what to do about it."""
+    """Why something could not be kept there, and how to fix it."""
     failure = sqlite.unwritable(paths.state, error.cause) if isinstance(error, StateError) else error
     return f"{failure.message} ({failure.hint})"
 
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Whatever SQLite raises is raised as a `StateError`."""
+    """Errors of SQLite are raised as a `StateError`."""
     try:
         yield
     except sqlite3.Error as error:

@@ -20,7 +20,7 @@ _EXPRESSIONS = {
     "hour": "strftime('%Y-%m-%d %H:00', started_at, 'localtime')",
 }
 GROUPS = tuple(_EXPRESSIONS)
-"""What calls can be grouped by; a day and an hour are those of the place where this runs."""
+"""A day and an hour are those of the place where this runs."""
 TIMES = ("day", "hour")
 """Groups that follow each other."""
 _PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL)"
@@ -45,7 +45,6 @@ _OF = {
     "last_used": "max(started_at)",
 }
 FIELDS = tuple(_OF)
-"""What is told of each group."""
 _OF_SESSION = ("calls", "failed", "denied", "total_tokens", "duration_ms")
 
 
@@ -56,12 +55,9 @@ def totals(
     *,
     fields: Sequence[str] = FIELDS,
 ) -> Sequence[Row]:
-    """A row for each group, the one with the most calls first, or by time where that is grouped by: what it is grouped
-    by, then `fields`.
-
-    Without groups it is one row, of all calls. Tokens are null where there is none, times where none has ended.
-    Percentiles are exact: the least duration that so many of a hundred calls did not exceed.
-    """
+    """A row for each group, the one with the most calls first, or by time where that is grouped by: the group, then
+    `fields`. Without groups it is one row, of all calls. Tokens are null where there is none, times where none has
+    ended. Percentiles are exact: the least duration that so many of a hundred calls did not exceed."""
     if strange := [name for name in by if name not in GROUPS]:
         raise WrongUsage(f"calls are not grouped by '{strange[0]}'", f"groups: {', '.join(GROUPS)}")
     db.create_aggregate("percentiles", 1, _Percentiles)  # type: ignore[arg-type]  # its step is an attribute
@@ -96,11 +92,10 @@ class _Percentiles:
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
-    """What was called in one session: `{server, tool, calls, failed, denied, total_tokens, duration_ms}`."""
+    """`{server, tool, calls, failed, denied, total_tokens, duration_ms}`."""
     return totals(db, ("server", "tool"), CallFilter(sessions=(session,)), fields=_OF_SESSION)
 
 
 def usage(db: sqlite3.Connection) -> Usage:
-    """How much tools were used, by server and tool; only those with calls on record."""
     rows = db.execute("SELECT server, tool, calls, last_used FROM usage")
     return {(server, tool): (count, last_used) for server, tool, count, last_used in rows}

@@ -13,14 +13,14 @@ from mcpctl.store import sqlite
 
 _TABLE = re.compile(r"(CREATE|DROP) TABLE (\w+)")
 Steps = tuple[tuple[str, str], ...]
-"""Each step's name and statement. A database with a step that is not here was written by a newer mcpctl."""
+"""Names and statements. A database with a step that is not here was written by a newer mcpctl."""
 
 
 class Kind(NamedTuple):
-    """A database: its steps, and what to say of one that is damaged."""
+    """A database: its steps, and how to go on when it is damaged."""
 
     code: str
-    """`state` or `policy`, of which the codes of its failures begin."""
+    """`state` or `policy`: the codes of its failures begin so."""
     steps: Steps
     if_damaged: str
     noted_in: str = ""
@@ -28,10 +28,7 @@ class Kind(NamedTuple):
 
 
 def connect(path: Path, kind: Kind) -> sqlite3.Connection:
-    """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened.
-
-    Where there is none yet, whoever asks is `sqlite.alone` there.
-    """
+    """Raises `Unusable` when it is newer, broken or cannot be opened. To make one, be `sqlite.alone` there."""
     try:
         return _opened(path, kind)
     except OSError as error:
@@ -45,7 +42,6 @@ def connect(path: Path, kind: Kind) -> sqlite3.Connection:
 
 
 def damaged(path: Path, kind: Kind, why: object) -> Unusable:
-    """The failure to say of a database that cannot be read."""
     hint = removal(path, kind)
     if path.is_dir():
         hint = f"move it away: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.away')}"
@@ -72,7 +68,6 @@ def look_through(db: sqlite3.Connection, path: Path, kind: Kind) -> None:
 
 
 def _tables(kind: Kind) -> set[str]:
-    """The tables that there are after all steps."""
     tables: set[str] = set()
     for _, statement in kind.steps:
         if made := _TABLE.match(statement):

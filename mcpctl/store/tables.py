@@ -39,7 +39,7 @@ _USAGE = (
 
 
 def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
-    """Change the rows as the lines of that journal say. What the tables have already is not counted again."""
+    """Change the rows as the lines of that journal say. Lines that the tables have already are not counted again."""
     if changes.sessions:
         db.executemany(
             _INSERT["sessions"], [projection.SESSION.row(line, journal) for line in changes.sessions.values()]
@@ -96,7 +96,6 @@ def _end_calls(db: sqlite3.Connection, lines: Iterable[CallFinished]) -> list[Ca
 
 
 def forget(db: sqlite3.Connection, journals: Iterable[str]) -> None:
-    """Delete what was read of these journals."""
     tools: set[tuple[str, str]] = set()
     for name in journals:
         for (session,) in db.execute("SELECT session_id FROM journals WHERE name = ?", (name,)).fetchall():
@@ -112,7 +111,6 @@ def forget(db: sqlite3.Connection, journals: Iterable[str]) -> None:
 
 
 def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
-    """Make a tool's usage what the calls that are left say."""
     db.execute("DELETE FROM usage WHERE server = ? AND tool = ?", (server, tool))
     db.execute(
         f"INSERT INTO usage SELECT server, tool, sum({projection.COUNTS}), max(started_at) FROM calls"
@@ -122,7 +120,6 @@ def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
 
 
 def mark_read(db: sqlite3.Connection, journal: str, position: int) -> None:
-    """Keep how far a journal has been read."""
     db.execute(
         "INSERT INTO journals (name, session_id, offset) VALUES (?, ?, ?)"
         " ON CONFLICT (name) DO UPDATE SET offset = excluded.offset",

@@ -4,20 +4,19 @@ import re
 import sqlite3
 
 _DEPTH = 3
-"""So deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
+"""How deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
 _NEVER_ESCAPED = r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+'
-"""Stands in JSON as it is, unless as `\\u0041`. To compile it takes a sixth of the start of Python."""
+"""Unescaped in JSON, unless as `\\u0041`. To compile it takes a sixth of the start of Python."""
 _ESCAPE = re.compile(r'\\(?:((?:u[0-9a-fA-F]{4}\\?)+(?<!\\))|(["\\/bfnrt]))')
 _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def prepare(db: sqlite3.Connection) -> None:
-    """Let this connection answer the conditions below."""
     db.create_function("says", 2, says, deterministic=True)
 
 
 def condition(column: str, text: str) -> tuple[str, tuple[str, ...]]:
-    """SQL that holds where the column has the text, and the values of its parameters."""
+    """SQL for columns that have the text, and the values of its parameters."""
     # SQLite looks through a text many times faster than a function in Python: that is asked of few rows.
     whole = text.lower()
     part = max(re.findall(_NEVER_ESCAPED, text), key=len, default="")
@@ -33,7 +32,7 @@ def condition(column: str, text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def says(text: str | None, wanted: str) -> bool:
-    """Whether a text, or what JSON in it stands for, has `wanted`, which is in lower case."""
+    """Whether a text, or one that JSON in it stands for, has `wanted`, which is in lower case."""
     for _ in range(_DEPTH + 1):
         if text is None or wanted in text.lower():
             return text is not None

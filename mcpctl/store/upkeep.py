@@ -18,11 +18,8 @@ _QUIET_LOOKS = 10
 
 class Upkeep:
     """Work on the records for a thread beside the event loop. It takes a step, some thousand lines, whenever nobody is
-    served, and one every two seconds while somebody always is.
-
-    Both share one interpreter: what a step takes, a call at that moment waits for in part. Nothing is lost by being
-    late, since the journals have it all, and whoever reads catches up first.
-    """
+    served, and one every two seconds while somebody always is. Both share one interpreter: a call waits for a part of a
+    step at that moment. Nothing is lost by being late, since the journals have it all, and readers catch up first."""
 
     def __init__(self, paths: Paths, settings: Callable[[], RecordSettings], is_busy: Callable[[], bool]) -> None:
         self._paths = paths
@@ -34,8 +31,8 @@ class Upkeep:
         """How often in a row nobody was served when it was looked at."""
 
     def tidy(self) -> bool:
-        """Close the sessions of the dead and evict what exceeds the limits; why that cannot be done is told. False
-        where other processes write the index: then it is to be done later."""
+        """Close the sessions of the dead and evict those that exceed the limits; failures are warnings. False where
+        other processes write the index: then it is to be done later."""
         try:
             retention.tidy(self._paths, self._settings(), self._pause)
         except (OSError, sqlite3.Error, Unusable) as error:
@@ -45,7 +42,7 @@ class Upkeep:
         return True
 
     def catch_up(self) -> None:
-        """Bring the index up to date, so that commands find little to catch up on."""
+        """So that commands find little to catch up on."""
         try:
             index.catch_up_on_disk(self._paths, self._pause)
         except (OSError, sqlite3.Error, Unusable):
