@@ -16,7 +16,7 @@ from mcpctl.base.errors import ExitCode, McpctlError, NotFound, Refused, Unusabl
 from mcpctl.base.paths import Paths
 from mcpctl.cli.command_tree import NOUNS, verbs
 from mcpctl.docgen.tree import Parameter, whole
-from mcpctl.store import calls
+from mcpctl.store.records import Records
 from tests.configured import configure, demo_tools, listed
 from tests.conftest import MCPCTL, Mcpctl
 from tests.recorded import call, session, two_sessions
@@ -41,7 +41,7 @@ def test_each_kind_of_failure_has_its_exit_code(
     def fail(*_: object) -> None:
         raise failure("what happened", "what to do")
 
-    monkeypatch.setattr(calls, "show", fail)
+    monkeypatch.setattr(Records, "call", fail)
     ran = mcpctl("calls", "show", "x")
     assert (ran.code, ran.err) == (code, "mcpctl: what happened\nhint: what to do\n")
 
@@ -54,7 +54,7 @@ def test_a_servers_own_words_pass_for_no_line_of_ours_and_no_command(
     def fail(*_: object) -> None:
         raise UpstreamFailed(said, "what to do")
 
-    monkeypatch.setattr(calls, "show", fail)
+    monkeypatch.setattr(Records, "call", fail)
     ran = mcpctl("calls", "show", "x")
     first, *rest, hint = ran.err.splitlines()
     assert (first, hint) == ("mcpctl: it failed:", "hint: what to do")
@@ -189,7 +189,7 @@ def test_an_internal_error_says_so_without_a_traceback(mcpctl: Mcpctl, monkeypat
         raise KeyError("tool")
 
     monkeypatch.delenv("MCPCTL_DEBUG")
-    monkeypatch.setattr(calls, "show", fail)
+    monkeypatch.setattr(Records, "call", fail)
     ran = mcpctl("calls", "show", "x", "--json")
     assert ran.code == 1
     assert ran.error["message"] == "internal error: KeyError('tool')"
@@ -200,7 +200,7 @@ def test_an_internal_error_is_raised_for_whoever_debugs(mcpctl: Mcpctl, monkeypa
     def fail(*_: object) -> None:
         raise KeyError("tool")
 
-    monkeypatch.setattr(calls, "show", fail)
+    monkeypatch.setattr(Records, "call", fail)
     with pytest.raises(KeyError):
         mcpctl("calls", "show", "x")
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from mcpctl.base.fields import CALL_FIELDS
 from mcpctl.base.models import Row
-from mcpctl.store import calls, clock, filters, index, journal, journal_lines, projection, query, schema, sessions
+from mcpctl.store import clock, filters, index, journal, journal_lines, projection, query, schema
 from mcpctl.store.cursor import Cursor, Lost, Place
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal_lines import (
@@ -258,20 +258,20 @@ class Events:
     def _has_ended(self, said: CallFinished) -> Sequence[Row]:
         if not self._is_any("calls", filters.calls(self._of_rows).equal("id", said.id)):
             return ()
-        return calls.with_id(self._db, "calls", said.id)
+        return query.with_id(self._db, "calls", said.id)
 
     def _was_found(self, said: DiscoveryFinished, begin: int) -> Sequence[Row]:
         conditions = filters.searches(self._of_rows).equal("id", said.id).when("position = ?", begin)
         if _is_of_calls(self._of_rows) or not self._is_any("discoveries", conditions):
             return ()
-        return calls.with_id(self._db, "discoveries", said.id)
+        return query.with_id(self._db, "discoveries", said.id)
 
     def _session(self, id_: str) -> Sequence[Row]:
         if _is_of_calls(self._of_rows) or not self._is_any(
             "sessions", filters.sessions(self._of_rows).equal("id", id_)
         ):
             return ()
-        return [{"session_id": row.pop("id"), **row} for row in map(dict, sessions.with_id(self._db, id_))]
+        return [{"session_id": row.pop("id"), **row} for row in map(dict, query.with_id(self._db, "sessions", id_))]
 
     def _is_any(self, table: str, conditions: query.Conditions) -> bool:
         rows = self._db.execute(f"SELECT 1 FROM {table}{conditions.where}", conditions.values)

@@ -150,9 +150,9 @@ def _times(asked: "Conditions", wanted: CallFilter) -> None:
 
 
 def _text(asked: "Conditions", text: str | None, columns: tuple[str, ...]) -> "Conditions":
-    from mcpctl.store import text_search
+    from mcpctl.store import query
 
-    _either(asked, [text_search.condition(column, text) for column in columns] if text else [])
+    _either(asked, [query.having_text(column, text) for column in columns] if text else [])
     return asked
 
 

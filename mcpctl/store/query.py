@@ -1,20 +1,34 @@
-"""How sessions, calls and discoveries are selected: conditions, windows and references, all as bound parameters."""
+"""How rows are selected: conditions, windows, references and texts, all as bound parameters."""
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from mcpctl.base.errors import NotFound, WrongUsage
-from mcpctl.base.fields import TABLES, types
+from mcpctl.base.fields import TABLES, names, types
 from mcpctl.base.models import Found, RawJson, Row
+from mcpctl.store import schema
 
 _TYPES = {name: type_ for row in TABLES.values() for name, type_ in types(row).items()}
 _JSON_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("Json"))
 _BOOL_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("bool"))
+COLUMNS = {table: {name: name for name in names(row)} for table, row in TABLES.items()}
+"""By table the SQL of each field."""
+COLUMNS["sessions"].update(status=schema.session_status("dead"), end_time=schema.session_end("dead"))
+COLUMNS["calls"].update(schema.ELSEWHERE["calls"], status=schema.call_status("dead"))
+BY_TIME = "started_at DESC, session_id DESC, position DESC"
 _FEW = 1000
 """Rows that are found first and read then; many are read as they are found, so that they need no memory."""
 LAST = "\U0010ffff"
 """Sorted behind every text that begins with the text before it."""
+
+_DEPTH = 3
+"""How deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
+_NEVER_ESCAPED = r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+'
+"""Unescaped in JSON, unless as `\\u0041`. To compile it takes a sixth of the start of Python."""
+_ESCAPE = re.compile(r'\\(?:((?:u[0-9a-fA-F]{4}\\?)+(?<!\\))|(["\\/bfnrt]))')
+_MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class Conditions:
@@ -88,8 +102,14 @@ def beginning(prefix: str) -> Conditions:
     return Conditions().when("id >= ? AND id < ?", prefix, prefix + LAST) if prefix else Conditions()
 
 
-def distinct(db: sqlite3.Connection, table: str, expression: str) -> list[str]:
-    return [row[0] for row in db.execute(f"SELECT DISTINCT {expression} FROM {table}") if row[0] is not None]
+def plain(*names: str) -> dict[str, str]:
+    """Columns under their own names, as they are stored."""
+    return {name: name for name in names}
+
+
+def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:
+    """The row that has the id, if there is one."""
+    return list(select(db, table, COLUMNS[table], Conditions().equal("id", id_), "id").rows(1, 0))
 
 
 def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: str) -> str:
@@ -116,3 +136,42 @@ def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: st
             f"{noun}_ambiguous",
         )
     return prefix if prefix in ids else str(ids[0])
+
+
+def add_says(db: sqlite3.Connection) -> None:
+    db.create_function("says", 2, says, deterministic=True)
+
+
+def having_text(column: str, text: str) -> tuple[str, tuple[str, ...]]:
+    """SQL for columns that have the text, and the values of its parameters."""
+    # SQLite looks through a text many times faster than a function in Python: that is asked of few rows.
+    whole = text.lower()
+    part = max(re.findall(_NEVER_ESCAPED, text), key=len, default="")
+    like = "%" + re.sub(r"([%_!])", r"!\1", part) + "%"
+    if part == text:
+        return f"({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u') AND says({column}, ?))", (like, whole)
+    if part:
+        return f"(({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u')) AND says({column}, ?))", (like, whole)
+    if not text.isascii():
+        has_other = f"length({column}) <> length(CAST({column} AS BLOB))"
+        return f"((instr({column}, '\\u') OR {has_other}) AND says({column}, ?))", (whole,)
+    return f"says({column}, ?)", (whole,)
+
+
+def says(text: str | None, wanted: str) -> bool:
+    """Whether a text, or one that JSON in it stands for, has `wanted`, which is in lower case."""
+    for _ in range(_DEPTH + 1):
+        if text is None or wanted in text.lower():
+            return text is not None
+        if "\\" not in text:
+            return False
+        text = _ESCAPE.sub(_meant, text)
+    return False
+
+
+def _meant(escape: re.Match[str]) -> str:
+    units, letter = escape[1], escape[2]
+    if units is None:
+        return _MEANT.get(letter, letter)
+    # Two halves of a character are escaped one by one.
+    return bytes.fromhex(units.replace("\\", "").replace("u", "")).decode("utf-16-be", "replace")

@@ -1,4 +1,4 @@
-"""What is on record, for commands, completion, search and pages: lists, single things, totals, and what is new."""
+"""The records, for commands, completion, search and pages: lists, single things, totals, and news."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -8,11 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mcpctl.base.fields import CALL_FIELDS
+from mcpctl.base.fields import CALL_FIELDS, LOOSENED
 from mcpctl.base.models import Found, Progress, Row, Usage, unseen
 from mcpctl.base.paths import Paths
-from mcpctl.store import calls, query, sessions, sqlite, text_search
+from mcpctl.store import filters, query, schema, sqlite
 from mcpctl.store.filters import EVERYTHING, CallFilter
+from mcpctl.store.query import BY_TIME, COLUMNS, Conditions
 
 if TYPE_CHECKING:
     from mcpctl.store.events import Event, Events
@@ -20,6 +21,19 @@ if TYPE_CHECKING:
 _PATIENCE_S = 0.5
 _PAUSES = 20
 """After so many pauses everything is looked at again: not every file system shows that a folder has changed."""
+_BY_ACTIVITY = "last_activity DESC, id"
+_LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"
+"""`last` never means a session in which something was only answered."""
+_KEY = {"key": "server || ':' || tool"}
+_TOKENS = {"tokens": "total_tokens + discovery_tokens"}
+_BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"
+_AROUND_KEY = len('{"toolKey":":","arguments":}')
+_SUM = "(SELECT coalesce(sum(({} + 3) / 4), 0) FROM {} WHERE session_id = sessions.id)"
+_OVERHEADS = {
+    **query.plain("id", "client_name", "project", "last_activity", "discovery_tokens"),
+    "query_tokens": _SUM.format(_BYTES_OF_QUERY, "discoveries"),
+    "key_tokens": _SUM.format(f"length(server) + length(tool) + {_AROUND_KEY}", "calls"),
+}
 
 
 class Records:
@@ -31,7 +45,7 @@ class Records:
 
     On entering, the index is caught up with the journals; it is in memory where the disk cannot be written. Rows are
     read as they are asked for, so that a million of them take no more memory than one; outside the block there are
-    none. What a row has is in `mcpctl.base.models`.
+    none. Their fields are in `mcpctl.base.fields`.
     """
 
     def __init__(self, paths: Paths, on_progress: Progress = unseen) -> None:
@@ -51,7 +65,7 @@ class Records:
 
     def __enter__(self) -> Self:
         self._connection = self._open(self._stack)
-        text_search.prepare(self._connection)
+        query.add_says(self._connection)
         return self
 
     def __exit__(
@@ -73,63 +87,91 @@ class Records:
     # ---- lists
 
     def sessions(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
-        """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls.
+        """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls; with
+        the `tokens` of their calls and searches together.
 
         `statuses` are those of the sessions; those of `wanted` are of calls.
         """
-        return sessions.find(self._db, wanted, statuses)
+        columns = COLUMNS["sessions"] | _TOKENS
+        return query.select(self._db, "sessions", columns, _conditions(wanted, statuses), _BY_ACTIVITY)
 
     def overheads(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
         """The cost of searching and calling in tokens, by session of a client: `{id, client_name, project,
         last_activity, discovery_tokens, query_tokens, key_tokens}`."""
-        return sessions.overheads(self._db, wanted, statuses)
+        conditions = _conditions(wanted, statuses).equal("via", "client")
+        return query.select(self._db, "sessions", _OVERHEADS, conditions, _BY_ACTIVITY)
 
     def calls(self, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
-        """Newest first."""
-        return calls.find(self._db, wanted, fields)
+        """Newest first, with these fields, of which one may be the key of the tool."""
+        columns = {name: (COLUMNS["calls"] | _KEY)[name] for name in fields}
+        return query.select(self._db, "calls", columns, filters.calls(wanted), BY_TIME)
 
     def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
         """Newest first. They have no servers, tools, statuses and hints to ask for."""
-        return calls.find_discoveries(self._db, wanted)
+        return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(wanted), BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
         """In their order, also on attempts that became no call."""
-        return calls.find_decisions(self._db, session=session, call=call)
+        conditions = Conditions().equal("session_id", session).equal("call_id", call)
+        order = "made_at, session_id, position"
+        return query.select(self._db, "decisions", COLUMNS["decisions"], conditions, order)
 
     def loosened(self, since: str | None, at_most: int = 10) -> Sequence[Row]:
         """The changes by which more may be called without a yes, the newest first."""
-        return calls.loosened(self._db, since, at_most)
+        conditions = Conditions().equal("decision", LOOSENED).when("made_at >= ?", since)
+        rows = query.select(self._db, "decisions", COLUMNS["decisions"], conditions, "made_at DESC")
+        return list(rows.rows(at_most, 0))
 
     def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
         """Those whose id begins so: `{id, server, tool, status, started_at}`."""
-        return calls.newest(self._db, prefix, at_most)
+        columns = query.plain("id", "server", "tool", "status", "started_at")
+        return list(query.select(self._db, "calls", columns, query.beginning(prefix), BY_TIME).rows(at_most, 0))
 
     def newest_sessions(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
         """Those whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
-        return sessions.newest(self._db, prefix, at_most)
+        columns = query.plain("id", "client_name", "tool_call_count", "last_activity")
+        rows = query.select(self._db, "sessions", columns, query.beginning(prefix), _BY_ACTIVITY)
+        return list(rows.rows(at_most, 0))
 
     # ---- single things
 
     def session_id(self, ref: str) -> str:
-        """The id that `ref` names: a full id, a unique beginning, or `last`. Raises `NotFound` or `WrongUsage`, as the
-        next ones do."""
-        return sessions.resolve(self._db, ref)
+        """The id that `ref` names: a full id, a unique beginning, or `last`.
+
+        Raises `NotFound` or `WrongUsage`, as the next ones do.
+        """
+        return query.resolve(self._db, "sessions", ref, _LAST_SESSION, "mcpctl sessions ls")
 
     def resolved(self, wanted: CallFilter) -> CallFilter:
         """The same calls, each session by its full id."""
         return replace(wanted, sessions=tuple(map(self.session_id, wanted.sessions)))
 
     def call_id(self, ref: str) -> str:
-        return calls.resolve(self._db, ref)
+        return query.resolve(self._db, "calls", ref, BY_TIME, "mcpctl calls ls")
 
     def last_shortened(self) -> str | None:
         """The id of the newest call of whose answer the client got a part."""
-        return calls.last_shortened(self._db)
+        row = self._db.execute(f"SELECT id FROM calls WHERE shortened ORDER BY {BY_TIME} LIMIT 1").fetchone()
+        return row[0] if row else None
 
     def session(self, ref: str, call_fields: Sequence[str] | None = None) -> Row:
-        """With `tools` (totals), `calls` (with these fields or all but the responses) and `reads`, each a `Found`,
-        oldest first."""
-        return sessions.show(self._db, ref, call_fields)
+        """With `tools` (totals), and `calls` (with these fields or all but the responses, which may be large), `reads`
+        and `decisions`, each a `Found`, oldest first."""
+        from mcpctl.store import statistics
+
+        id_ = self.session_id(ref)
+        (row,) = query.with_id(self._db, "sessions", id_)
+        of_session = Conditions().equal("session_id", id_)
+        fields = call_fields or [name for name in COLUMNS["calls"] if name not in ("response", "session_id")]
+        columns = {name: COLUMNS["calls"][name] for name in fields}
+        of_reads = query.plain(*(name for name in COLUMNS["reads"] if name != "session_id"))
+        return {
+            **row,
+            "tools": statistics.of_session(self._db, id_),
+            "calls": query.select(self._db, "calls", columns, of_session, "position"),
+            "reads": query.select(self._db, "reads", of_reads, of_session, "position"),
+            "decisions": self.decisions(session=id_),
+        }
 
     def client_of(self, session_id: str) -> str | None:
         """None where it has none, or is gone."""
@@ -137,15 +179,23 @@ class Records:
         return row[0] if row else None
 
     def call(self, ref: str) -> Row:
-        """A call whole, or a search."""
-        return calls.show(self._db, ref)
+        """A call whole, or a search; `ref` is a full id, a unique prefix, or `last` for the last call."""
+        if ref != "last" and not self._is_any("calls", ref) and self._is_any("discoveries", ref):
+            search = query.resolve(self._db, "discoveries", ref, BY_TIME, "mcpctl calls ls --kind discovery")
+            (row,) = query.with_id(self._db, "discoveries", search)
+            return row
+        (call,) = query.with_id(self._db, "calls", self.call_id(ref))
+        return {**call, "decisions": list(self.decisions(call=call["id"]).rows(None, 0))}
+
+    def _is_any(self, table: str, ref: str) -> bool:
+        begins = query.beginning(ref.lower())
+        return self._db.execute(f"SELECT 1 FROM {table}{begins.where}", begins.values).fetchone() is not None
 
     # ---- totals
 
     def usage(self) -> Usage:
-        from mcpctl.store import statistics
-
-        return statistics.usage(self._db)
+        rows = self._db.execute("SELECT server, tool, calls, last_used FROM usage")
+        return {(server, tool): (count, last_used) for server, tool, count, last_used in rows}
 
     def totals(self, *by: str, wanted: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
         """A row for each group, the one with the most calls first, or with the most of the field `sort`. `by` are of
@@ -163,17 +213,19 @@ class Records:
             yield from {server for server, _ in self.usage()}
         elif noun == "tool":
             yield from (f"{server}:{tool}" for server, tool in self.usage())
-        elif noun == "client":
-            # A request may name another client than the one that connected.
-            for table in ("sessions", "calls"):
-                yield from query.distinct(self._db, table, "client_name")
         else:
-            for table in ("sessions", "calls", "discoveries"):
-                yield from query.distinct(self._db, table, noun)
+            # A request may name another client than the one that connected.
+            tables = ("sessions", "calls") if noun == "client" else ("sessions", "calls", "discoveries")
+            column = "client_name" if noun == "client" else noun
+            for table in tables:
+                rows = self._db.execute(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL")
+                yield from (name for (name,) in rows)
 
     def followed_searches(self, project: str | None = None) -> Sequence[tuple[Row, Sequence[str]]]:
         """The searches, oldest first, of whose results some were called in the same session, and the keys called."""
-        return calls.followed_searches(self._db, project)
+        from mcpctl.store import statistics
+
+        return statistics.followed_searches(self._db, project)
 
     def evictions(self) -> Sequence[Row]:
         """The removals for the limits of [records], the newest first: `{timestamp, limit, value, sessions, calls,
@@ -239,14 +291,16 @@ class Records:
 
         return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))
 
-    # ---- the file
-
     @staticmethod
     def file(paths: Paths, on_progress: Progress = unseen) -> Path:
         """The file of the index, caught up, for SQL of one's own; raises `Unusable` when it cannot be written."""
         from mcpctl.store import index
 
         return index.on_disk(paths, on_progress)
+
+
+def _conditions(wanted: CallFilter, statuses: Sequence[str]) -> Conditions:
+    return filters.sessions(wanted).any_of(f"({schema.session_status('dead')})", statuses)
 
 
 class Watch:

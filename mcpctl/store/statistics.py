@@ -1,21 +1,22 @@
 """Totals of the calls on record: how many, how they ended, what they took."""
 
+import itertools
 import sqlite3
 from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
+from typing import Any
 
 from mcpctl.base.errors import WrongUsage
-from mcpctl.base.models import Row, Usage
+from mcpctl.base.models import Row
 from mcpctl.base.tool_keys import OWN
-from mcpctl.store import calls, filters, journal_lines, schema
+from mcpctl.store import filters, journal_lines, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _EXPRESSIONS = {
     **{name: name for name in ("server", "tool", "project", "client_name")},
-    "status": calls.STATUS,
+    "status": schema.call_status("dead"),
     "day": "strftime('%Y-%m-%d', started_at, 'localtime')",
     "hour": "strftime('%Y-%m-%d %H:00', started_at, 'localtime')",
 }
@@ -86,7 +87,7 @@ class _Percentiles:
         # Many calls have few durations, in milliseconds: counted, they take a fraction of the memory of a sorted list.
         counts = Counter(self._values)
         ordered = sorted(counts)
-        up_to = list(accumulate(counts[value] for value in ordered))
+        up_to = list(itertools.accumulate(counts[value] for value in ordered))
         ranks = (-(-len(self._values) * percent // 100) for percent in (50, 95) if ordered)
         return "".join(f"{ordered[bisect_left(up_to, rank)]:20}" for rank in ranks) or None
 
@@ -96,6 +97,38 @@ def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
     return totals(db, ("server", "tool"), CallFilter(sessions=(session,)), fields=_OF_SESSION)
 
 
-def usage(db: sqlite3.Connection) -> Usage:
-    rows = db.execute("SELECT server, tool, calls, last_used FROM usage")
-    return {(server, tool): (count, last_used) for server, tool, count, last_used in rows}
+def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
+    """With a project, the searches made while it was in force. A call belongs to the latest search before it that had
+    its tool. A search is `{query, context}`, its query JSON. Searches that led to no call are left out."""
+    rows = db.execute(
+        "SELECT session_id, started_at, position, NULL AS key, query, context, results FROM discoveries"
+        " WHERE :project IS NULL OR project = :project"
+        " UNION ALL SELECT session_id, started_at, position, server || ':' || tool, NULL, NULL, NULL FROM calls"
+        " WHERE session_id IN (SELECT session_id FROM discoveries)"
+        # Of a search and a call of one moment the search was first: NULL is sorted before every key.
+        " ORDER BY session_id, started_at, key",
+        {"project": project},
+    )
+    followed: list[tuple[tuple[str, str, int], Row, list[str]]] = []
+    for session, events in itertools.groupby(rows, key=lambda row: row[0]):
+        latest: dict[str, tuple[tuple[str, str, int], Row, list[str]]] = {}
+        for _, started_at, position, key, text, context, results in events:
+            if key is None:
+                search = (started_at, session, position), {"query": text, "context": context}, list[str]()
+                latest.update(dict.fromkeys(_result_keys(results), search))
+            elif key in latest:
+                *_, called = latest[key]
+                if not called:
+                    followed.append(latest[key])
+                called.append(key)
+    return [(search, called) for _, search, called in sorted(followed, key=lambda each: each[0])]
+
+
+def _result_keys(results: str | None) -> list[str]:
+    import msgspec
+
+    try:
+        hits = msgspec.json.decode(results or "[]", type=list[dict[str, Any]])
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    return [hit["key"] for hit in hits if isinstance(hit.get("key"), str)]

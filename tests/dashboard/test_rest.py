@@ -1,7 +1,6 @@
 """The records over REST: the same as `--json`, field by field, in REST's names."""
 
 import asyncio
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +18,10 @@ from mcpctl.base.paths import Paths
 from mcpctl.dashboard import rest_answers, rest_names
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
-from mcpctl.store import calls, statistics
+from mcpctl.store import statistics
 from mcpctl.store.asking import GROUPS
 from mcpctl.store.filters import CallFilter
+from mcpctl.store.records import Records
 from tests import recorded
 from tests.conftest import Mcpctl
 from tests.dashboard.conftest import PERSON, PORT, seen_by
@@ -211,13 +211,13 @@ def test_fields_choose_and_order_members(client: TestClient) -> None:
 
 def test_without_payloads_they_are_not_even_read(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Sequence[str]] = []
-    find = calls.find
+    calls = Records.calls
 
-    def watched(db: sqlite3.Connection, wanted: CallFilter, fields: Sequence[str]) -> Found:
-        found = find(db, wanted, fields)
+    def watched(self: Records, wanted: CallFilter, fields: Sequence[str]) -> Found:
+        found = calls(self, wanted, fields)
         return replace(found, rows=lambda limit, offset: read.append(fields) or found.rows(limit, offset))  # type: ignore[func-returns-value]
 
-    monkeypatch.setattr(calls, "find", watched)
+    monkeypatch.setattr(Records, "calls", watched)
     answer = asked(client, "/tool-calls", payloads="false")
     assert not set(CALL_PAYLOADS) & {member for call in answer["tool_calls"] for member in call}
     assert answer["total"] == "13"

@@ -3,9 +3,10 @@
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.store import calls, filters, index, statistics, text_search
+from mcpctl.store import filters, index, statistics
 from mcpctl.store.asking import MOST_VALUES
 from mcpctl.store.filters import FAILED, CallFilter
+from mcpctl.store.records import Records
 from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
 
 NEWEST_FIRST = [
@@ -31,13 +32,12 @@ NEWEST_FIRST = [
 @pytest.mark.parametrize("wanted", NEWEST_FIRST, ids=str)
 def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) -> None:
     two_sessions(paths)
-    with index.opened(paths) as db:
-        text_search.prepare(db)
+    with Records(paths) as records:
         asked: list[str] = []
-        db.set_trace_callback(asked.append)
-        list(calls.find(db, wanted).rows(2, 0))
-        db.set_trace_callback(None)
-        plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+        records._db.set_trace_callback(asked.append)
+        list(records.calls(wanted).rows(2, 0))
+        records._db.set_trace_callback(None)
+        plan = records._db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
     finding = [step for _, parent, _, step in plan if parent]  # only the rows found are sorted once more
     assert "INDEX calls_" in finding[0]
     assert not any("TEMP B-TREE" in step for step in finding)
@@ -45,12 +45,12 @@ def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) ->
 
 def test_calls_of_a_session_are_sorted_without_their_responses(paths: Paths) -> None:
     two_sessions(paths)
-    with index.opened(paths) as db:
+    with Records(paths) as records:
         asked: list[str] = []
-        db.set_trace_callback(asked.append)
-        assert len(list(calls.find(db, CallFilter(sessions=(CLAUDE,))).rows(2, 0))) == 2
-        db.set_trace_callback(None)
-        plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+        records._db.set_trace_callback(asked.append)
+        assert len(list(records.calls(CallFilter(sessions=(CLAUDE,))).rows(2, 0))) == 2
+        records._db.set_trace_callback(None)
+        plan = records._db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
     finding = [step for _, parent, _, step in plan if parent]
     assert "INDEX calls_by_session" in finding[0]
     assert "response" not in asked[0].partition("(SELECT rowid")[2]
@@ -64,10 +64,9 @@ def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> Non
     two_sessions(paths)
     names = tuple(f"{number}*.n" for number in range(MOST_VALUES))
     wanted = CallFilter(names, names, names, FAILED, names, names, filters.HINTS, grep='o\u00f6"')
-    with index.opened(paths) as db:
-        text_search.prepare(db)
-        assert calls.find(db, wanted).count() == 0
-        assert calls.find(db, CallFilter(tools=(*names, "add_note"))).count() == 1
+    with Records(paths) as records:
+        assert records.calls(wanted).count() == 0
+        assert records.calls(CallFilter(tools=(*names, "add_note"))).count() == 1
 
 
 def test_what_failed_is_found_by_the_index_of_what_was_not_ok(paths: Paths) -> None:
@@ -92,7 +91,7 @@ def test_totals_are_told_without_the_rows(paths: Paths, by: tuple[str, ...]) -> 
 
 def test_a_list_goes_on_where_another_one_ended(paths: Paths) -> None:
     session(paths, rest=[line for number in range(1, 6) for line in call(number, 2)])  # all of one moment
-    with index.opened(paths) as db:
-        listed = [row["id"] for row in calls.find(db).rows(None, 0)]
+    with Records(paths) as records:
+        listed = [row["id"] for row in records.calls().rows(None, 0)]
         for place, last in enumerate(listed):
-            assert [row["id"] for row in calls.find(db, CallFilter(before=last)).rows(None, 0)] == listed[place + 1 :]
+            assert [row["id"] for row in records.calls(CallFilter(before=last)).rows(None, 0)] == listed[place + 1 :]

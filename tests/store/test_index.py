@@ -19,8 +19,9 @@ from mcpctl.base.callers import Client
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import calls, index, journal_lines, sessions
+from mcpctl.store import index, journal_lines
 from mcpctl.store.recorder import Origin, Recorder
+from mcpctl.store.records import Records
 from tests.configured import demo_tools
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import (
@@ -48,8 +49,8 @@ ORIGIN = Origin(Client())
 
 def answers(paths: Paths) -> list[Any]:
     """All that the index says."""
-    with index.opened(paths) as db:
-        found = [sessions.find(db), calls.find(db), calls.find_discoveries(db)]
+    with Records(paths) as records:
+        found = [records.sessions(), records.calls(), records.discoveries()]
         return [list(each.rows(None, 0)) for each in found]
 
 
@@ -297,11 +298,11 @@ def test_a_data_directory_that_cannot_be_is_reported(tmp_path: Path) -> None:
 READER = """
 import sys
 from mcpctl.base.paths import find
-from mcpctl.store import calls, index
+from mcpctl.store.records import Records
 wrong = 0
 for _ in range(25):
-    with index.opened(find()) as db:
-        found = list(calls.find(db).rows(None, 0))
+    with Records(find()) as records:
+        found = list(records.calls().rows(None, 0))
         wrong += [row["id"] for row in found] != sorted((row["id"] for row in found), reverse=True)
         wrong += len(found) < int(sys.argv[1])
 print(wrong)

@@ -11,14 +11,15 @@ import pytest
 
 from mcpctl.base import posix
 from mcpctl.base.paths import Paths
-from mcpctl.store import calls, index, journal, journal_lines, redaction_key
+from mcpctl.store import index, journal, journal_lines, redaction_key
 from mcpctl.store.journal import Journal
+from mcpctl.store.records import Records
 from tests.recorded import CLAUDE, at, call, call_id, closed, created, opened, session, started
 
 
 def recorded_ids(paths: Paths) -> list[str]:
-    with index.opened(paths) as db:
-        return [row["id"] for row in calls.find(db).rows(None, 0)]
+    with Records(paths) as records:
+        return [row["id"] for row in records.calls().rows(None, 0)]
 
 
 def test_a_journal_begins_with_its_session_and_is_its_owners_alone(paths: Paths) -> None:

@@ -18,8 +18,9 @@ from mcpctl.base.callers import Client
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.secrets.redact import MARK
-from mcpctl.store import calls, index, journal_lines, sessions
+from mcpctl.store import journal_lines
 from mcpctl.store.recorder import ENCODING, OpenCall, Origin, Recorder
+from mcpctl.store.records import Records
 
 CLIENT = Client("claude-code", "2.0", "2025-11-25", b'{"roots":{}}')
 ORIGIN = Origin(CLIENT)
@@ -35,8 +36,8 @@ def begin(made: Recorder, arguments: bytes = b"{}", tool: str = "t", origin: Ori
 
 def rows(paths: Paths) -> list[dict[str, Any]]:
     """The calls on record, oldest first, their JSON decoded."""
-    with index.opened(paths) as db:
-        found = [dict(row) for row in calls.find(db).rows(None, 0)]
+    with Records(paths) as records:
+        found = [dict(row) for row in records.calls().rows(None, 0)]
     for row in found:
         for name in ("arguments", "response", "error", "request_id"):
             row[name] = None if row[name] is None else json.loads(row[name])
@@ -49,8 +50,8 @@ def only(paths: Paths) -> dict[str, Any]:
 
 
 def session_count(paths: Paths) -> int:
-    with index.opened(paths) as db:
-        return sessions.find(db).count()
+    with Records(paths) as records:
+        return records.sessions().count()
 
 
 def test_a_connection_that_only_shakes_hands_leaves_nothing(paths: Paths) -> None:
@@ -87,8 +88,8 @@ def test_a_call_and_its_session_say_who_and_what(paths: Paths) -> None:
         "client_version": "2.0",
         "session_id": made.session_id,
     }
-    with index.opened(paths) as db:
-        (session,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (session,) = records.sessions().rows(None, 0)
     assert (session["client_name"], session["protocol_version"]) == ("claude-code", "2025-11-25")
     assert session["status"] == "closed"
     assert session["config_path"] == row["config_path"] == str(paths.config)
@@ -98,8 +99,8 @@ def test_a_session_of_commands_has_no_configuration_since_each_of_them_may_have_
     made = Recorder(paths, RecordSettings(), via="cli")
     made.call_finished(begin(made), "ok", response=b"{}")
     made.close()
-    with index.opened(paths) as db:
-        (session,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (session,) = records.sessions().rows(None, 0)
     assert session["config_path"] is only(paths)["config_path"] is None
 
 
@@ -203,8 +204,8 @@ def test_a_long_context_is_cut_and_then_redacted(paths: Paths) -> None:
         ["q"], context, provider="p", fallback=None, results=[], started=0.0, answer_bytes=0, origin=ORIGIN
     )
     made.close()
-    with index.opened(paths) as db:
-        (row,) = calls.find_discoveries(db).rows(None, 0)
+    with Records(paths) as records:
+        (row,) = records.discoveries().rows(None, 0)
     assert row["context"].strip() == "x" * 1000
 
 
@@ -233,9 +234,9 @@ def test_names_and_ids_are_bounded_and_what_was_cut_says_so(paths: Paths) -> Non
     (journal,) = paths.sessions.iterdir()
     assert journal.stat().st_size < 5 * 65_536 + 20_000
     row = rows(paths)[0]
-    with index.opened(paths) as db:
-        (session,) = sessions.find(db).rows(None, 0)
-        (search,) = calls.find_discoveries(db).rows(None, 0)
+    with Records(paths) as records:
+        (session,) = records.sessions().rows(None, 0)
+        (search,) = records.discoveries().rows(None, 0)
     names = [row[name] for name in ("server", "tool", "client_name", "client_version", "request_id")]
     names += [session["client_name"], session["protocol_version"], search["provider"], search["fallback"]]
     names += [json.loads(search["results"])[0]["key"]]
@@ -363,8 +364,8 @@ def test_a_line_half_written_is_whole_later(paths: Paths, monkeypatch: pytest.Mo
     made.call_finished(begin(made, tool="after"), "ok", response=b"{}")
     made.close()
     assert [row["tool"] for row in rows(paths)] == ["before", "during", "after"]
-    with index.opened(paths) as db:
-        (session,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (session,) = records.sessions().rows(None, 0)
     assert session["tool_call_count"] == 3
 
 
@@ -450,8 +451,8 @@ def test_names_of_clients_are_data(paths: Paths) -> None:
     client = Client("'; DROP TABLE calls; --\x1b[2J", "\u202e", None, b"null")
     begin(made, origin=Origin(client))
     made.close()
-    with index.opened(paths) as db:
-        (session,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (session,) = records.sessions().rows(None, 0)
     assert session["client_name"] == client.name
 
 
@@ -477,9 +478,9 @@ def test_a_decision_is_a_row_of_its_call_and_of_its_session(paths: Paths) -> Non
     made.call_finished(call, "ok", response=b"{}")
     made.flush()
     made.close()
-    with index.opened(paths) as db:
-        row = calls.show(db, call.id)
-        session = sessions.show(db, made.session_id)
+    with Records(paths) as records:
+        row = records.call(call.id)
+        session = records.session(made.session_id)
         of_session = list(session["decisions"].rows(None, 0))
     assert row["decision_id"] == last
     assert [each["id"] for each in row["decisions"]] == [first, last]

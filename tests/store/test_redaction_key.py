@@ -13,8 +13,9 @@ import pytest
 from mcpctl.base.callers import Client
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import calls, index, redaction_key, state_file
+from mcpctl.store import redaction_key, state_file
 from mcpctl.store.recorder import Origin, Recorder
+from mcpctl.store.records import Records
 
 OLD = b"k" * 32
 
@@ -136,7 +137,7 @@ def test_equal_secrets_have_equal_marks_in_every_session_of_a_home(paths: Paths)
         made = Recorder(paths, RecordSettings())
         made.call_started("s", "t", b'{"token":"hunter2"}', request_id=b"1", annotations=b"null", origin=ORIGIN)
         made.close()
-    with index.opened(paths) as db:
-        first, second = (row["arguments"] for row in calls.find(db).rows(None, 0))
+    with Records(paths) as records:
+        first, second = (row["arguments"] for row in records.calls().rows(None, 0))
     assert first == second
     assert "hunter2" not in first

@@ -11,7 +11,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import clock, evictions, index, journal, journal_lines, retention, sessions
+from mcpctl.store import clock, evictions, index, journal, journal_lines, retention
 from mcpctl.store.journal import Journal
 from mcpctl.store.records import Records
 from tests.recorded import at, call, closed, created, opened, raw, session
@@ -25,8 +25,8 @@ def id_of(number: int) -> str:
 
 def left(paths: Paths) -> list[int]:
     """The sessions that are on record, last activity first."""
-    with index.opened(paths) as db:
-        return [int(row["id"][0]) for row in sessions.find(db).rows(None, 0)]
+    with Records(paths) as records:
+        return [int(row["id"][0]) for row in records.sessions().rows(None, 0)]
 
 
 def tidy(paths: Paths, **settings: Any) -> None:
@@ -182,15 +182,15 @@ def test_todays_command_line_session_is_not_closed_on_record(paths: Paths) -> No
     first = created(via="cli")
     first.timestamp = moment
     shared = Journal.of_the_day(paths.sessions, first, b"key")
-    with index.opened(paths) as db:
-        (row,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (row,) = records.sessions().rows(None, 0)
     assert (row["status"], row["end_time"]) == ("active", None)
     shared.close()
     before = shared.path.read_bytes()
     tidy(paths, keep_sessions=1)
     assert shared.path.read_bytes() == before
-    with index.opened(paths) as db:
-        (row,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (row,) = records.sessions().rows(None, 0)
     assert (row["status"], row["end_time"]) == ("closed", row["last_activity"])  # nothing runs in it at this moment
 
 
@@ -199,8 +199,8 @@ def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
     first.timestamp = "2020-01-01T12:00:00.000Z"
     Journal.of_the_day(paths.sessions, first, b"key").close()
     tidy(paths)
-    with index.opened(paths) as db:
-        (row,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (row,) = records.sessions().rows(None, 0)
     assert (row["status"], row["end_time"]) == ("closed", "2020-01-01T12:00:00.000Z")
 
 
@@ -264,8 +264,8 @@ def test_a_session_without_activity_is_as_stale_as_its_beginning(paths: Paths) -
     session(paths, id_of(1), 3)
     session(paths, id_of(2), 1, call(2, 4, id_of(2)))
     tidy(paths, keep_sessions=1)
-    with index.opened(paths) as db:
-        (row,) = sessions.find(db).rows(None, 0)
+    with Records(paths) as records:
+        (row,) = records.sessions().rows(None, 0)
     assert row["last_activity"] > at(4)
 
 

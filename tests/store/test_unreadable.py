@@ -11,14 +11,15 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import calls, index, journal, journal_lines, retention
+from mcpctl.store import index, journal, journal_lines, retention
+from mcpctl.store.records import Records
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session
 
 
 def ids(paths: Paths) -> list[str]:
-    with index.opened(paths) as db:
-        return [row["id"] for row in calls.find(db).rows(None, 0)]
+    with Records(paths) as records:
+        return [row["id"] for row in records.calls().rows(None, 0)]
 
 
 def dangling(path: Path) -> None:

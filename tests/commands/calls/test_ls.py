@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.store import calls, clock, index
+from mcpctl.store import clock
 from mcpctl.store.filters import CallFilter
+from mcpctl.store.records import Records
 from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import (
@@ -250,14 +251,14 @@ def test_calls_of_a_tool_are_found_without_looking_at_the_others(paths: Paths, t
     made = [("notes", "search"), ("other", "search"), ("notes", "a.b"), ("other", "a.b"), ("a", "b")]
     session(paths, rest=[line for n, (server, name) in enumerate(made) for line in
                          call(f"{n}", n, server=server, tool=name)])  # fmt: skip
-    with index.opened(paths) as db:
+    with Records(paths) as records:
         asked: list[str] = []
-        db.set_trace_callback(asked.append)
-        found = calls.find(db, CallFilter(tools=(tool,)))
+        records._db.set_trace_callback(asked.append)
+        found = records.calls(CallFilter(tools=(tool,)))
         rows = [(row["server"], row["tool"]) for row in found.rows(None, 0)] if not counted else []
         count = found.count() if counted else len(rows)
-        db.set_trace_callback(None)
-        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+        records._db.set_trace_callback(None)
+        plan = [row[3] for row in records._db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
     assert count == len([pair for pair in made if tool in (pair[1], ".".join(pair), ":".join(pair))])
     assert "calls_by_tool" in plan[0]
     assert not any("SCAN calls" in step for step in plan)
