@@ -18,7 +18,7 @@ from mcpctl.metatools import own_tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import ASK, CALL, CURRENT, REFUSE, Subject, decide
 from mcpctl.policy.view import View
-from mcpctl.store import replayable
+from mcpctl.store import recordable
 from mcpctl.store.journal_lines import REPLAY
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
@@ -68,7 +68,7 @@ def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool, dry_r
     is_own = row["server"] == tool_keys.OWN
     tool = own_tool.TOOL if is_own else catalog.find(row["server"], row["tool"])
     declared = hints.compact(msgspec.json.decode(hints.snapshot(tool)))
-    why = replayable.obstacle(row)
+    why = recordable.obstacle(row)
     if not why and row["server"] not in loaded.servers and row["server"] not in loaded.elsewhere:
         why = f"no server '{row['server']}' is configured"
     if why:

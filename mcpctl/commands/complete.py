@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcpctl.catalog.cache import Catalog
     from mcpctl.config.config import Config
     from mcpctl.config.server_settings import Server
-    from mcpctl.store.listed_tools import ListedTools, Place
+    from mcpctl.store.state_file import ListedPlace, ListedTools
 
 Pair = tuple[str, str]
 
@@ -65,7 +65,7 @@ def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list
 
     from mcpctl.base.models import Tool
     from mcpctl.config import config
-    from mcpctl.store.listed_tools import ListedTools
+    from mcpctl.store.state_file import ListedTools
 
     paths = _paths(ctx)
     with ListedTools(paths) as listed:
@@ -105,7 +105,7 @@ def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
     from mcpctl.base.models import Tool
     from mcpctl.base.tool_keys import split_typed
     from mcpctl.config import config
-    from mcpctl.store.listed_tools import ListedTools
+    from mcpctl.store.state_file import ListedTools
 
     paths = _paths(ctx)
     server, name = split_typed(ctx.params["key"])
@@ -286,7 +286,7 @@ def choices(*values: str) -> Callable[[str], list[Pair]]:
 
 def _listed(
     listed: "ListedTools", loaded: "Config", incomplete: str, code: str | None
-) -> Iterator[tuple[str, "Place"]]:
+) -> Iterator[tuple[str, "ListedPlace"]]:
     """The tools whose key begins so: their names, and where the definitions are."""
     from mcpctl.base.models import Tool
     from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide

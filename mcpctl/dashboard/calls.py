@@ -21,8 +21,8 @@ from mcpctl.dashboard.parameters import OF_CALLS, OF_DISCOVERIES, OF_SESSIONS, W
 from mcpctl.dashboard.rendering import from_json, page
 from mcpctl.dashboard.rest_answers import Operation, answer, listing
 from mcpctl.store.filters import HINTS, CallFilter
+from mcpctl.store.recordable import obstacle
 from mcpctl.store.records import Records
-from mcpctl.store.replayable import obstacle
 
 FIELDS = tuple(name for name in CALL_FIELDS if name not in CALL_PAYLOADS)
 _SESSIONS = 100

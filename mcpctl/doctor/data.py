@@ -12,7 +12,7 @@ from mcpctl.base import posix
 from mcpctl.base.plurals import counted
 from mcpctl.doctor import health
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.store import evictions, retention
+from mcpctl.store import retention
 
 _LITTLE = 50 << 20
 _MIB = 1 << 20
@@ -67,7 +67,7 @@ def of_index(case: Case) -> Iterator[Finding]:
 
 def of_removed(case: Case) -> Iterator[Finding]:
     """What retention has removed, and why."""
-    yield from (found("D150", remark) for remark in evictions.remarks(evictions.rows(case.paths)))
+    yield from (found("D150", remark) for remark in retention.remarks(retention.evictions(case.paths)))
 
 
 def of_loosened(case: Case) -> Iterator[Finding]:

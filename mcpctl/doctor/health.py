@@ -12,8 +12,8 @@ from mcpctl.base.errors import Unusable
 from mcpctl.base.fields import LOOSENED
 from mcpctl.base.paths import Paths
 from mcpctl.policy import policy_file
-from mcpctl.store import index, journal, journal_lines, sqlite, state_file, steps
-from mcpctl.store.steps import Kind
+from mcpctl.store import index, journal, journal_lines, sqlite, state_file
+from mcpctl.store.sqlite import Kind
 
 _LOOKS_S = 0.5
 _STEPS = 10_000
@@ -156,10 +156,10 @@ def _of(path: Path, kind: Kind) -> tuple[str, str]:
     if os.path.lexists(path) and not os.access(path, os.R_OK):
         return "it cannot be read", f"chmod u+rw {path}"
     if why := damage(path):
-        return why, steps.removal(path, kind)
+        return why, sqlite.removal(path, kind)
     try:
         with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
-            steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, kind)
+            sqlite.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, kind)
     except Unusable as error:
         return error.message, error.hint
     except sqlite3.Error:

@@ -9,9 +9,9 @@ from typing import Self
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths, cannot_write
 from mcpctl.config.policy_settings import Policy
-from mcpctl.store import sqlite, steps
+from mcpctl.store import sqlite
+from mcpctl.store.sqlite import Kind
 from mcpctl.store.state import State, StateError, told
-from mcpctl.store.steps import Kind
 
 STEPS = (
     (
@@ -82,7 +82,7 @@ class PolicyFile:
         Threads may hand it on, but not share it. Where another process writes, it waits for that one.
         """
         with told():
-            db = steps.connect(paths.policy, KIND) if cls.is_made(paths) else _made(paths)
+            db = sqlite.connect_grown(paths.policy, KIND) if cls.is_made(paths) else _made(paths)
             _note(paths)
             return cls(db, paths.policy)
 
@@ -113,7 +113,7 @@ class PolicyFile:
     def look_through(self) -> None:
         """Raises `Unusable` where a part of it cannot be read: what was decided there would hold no more."""
         with told():
-            steps.look_through(self.db, self._path, KIND)
+            sqlite.look_through(self.db, self._path, KIND)
 
     def wait_for_nobody(self) -> None:
         """From now on fail where another process holds it."""
@@ -155,7 +155,7 @@ class PolicyFile:
 def _made(paths: Paths) -> sqlite3.Connection:
     with _alone(paths):
         _is_made(paths)
-        return steps.connect(paths.policy, KIND)
+        return sqlite.connect_grown(paths.policy, KIND)
 
 
 @contextlib.contextmanager
@@ -171,11 +171,11 @@ def _is_made(paths: Paths) -> bool:
     if not sqlite.is_empty(paths.policy):
         return True
     if paths.policy.exists():
-        raise steps.damaged(paths.policy, KIND, "it is empty")
+        raise sqlite.damaged(paths.policy, KIND, "it is empty")
     if _is_noted(paths):
         raise Unusable(
             f"{paths.policy} is gone, and with it what was decided: pins, approvals and tokens",
-            steps.removal(paths.policy, KIND),
+            sqlite.removal(paths.policy, KIND),
             "policy_damaged",
         )
     return False

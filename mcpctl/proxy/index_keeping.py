@@ -12,7 +12,7 @@ from mcpctl.proxy.server_messages import ServerListener
 from mcpctl.wire.threads import Line
 
 if TYPE_CHECKING:
-    from mcpctl.store.upkeep import Upkeep
+    from mcpctl.store.retention import Upkeep
 
 T = TypeVar("T")
 _EVERY_S = 2.0
@@ -60,7 +60,7 @@ class IndexKeeping:
 
     def _made(self) -> "Upkeep":
         if self._upkeep is None:
-            from mcpctl.store.upkeep import Upkeep  # no part of starting up
+            from mcpctl.store.retention import Upkeep  # no part of starting up
 
             self._upkeep = Upkeep(self._paths, self._settings, self._is_busy)
         return self._upkeep

@@ -1,15 +1,30 @@
-"""What others wrote as it is put on record: without secrets, cut to size, and readable for every reader of JSON."""
+"""The texts of others as they are put on record: without secrets, cut to size, and readable for every reader of JSON.
 
+Also the key of the hashes in redaction marks, made once, and whether a call on record can be called again.
+"""
+
+import errno
+import json
+import os
+import re
+import sqlite3
+from contextlib import closing
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
 
-from mcpctl.base.paths import Paths
+from mcpctl.base import posix
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths, private_dir
+from mcpctl.base.tool_keys import OWN
 from mcpctl.config.settings import RecordSettings
 from mcpctl.secrets.redact import MARK, cut
-from mcpctl.store import redaction_key
+from mcpctl.store import journal, sqlite
+from mcpctl.store.journal_lines import REPLAY
 
 if TYPE_CHECKING:
     from mcpctl.secrets.redactor import Redactor
@@ -23,6 +38,11 @@ _LONGEST_NUMBER = 19
 """A longer number may be a secret, and is more than some readers take."""
 LONGEST_NAME = 512
 """Bytes of a name, or of another short text; one that is longer is recorded cut, and says so."""
+_KEY_LENGTH = 32
+_CUT = re.compile(r"… \[cut: [0-9,]+ characters\]$")
+OWN_READ = "it read a resource for the model of that session"
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_PATH = 200
 _json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 _Name = TypeVar("_Name", str, str | None)
 _Names = TypeVar("_Names", bound=tuple[str | None, ...])
@@ -117,7 +137,7 @@ class Recordable:
         # Made where something is recorded first: the key may have to be made, too.
         from mcpctl.secrets.redactor import Redactor
 
-        return Redactor(redaction_key.load(self._paths), self._settings.redact_keys)
+        return Redactor(redaction_key(self._paths), self._settings.redact_keys)
 
 
 def _readable(text: bytes) -> bytes:
@@ -131,3 +151,102 @@ def _readable(text: bytes) -> bytes:
     except (msgspec.DecodeError, RecursionError):
         return msgspec.json.encode(text.decode("utf-8", "replace"))
     return text
+
+
+def redaction_key(paths: Paths) -> bytes:
+    """Made where there is none yet. Where it cannot be had, a key of this process's own: marks are then comparable
+    within one session only."""
+    try:
+        return _kept_key(paths.redaction_key) or _made_key(paths)
+    except (OSError, Unusable):
+        return os.urandom(_KEY_LENGTH)
+
+
+def _kept_key(path: Path) -> bytes | None:
+    try:
+        fd = journal.open_file(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        key = os.read(fd, _KEY_LENGTH + 1)
+    finally:
+        os.close(fd)
+    if len(key) != _KEY_LENGTH:
+        warn(f"{path} is damaged: redaction marks are comparable within one session only; remove the file")
+        raise OSError(errno.EINVAL, "not a key")
+    return key
+
+
+def _made_key(paths: Paths) -> bytes:
+    path = paths.redaction_key
+    key = _key_of_older_versions(paths.state) or os.urandom(_KEY_LENGTH)
+    private_dir(path.parent)
+    fd, beside = journal.created_beside(path)
+    try:
+        os.write(fd, key)
+        os.fsync(fd)
+        posix.put(beside, path)
+    except FileExistsError:
+        return _kept_key(path) or key  # another process was first
+    finally:
+        os.close(fd)
+        beside.unlink(missing_ok=True)
+    return key
+
+
+def _key_of_older_versions(state: Path) -> bytes | None:
+    """Older versions keep it in state.db; raises OSError while that is locked, rather than make another."""
+    if not state.exists():
+        return None
+    try:
+        with closing(sqlite.connect_unchanged(state, patience_s=0)) as db:
+            row = db.execute("SELECT value FROM settings WHERE name = 'redaction_key'").fetchone()
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise OSError(errno.EBUSY, str(error)) from error
+        return None  # it has no settings, or is damaged
+    return bytes(row[0]) if row and isinstance(row[0], bytes) and len(row[0]) == _KEY_LENGTH else None
+
+
+def obstacle(row: Row) -> str:
+    """Why the call cannot be called again, empty if it can."""
+    if row["server"] == OWN:
+        return "it read a stored answer, which only that session can read" if row["parent_id"] else OWN_READ
+    if row["parent_id"] and row["via"] != REPLAY:
+        return f"it is a later round of the call {row['parent_id']}"
+    if any(MARK.search(row[name]) or _CUT.search(row[name]) for name in ("server", "tool")):
+        return "its name was redacted or cut"
+    try:
+        arguments = json.loads(row["arguments"] or "{}")
+    except (ValueError, RecursionError):
+        return "its arguments cannot be read"
+    if not isinstance(arguments, dict):
+        return "its arguments were cut, or are not a JSON object"
+    path = redacted_at(arguments)
+    return f"redacted at {path}" if path else ""
+
+
+def redacted_at(value: Any) -> str:
+    """The path of the first value or name that was redacted, such as `$.auth.token`; empty if there is none."""
+    waiting: list[tuple[str, Any]] = [("$", value)]
+    while waiting:
+        path, each = waiting.pop()
+        if isinstance(each, str):
+            if MARK.search(each):
+                return path
+        elif isinstance(each, dict):
+            if any(map(MARK.search, each)):
+                return f"{path} (a name in it)"
+            waiting += [(_path_of_member(path, name), member) for name, member in reversed(each.items())]
+        elif isinstance(each, list):
+            waiting += [(_short_path(f"{path}[{number}]"), item) for number, item in reversed([*enumerate(each)])]
+    return ""
+
+
+def _path_of_member(path: str, name: str) -> str:
+    return _short_path(f"{path}.{name}" if _PLAIN.fullmatch(name) else f"{path}[{json.dumps(name)}]")
+
+
+def _short_path(path: str) -> str:
+    """Paths are made for each value, and so have a length."""
+    return path if len(path) <= _LONGEST_PATH else f"{path[: _LONGEST_PATH - 1]}…"

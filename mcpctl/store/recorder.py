@@ -12,9 +12,9 @@ from mcpctl.base.callers import Client
 from mcpctl.base.errors import warn
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import clock, journal_lines, redaction_key
+from mcpctl.store import clock, journal_lines
 from mcpctl.store.journal import Journal
-from mcpctl.store.recordable import Json, Recordable
+from mcpctl.store.recordable import Json, Recordable, redaction_key
 
 _UNWRITTEN_KEPT = 1000
 ENCODING = "estimate:bytes/4"
@@ -287,7 +287,7 @@ class Recorder:
             if self.is_of_client:
                 self._journal = Journal.create(folder, created)
             else:
-                self._journal = Journal.of_the_day(folder, created, redaction_key.load(self._paths))
+                self._journal = Journal.of_the_day(folder, created, redaction_key(self._paths))
             self.session_id = self._journal.session_id
         except Exception as error:
             self._failed(error)

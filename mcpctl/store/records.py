@@ -232,9 +232,9 @@ class Records:
         oldest, newest}`."""
         if not self._paths.evictions.exists():
             return []
-        from mcpctl.store import evictions
+        from mcpctl.store import retention
 
-        return evictions.rows(self._paths)
+        return retention.evictions(self._paths)
 
     # ---- what is new
 

@@ -1,19 +1,93 @@
-"""How much is kept: sessions of the dead are closed on record, the stalest closed ones make room."""
+"""How much is kept: sessions of the dead are closed on record, and the stalest closed ones make room.
+
+Removals are noted in `evicted.jsonl`, a line for each time and limit.
+"""
 
 import contextlib
 import sqlite3
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from mcpctl.base.errors import warn
+import msgspec
+
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError, Unusable, warn
 from mcpctl.base.models import Progress, Row, unseen
 from mcpctl.base.paths import Paths, cannot_write
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import clock, evictions, index, journal
+from mcpctl.store import clock, index, journal
+from mcpctl.store.sqlite import is_held
 
 _MIB = 1 << 20
 _DAY_S = 86_400
 _TABLES = ("journals", "sessions", "calls", "discoveries")
+_KEPT = 100
+"""Lines; the oldest are left out."""
+_MOST_BYTES = 1 << 20
+_LONGEST_PAUSE_S = 2.0
+_LOOK_EVERY_S = 0.02
+_QUIET_LOOKS = 10
+"""Between the calls of a busy client there are moments in which none is in flight."""
+
+
+class Eviction(msgspec.Struct, frozen=True, kw_only=True):
+    timestamp: str
+    limit: str
+    """`keep_sessions`, `keep_days` or `max_mb`."""
+    value: int
+    sessions: int
+    calls: int
+    oldest: str
+    """When the oldest of the sessions began."""
+    newest: str
+    """The last activity of the newest."""
+
+
+_decoder = msgspec.json.Decoder(Eviction)
+
+
+class Upkeep:
+    """Work on the records for a thread beside the event loop. It takes a step, some thousand lines, whenever nobody is
+    served, and one every two seconds while somebody always is. Both share one interpreter: a call waits for a part of a
+    step at that moment. Nothing is lost by being late, since the journals have it all, and readers catch up first."""
+
+    def __init__(self, paths: Paths, settings: Callable[[], RecordSettings], is_busy: Callable[[], bool]) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._is_busy = is_busy
+        self.hurries = False
+        """Whether nobody is served any more."""
+        self._quiet = 0
+        """How often in a row nobody was served when it was looked at."""
+
+    def tidy(self) -> bool:
+        """Close the sessions of the dead and evict those that exceed the limits; failures are warnings. False where
+        other processes write the index: then it is to be done later."""
+        try:
+            tidy(self._paths, self._settings(), self._pause)
+        except (OSError, sqlite3.Error, Unusable) as error:
+            if isinstance(error, sqlite3.Error) and is_held(error):
+                return False
+            warn(f"records are not tidied: {error}")
+        return True
+
+    def catch_up(self) -> None:
+        """So that commands find little to catch up on."""
+        try:
+            index.catch_up_on_disk(self._paths, self._pause)
+        except (OSError, sqlite3.Error, Unusable):
+            return  # the journals have it all; whoever reads next catches up
+
+    def _pause(self, done: int, total: int) -> None:
+        """After each step, with nothing locked: wait until nobody has been served for a moment, but not for ever."""
+        last = time.monotonic() + _LONGEST_PAUSE_S
+        while done < total and not self.hurries and self._look() < _QUIET_LOOKS and time.monotonic() < last:
+            time.sleep(_LOOK_EVERY_S)
+
+    def _look(self) -> int:
+        self._quiet = 0 if self._is_busy() else self._quiet + 1
+        return self._quiet
 
 
 def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> None:
@@ -83,12 +157,12 @@ def _evict(db: sqlite3.Connection, paths: Paths, settings: RecordSettings) -> No
         removed = "1 session was" if len(sessions) == 1 else f"{len(sessions)} sessions were"
         warn(f"{removed} removed from the record, the oldest first: {limit} is {getattr(settings, limit)} in [records]")
     if evicted:
-        evictions.note(paths, [_eviction(limit, settings, sessions) for limit, sessions in evicted.items()])
+        note(paths, [_eviction(limit, settings, sessions) for limit, sessions in evicted.items()])
 
 
-def _eviction(limit: str, settings: RecordSettings, sessions: list[tuple[str, str, int]]) -> evictions.Eviction:
+def _eviction(limit: str, settings: RecordSettings, sessions: list[tuple[str, str, int]]) -> Eviction:
     starts, ends, calls = zip(*sessions, strict=True)
-    return evictions.Eviction(
+    return Eviction(
         timestamp=clock.now(), limit=limit, value=getattr(settings, limit), sessions=len(sessions), calls=sum(calls),
         oldest=min(starts), newest=max(ends),
     )  # fmt: skip
@@ -100,3 +174,44 @@ def _is_removed(path: Path) -> bool:
     except OSError as error:
         warn(f"{path} cannot be removed: {error.strerror}")
         return False
+
+
+def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
+    """Raises `Unusable` where it cannot be written."""
+
+    def added(before: bytes | None) -> bytes:
+        kept = [*_lines(before or b""), *evictions][-_KEPT:]
+        return b"".join(msgspec.json.encode(each) + b"\n" for each in kept)
+
+    files.edit(paths.evictions, added, "what is removed from the record is not noted there")
+
+
+def evictions(paths: Paths) -> Sequence[Row]:
+    """The newest first, with the members of `Eviction`."""
+    return [msgspec.structs.asdict(each) for each in reversed(_read(paths))]
+
+
+def remarks(evictions: Sequence[Row]) -> Iterator[str]:
+    """A sentence for each limit that has cost sessions, of the evictions, newest first."""
+    for limit in dict.fromkeys(each["limit"] for each in evictions):
+        of_limit = [each for each in evictions if each["limit"] == limit]
+        sessions = sum(each["sessions"] for each in of_limit)
+        removed = "1 older session was" if sessions == 1 else f"{sessions:,} older sessions were"
+        when = " on" if len(of_limit) == 1 else ", the last on"
+        why = f"{limit} = {of_limit[0]['value']} in [records]"
+        yield f"{removed} removed{when} {of_limit[0]['timestamp'][:10]}: {why}"
+
+
+def _read(paths: Paths) -> list[Eviction]:
+    try:
+        return _lines(files.read(paths.evictions, _MOST_BYTES))
+    except McpctlError:
+        return []
+
+
+def _lines(text: bytes) -> list[Eviction]:
+    found: list[Eviction] = []
+    for line in text.splitlines():
+        with contextlib.suppress(msgspec.DecodeError):
+            found.append(_decoder.decode(line))
+    return found

@@ -21,7 +21,8 @@ from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths, private_dir
 from mcpctl.config.settings import RecordSettings
 from mcpctl.secrets.redact import cut
-from mcpctl.store import clock, redaction_key
+from mcpctl.store import clock
+from mcpctl.store.recordable import redaction_key
 
 FIELDS = ("time", "pid", "text")
 KEPT = 200
@@ -146,7 +147,7 @@ class ServerLogs:
         return text[:whole].split(b"\n")
 
     def _without_secrets(self, lines: list[bytes]) -> list[str]:
-        self._key = self._key or redaction_key.load(self._paths)
+        self._key = self._key or redaction_key(self._paths)
         from mcpctl.secrets.redactor import Redactor
 
         redactor = Redactor(self._key, self._settings().redact_keys)

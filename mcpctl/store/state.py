@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
-from mcpctl.store import sqlite, state_file, steps
+from mcpctl.store import sqlite, state_file
 
 
 class StateError(Unusable):
@@ -107,7 +107,7 @@ class State:
         uri = f"{paths.state.absolute().as_uri()}?mode=ro"
         # One that cannot be read now, or has no table yet, is looked at again by whoever opens it.
         with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
-            steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, state_file.KIND)
+            sqlite.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, state_file.KIND)
 
     def close(self) -> None:
         with told():

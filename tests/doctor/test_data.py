@@ -13,7 +13,7 @@ from mcpctl.config.settings import RecordSettings
 from mcpctl.doctor import data, health
 from mcpctl.policy import policy_file
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.store import index, retention, state_file, steps
+from mcpctl.store import index, retention, sqlite, state_file
 from tests.configured import configure
 from tests.doctor.conftest import Found, told
 from tests.recorded import CURSOR, call, created, opened, session
@@ -137,7 +137,7 @@ def test_databases_that_are_damaged_or_newer_are_named_and_left_alone(
 ) -> None:
     kind = {"state": state_file.KIND, "policy": policy_file.KIND}[name]
     path = getattr(paths, name)
-    steps.connect(path, kind).close()
+    sqlite.connect_grown(path, kind).close()
     assert found("data") == []
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("INSERT INTO steps VALUES ('of a later version')")
@@ -162,7 +162,7 @@ def test_decisions_that_were_lost_are_said(paths: Paths, found: Found) -> None:
 
 
 def test_a_database_that_another_process_holds_is_not_damaged(paths: Paths, found: Found) -> None:
-    steps.connect(paths.state, state_file.KIND).close()
+    sqlite.connect_grown(paths.state, state_file.KIND).close()
     with closing(sqlite3.connect(paths.state, isolation_level=None)) as db:
         db.execute("BEGIN EXCLUSIVE")
         assert found("data") == []

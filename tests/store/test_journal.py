@@ -11,8 +11,9 @@ import pytest
 
 from mcpctl.base import posix
 from mcpctl.base.paths import Paths
-from mcpctl.store import index, journal, journal_lines, redaction_key
+from mcpctl.store import index, journal, journal_lines
 from mcpctl.store.journal import Journal
+from mcpctl.store.recordable import redaction_key
 from mcpctl.store.records import Records
 from tests.recorded import CLAUDE, at, call, call_id, closed, created, opened, session, started
 
@@ -151,7 +152,7 @@ def test_a_session_that_is_gone_can_be_evicted_once(paths: Paths) -> None:
 
 
 def of_the_day(paths: Paths) -> Journal:
-    return Journal.of_the_day(paths.sessions, created(via="cli"), redaction_key.load(paths))
+    return Journal.of_the_day(paths.sessions, created(via="cli"), redaction_key(paths))
 
 
 def test_commands_of_one_day_share_a_journal_and_hold_it_together(paths: Paths) -> None:
@@ -300,14 +301,15 @@ def test_where_files_cannot_be_linked_another_commands_journal_is_not_overwritte
 AT_ONCE = """
 import errno, os, sys
 from mcpctl.base.paths import find
-from mcpctl.store import journal_lines, redaction_key
+from mcpctl.store import journal_lines
+from mcpctl.store.recordable import redaction_key
 from mcpctl.store.journal import Journal
 from tests.recorded import created, started
 def no_links(*_):
     raise PermissionError(errno.EPERM, "Operation not permitted")
 os.link = no_links
 sys.stdin.readline()
-shared = Journal.of_the_day(find().sessions, created(via="cli"), redaction_key.load(find()))
+shared = Journal.of_the_day(find().sessions, created(via="cli"), redaction_key(find()))
 shared.append(journal_lines.encode(started(sys.argv[1], 1)))
 shared.close()
 """

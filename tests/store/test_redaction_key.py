@@ -13,7 +13,8 @@ import pytest
 from mcpctl.base.callers import Client
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import redaction_key, state_file
+from mcpctl.store import state_file
+from mcpctl.store.recordable import redaction_key
 from mcpctl.store.recorder import Origin, Recorder
 from mcpctl.store.records import Records
 
@@ -45,9 +46,9 @@ def locked(paths: Paths, how: str) -> Iterator[None]:
 
 
 def test_it_is_made_once_and_is_its_owners_alone(paths: Paths) -> None:
-    first = redaction_key.load(paths)
+    first = redaction_key(paths)
     assert len(first) == 32
-    assert redaction_key.load(paths) == first
+    assert redaction_key(paths) == first
     assert paths.redaction_key.stat().st_mode & 0o777 == 0o600
     assert paths.data.stat().st_mode & 0o777 == 0o700
     assert list(paths.data.iterdir()) == [paths.redaction_key]
@@ -55,9 +56,9 @@ def test_it_is_made_once_and_is_its_owners_alone(paths: Paths) -> None:
 
 def test_the_key_that_an_older_version_kept_stays_the_key(paths: Paths) -> None:
     kept_by_an_older_version(paths)
-    assert redaction_key.load(paths) == OLD
+    assert redaction_key(paths) == OLD
     paths.state.unlink()
-    assert redaction_key.load(paths) == OLD
+    assert redaction_key(paths) == OLD
 
 
 @pytest.mark.parametrize("how", ["for writing", "whole"])
@@ -84,17 +85,17 @@ def test_a_database_that_is_locked_is_not_waited_for(paths: Paths, how: str, mon
 def test_while_the_older_key_cannot_be_told_no_other_is_kept(paths: Paths) -> None:
     kept_by_an_older_version(paths)
     with locked(paths, "whole"):
-        assert redaction_key.load(paths) != OLD
+        assert redaction_key(paths) != OLD
         assert not paths.redaction_key.exists()
-    assert redaction_key.load(paths) == OLD
+    assert redaction_key(paths) == OLD
 
 
 @pytest.mark.parametrize("rubbish", [b"", b"rubbish" * 1000])
 def test_a_state_that_cannot_be_read_has_no_key(paths: Paths, rubbish: bytes) -> None:
     paths.data.mkdir(parents=True)
     paths.state.write_bytes(rubbish)
-    first = redaction_key.load(paths)
-    assert redaction_key.load(paths) == first == paths.redaction_key.read_bytes()
+    first = redaction_key(paths)
+    assert redaction_key(paths) == first == paths.redaction_key.read_bytes()
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])
@@ -103,7 +104,7 @@ def test_a_damaged_key_is_told_and_done_without(
 ) -> None:
     paths.data.mkdir(parents=True)
     paths.redaction_key.write_bytes(content)
-    assert len(redaction_key.load(paths)) == 32
+    assert len(redaction_key(paths)) == 32
     assert f"{paths.redaction_key} is damaged" in capsys.readouterr().err
     assert paths.redaction_key.read_bytes() == content
 
@@ -113,20 +114,18 @@ def test_what_is_no_file_is_not_waited_for(paths: Paths, make: object) -> None:
     assert callable(make)
     paths.data.mkdir(parents=True)
     make(paths.redaction_key)
-    assert len(redaction_key.load(paths)) == 32
+    assert len(redaction_key(paths)) == 32
 
 
 def test_where_none_can_be_kept_there_is_one_for_this_process(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert len(redaction_key.load(Paths(tmp_path / "c", tmp_path / "file" / "data"))) == 32
+    assert len(redaction_key(Paths(tmp_path / "c", tmp_path / "file" / "data"))) == 32
 
 
 @pytest.mark.slow
 @pytest.mark.process
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
-    program = (
-        "from mcpctl.base.paths import find; from mcpctl.store.redaction_key import load; print(load(find()).hex())"
-    )
+    program = "from mcpctl.base.paths import find; from mcpctl.store.recordable import redaction_key as key; print(key(find()).hex())"
     processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(8)]
     keys = {process.communicate(timeout=30)[0] for process in processes}
     assert len(keys) == 1

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mcpctl.base.models import RawJson
-from mcpctl.store import replayable
+from mcpctl.store import recordable
 from tests.table import for_each
 
 MARK = "[redacted:0a1b2c3d]"
@@ -13,7 +13,7 @@ MARK = "[redacted:0a1b2c3d]"
 
 def obstacle(arguments: str | None, **members: Any) -> str:
     row = {"server": "s", "tool": "t", "parent_id": None, "via": "client", **members}
-    return replayable.obstacle({**row, "arguments": None if arguments is None else RawJson(arguments)})
+    return recordable.obstacle({**row, "arguments": None if arguments is None else RawJson(arguments)})
 
 
 @for_each(

@@ -11,7 +11,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import clock, evictions, index, journal, journal_lines, retention
+from mcpctl.store import clock, index, journal, journal_lines, retention
 from mcpctl.store.journal import Journal
 from mcpctl.store.records import Records
 from tests.recorded import at, call, closed, created, opened, raw, session
@@ -108,7 +108,7 @@ def test_what_was_evicted_is_kept_with_the_limit(paths: Paths) -> None:
         session(paths, id_of(number), number, call(number, number, id_of(number)))
     of_days_ago(paths, 4, 400)
     tidy(paths, keep_sessions=4)
-    assert evictions.rows(paths) == []
+    assert retention.evictions(paths) == []
     tidy(paths, keep_sessions=1)
     tidy(paths, keep_sessions=0, keep_days=0, max_mb=1)
     with Records(paths) as records:
@@ -121,13 +121,13 @@ def test_what_was_evicted_is_kept_with_the_limit(paths: Paths) -> None:
 
 def test_evictions_are_kept_up_to_a_number_and_what_cannot_be_read_is_none(paths: Paths) -> None:
     for number in range(130):
-        note = evictions.Eviction(
+        note = retention.Eviction(
             timestamp=at(number), limit="keep_sessions", value=1, sessions=number, calls=0, oldest="", newest=""
         )
-        evictions.note(paths, [note])
-    assert [row["sessions"] for row in evictions.rows(paths)] == list(range(129, 29, -1))
+        retention.note(paths, [note])
+    assert [row["sessions"] for row in retention.evictions(paths)] == list(range(129, 29, -1))
     paths.evictions.write_bytes(b'{"half": \xff\n' + paths.evictions.read_bytes()[:200])
-    assert [row["sessions"] for row in evictions.rows(paths)] == [30]
+    assert [row["sessions"] for row in retention.evictions(paths)] == [30]
 
 
 def test_an_active_session_is_never_evicted_however_stale(paths: Paths, living: list[Journal]) -> None:

@@ -14,7 +14,7 @@ from mcpctl.base import feature_names
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
-from mcpctl.store import sqlite, state_file, steps
+from mcpctl.store import sqlite, state_file
 from mcpctl.store.state import ListKey, State, StateError
 from tests.conftest import Mcpctl
 from tests.table import for_each
@@ -37,9 +37,9 @@ def test_every_step_has_a_name_of_its_own() -> None:
 @for_each("known", range(len(state_file.STEPS) + 1))
 def test_from_any_earlier_step_the_schema_is_the_same(known: int) -> None:
     with closing(memory()) as fresh, closing(memory()) as older:
-        steps.migrate(fresh, state_file.KIND)
-        steps.migrate(older, state_file.KIND._replace(steps=state_file.STEPS[:known]))
-        steps.migrate(older, state_file.KIND)
+        sqlite.migrate(fresh, state_file.KIND)
+        sqlite.migrate(older, state_file.KIND._replace(steps=state_file.STEPS[:known]))
+        sqlite.migrate(older, state_file.KIND)
         assert schema(older) == schema(fresh)
         assert list(older.iterdump()) == list(fresh.iterdump())
 
@@ -56,7 +56,7 @@ def test_a_step_that_fails_leaves_the_steps_before_it() -> None:
     with closing(memory()) as db:
         with pytest.raises(sqlite3.OperationalError):
             broken = (*state_file.STEPS, ("broken", "CREATE TABLE"))
-            steps.migrate(db, state_file.KIND._replace(steps=broken))
+            sqlite.migrate(db, state_file.KIND._replace(steps=broken))
         if db.in_transaction:
             db.execute("ROLLBACK")
         assert {name for (name,) in db.execute("SELECT name FROM steps")} == {name for name, _ in state_file.STEPS}
@@ -152,7 +152,7 @@ def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
     assert [process.wait(timeout=30) for process in processes] == [0] * 8
     with closing(state_file.connect(paths)) as db, closing(memory()) as fresh:
-        steps.migrate(fresh, state_file.KIND)
+        sqlite.migrate(fresh, state_file.KIND)
         assert schema(db) == schema(fresh)
 
 
@@ -170,7 +170,7 @@ def test_one_that_is_deleted_while_it_is_open_takes_nothing_from_who_has_it(path
 def test_the_schema(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
     with closing(memory()) as db:
-        steps.migrate(db, state_file.KIND)
+        sqlite.migrate(db, state_file.KIND)
         snapshot.assert_match("".join(f"{sql};\n" for sql in schema(db)), "state.sql")
 
 

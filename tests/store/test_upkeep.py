@@ -9,9 +9,9 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import index, sqlite, upkeep
+from mcpctl.store import index, retention, sqlite
 from mcpctl.store.records import Records
-from mcpctl.store.upkeep import Upkeep
+from mcpctl.store.retention import Upkeep
 from tests.recorded import CLAUDE, CURSOR, at, call, created, opened, session, started, two_sessions
 
 
@@ -41,7 +41,7 @@ def test_it_waits_between_steps_while_calls_are_in_flight(paths: Paths, monkeypa
         seen.append(rows(paths))
         return busy.pop(0) if busy else False
 
-    monkeypatch.setattr(upkeep, "_LOOK_EVERY_S", 0)
+    monkeypatch.setattr(retention, "_LOOK_EVERY_S", 0)
     Upkeep(paths, RecordSettings, is_busy).catch_up()
     first, then, last = seen[:20], seen[20], seen[21:32]
     # Ten looks in a row without a call in flight are a pause of the client's; then each step needs one more.
@@ -69,7 +69,7 @@ def test_nothing_is_locked_while_it_waits(paths: Paths) -> None:
 
 def test_where_calls_never_end_it_goes_on_all_the_same(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     two_sessions(paths)
-    monkeypatch.setattr(upkeep, "_LONGEST_PAUSE_S", 0)
+    monkeypatch.setattr(retention, "_LONGEST_PAUSE_S", 0)
     Upkeep(paths, RecordSettings, lambda: True).catch_up()
     assert rows(paths) == 6
 

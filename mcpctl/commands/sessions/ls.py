@@ -25,7 +25,7 @@ def ls(asked: AskedOfSessions, listing: opt.Listing, data_dir: opt.DataDir = Non
         wanted = asked.resolved(records, opt.paths(None, data_dir))
         output.write_list(records.sessions(wanted, *asked.statuses), COLUMNS, options)
         if removed := records.evictions():
-            from mcpctl.store import evictions
+            from mcpctl.store import retention
 
-            for remark in evictions.remarks(removed):
+            for remark in retention.remarks(removed):
                 output.say(remark)
