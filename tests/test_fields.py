@@ -41,7 +41,7 @@ CONTRACT = {
         "calls", "failed", "denied", "p50_ms", "p95_ms", "longest_ms", "duration_ms", "input_tokens", "output_tokens",
         "total_tokens", "last_used",
     ),
-    fields.Tool: (
+    fields.ToolRow: (
         "key", "server", "tool", "title", "description", "read_only", "destructive", "idempotent", "open_world",
         "risk", "label", "signature", "usage", "last_used", "listed_at", "held",
     ),

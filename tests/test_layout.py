@@ -106,7 +106,7 @@ def test_the_core_has_as_many_files_as_one_person_can_know() -> None:
 def test_output_knows_only_rows_failures_and_words() -> None:
     imported = {name for file in (PACKAGE / "output").rglob("*.py") for name in modules_imported(file)}
     modules = {name.split(".")[2] for name in imported if name.startswith("mcpctl.base.")}
-    assert modules <= {"models", "errors", "near_names", "plurals"}
+    assert modules <= {"models", "errors", "near_names", "texts"}
 
 
 INSIDE = {

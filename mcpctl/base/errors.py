@@ -135,7 +135,7 @@ def warn(message: str) -> None:
         # Another thread may have removed it meanwhile.
         _warned.pop(next(iter(_warned), ""), None)
     _warned[message] = None
-    from mcpctl.base.visible_text import printable
+    from mcpctl.base.texts import printable
 
     for make_room in before_warning:
         make_room()

@@ -354,7 +354,7 @@ class Total:
     last_used: Annotated[str | None, "The start of the newest call."]
 
 
-class Tool:
+class ToolRow:
     """One tool as its server last listed it, with the changes of the toolset in force."""
 
     key: Annotated[str, "server:tool, the name by which it is called."]
@@ -375,7 +375,7 @@ class Tool:
     held: Annotated[str | None, "The reason why a person has to approve it first, or null."]
 
 
-class ToolShown(Tool):
+class ToolShown(ToolRow):
     """One tool with its whole definition."""
 
     permitted: Annotated[bool, "Whether it may be found and called."]

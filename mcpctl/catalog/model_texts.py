@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from mcpctl.base.models import Tool
-from mcpctl.base.visible_text import visible
+from mcpctl.base.texts import visible
 
 _ESCAPES = ("\\u", "\\r", "\\b", "\\f")
 """How JSON writes hidden characters that are not in it as they are."""

@@ -36,7 +36,7 @@ HINT_FIELDS = {
     "open_world": "openWorldHint",
 }
 USAGE_FIELDS = ("usage", "last_used")
-FIELDS = fields.names(fields.Tool)
+FIELDS = fields.names(fields.ToolRow)
 SORTS = ("key", "tool", *USAGE_FIELDS)
 GROUPS = ("risk",)
 

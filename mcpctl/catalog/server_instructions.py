@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from mcpctl import __version__
 from mcpctl.base import definitions
-from mcpctl.base.visible_text import visible
+from mcpctl.base.texts import visible
 from mcpctl.catalog import model_texts
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists, said, suspicious

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mcpctl.base.models import Tool
-from mcpctl.base.visible_text import printable
+from mcpctl.base.texts import printable
 
 MAX_DEPTH = 5
 MAX_CHOICES = 5

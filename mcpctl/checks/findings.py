@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mcpctl.base.rules import Rule
-from mcpctl.base.visible_text import one_line
+from mcpctl.base.texts import one_line
 
 _ASK = "Do not use the tool before you know why; ask its author."
 RULES = {rule.id: rule for rule in (

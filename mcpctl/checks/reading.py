@@ -12,7 +12,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from mcpctl.base.models import Tool
-from mcpctl.base.visible_text import printable
+from mcpctl.base.texts import printable
 
 PARAMETER = "parameter"
 """The kind of a text that is a parameter's name; other texts are of the kind `text`, the tool's own of kind `name`."""

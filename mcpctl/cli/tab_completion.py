@@ -81,7 +81,7 @@ def _is_safe(item: CompletionItem) -> bool:
 
 
 def _description(item: CompletionItem) -> str:
-    from mcpctl.base.visible_text import one_line
+    from mcpctl.base.texts import one_line
 
     return one_line((item.help or "")[:_MAX_HELP])
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from mcpctl.base.paths import Paths, find
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.commands import lists
 
 if TYPE_CHECKING:
     from mcpctl.catalog.cache import Catalog
     from mcpctl.config.config import Config
     from mcpctl.config.server_settings import Server
-    from mcpctl.store.state_file import ListedPlace, ListedTools
+    from mcpctl.store.state import ListedPlace, State
 
 Pair = tuple[str, str]
 
@@ -65,16 +65,16 @@ def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list
 
     from mcpctl.base.models import Tool
     from mcpctl.config import config
-    from mcpctl.store.state_file import ListedTools
+    from mcpctl.store.state import State
 
     paths = _paths(ctx)
-    with ListedTools(paths) as listed:
-        places = list(_listed(listed, config.load(paths.config), incomplete, code))
+    with State.as_it_lies(paths) as state:
+        places = list(_listed(state, config.load(paths.config), incomplete, code))
         if len(places) > MOST:
             # The first and the last of all: a shell inserts what everything that it is offered begins with.
             places.sort(key=lambda each: f"{each[1].server}:{each[0]}")
             places[MOST - 1 :] = places[-1:]
-        texts = [(place.server, name, listed.definition(place)) for name, place in places]
+        texts = [(place.server, name, state.definition(place)) for name, place in places]
     offered = (Tool(server, name, msgspec.json.decode(text), text) for server, name, text in texts)
     return [(tool.key, tool.title or tool.description) for tool in offered]
 
@@ -105,14 +105,14 @@ def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
     from mcpctl.base.models import Tool
     from mcpctl.base.tool_keys import split_typed
     from mcpctl.config import config
-    from mcpctl.store.state_file import ListedTools
+    from mcpctl.store.state import State
 
     paths = _paths(ctx)
     server, name = split_typed(ctx.params["key"])
-    with ListedTools(paths) as listed:
-        for found, place in _listed(listed, config.load(paths.config), f"{server}:{name}", None):
+    with State.as_it_lies(paths) as state:
+        for found, place in _listed(state, config.load(paths.config), f"{server}:{name}", None):
             if found == name:
-                text = listed.definition(place)
+                text = state.definition(place)
                 return Tool(server, name, msgspec.json.decode(text), text).input_schema
     return {}
 
@@ -284,9 +284,7 @@ def choices(*values: str) -> Callable[[str], list[Pair]]:
     return complete
 
 
-def _listed(
-    listed: "ListedTools", loaded: "Config", incomplete: str, code: str | None
-) -> Iterator[tuple[str, "ListedPlace"]]:
+def _listed(state: "State", loaded: "Config", incomplete: str, code: str | None) -> Iterator[tuple[str, "ListedPlace"]]:
     """The tools whose key begins so: their names, and where the definitions are."""
     from mcpctl.base.models import Tool
     from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide
@@ -296,7 +294,7 @@ def _listed(
     server, colon, name = incomplete.partition(":")
     for known, entry in loaded.enabled.items():
         if known == server if colon else known.startswith(server):
-            for tool, place in listed.names(known, entry.fingerprint, name):
+            for tool, place in state.listed_names(known, entry.fingerprint, name):
                 subject = Subject(COMPLETE, known, tool, Tool(known, tool, {}, "{}"), view)
                 verdict = decide(subject)
                 found = verdict.failure.code if verdict.failure and verdict.outcome != ALLOW else None

@@ -44,7 +44,7 @@ def doctor(
     from mcpctl import output
     from mcpctl.base.errors import Problems
     from mcpctl.base.models import DOCTOR_FIELDS, Found
-    from mcpctl.base.plurals import counted
+    from mcpctl.base.texts import counted
     from mcpctl.commands.check_options import write_rules
     from mcpctl.doctor.codes import CODES
     from mcpctl.doctor.examination import examined, repaired

@@ -10,7 +10,7 @@ from mcpctl.base.errors import WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.store import asking
+from mcpctl.store import filters
 from mcpctl.store.filters import EVERYTHING, HINTS, CallFilter
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Asked(opt.Options):
     @functools.cached_property
     def wanted(self) -> CallFilter:
         """Which calls are meant; its sessions are as they were typed."""
-        return asking.wanted(vars(self))
+        return filters.call_filter(vars(self))
 
     def refuse(self, kind: str, *options: str) -> None:
         """Raise `WrongUsage` if one of the options was given, which `kind` cannot be asked by."""
@@ -116,9 +116,9 @@ class AskedOfSessions(Asked):
     @functools.cached_property
     def wanted(self) -> CallFilter:
         """Which calls they are to have; its sessions are as they were typed."""
-        return asking.wanted(vars(self), of_sessions=True)
+        return filters.call_filter(vars(self), of_sessions=True)
 
     @functools.cached_property
     def statuses(self) -> tuple[str, ...]:
         """Those of the sessions."""
-        return asking.session_statuses(vars(self))
+        return filters.session_statuses(vars(self))

@@ -255,13 +255,13 @@ class WhichTools(Options):
 
 def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
     """Raise `WrongUsage` for a value that an option does not have."""
-    from mcpctl.store import asking
+    from mcpctl.store import filters
 
-    asking.one_of(f"--{option}", value, values)
+    filters.one_of(f"--{option}", value, values)
 
 
 def listed(option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
     """The values of an option that may be repeated or take several with commas between them, each once."""
-    from mcpctl.store import asking
+    from mcpctl.store import filters
 
-    return asking.listed(f"--{option}", given, allowed)
+    return filters.values_of(f"--{option}", given, allowed)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 from mcpctl.base.models import Row
-from mcpctl.base.plurals import counted
-from mcpctl.store import asking
+from mcpctl.base.texts import counted
+from mcpctl.store import filters
 
 HEIGHT = 100
 """Of a chart, in its own units; each day is one unit wide."""
@@ -59,7 +59,7 @@ class Days(NamedTuple):
     @property
     def begin(self) -> str | None:
         """The moment at which they begin, in the format of records."""
-        return asking.moment("since", str(self.first))
+        return filters.moment("since", str(self.first))
 
 
 def calls(rows: Sequence[Row], shown: Days) -> Chart:

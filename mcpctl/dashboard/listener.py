@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mcpctl.dashboard.logins import Login
 from mcpctl.output import to_json
-from mcpctl.store.events import Event, Events
+from mcpctl.store.events import Event, JournalEvents
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
 
@@ -92,7 +92,7 @@ class Listener:
     outlet: Outlet = field(default_factory=Outlet)
     is_behind: bool = False
     """Whether there is more to be read for it than was read."""
-    events: Events | None = None
+    events: JournalEvents | None = None
     """None until it has begun."""
     _owed: list[bytes] = field(default_factory=list)
     _dead: set[str] = field(default_factory=set)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Row
-from mcpctl.store import asking
+from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ MEANINGS = {
     "until": "Before then.",
     "grep": "With this text in arguments, response or error.",
     "min_duration": "That took as long: 500ms, 2s, 1m30s.",
-    "by": f"A row for each of these: {', '.join(asking.GROUPS)}.",
+    "by": f"A row for each of these: {', '.join(filters.GROUPS)}.",
     "sort": "The largest first, of this field; or tools by key, tool, usage or last_used.",
     "format": "jsonl or csv.",
     "pending": "Only approvals that can be answered now.",
@@ -80,12 +80,12 @@ class Parameters:
 
     def choice(self, name: str, values: Sequence[str]) -> str | None:
         """The same, of these values."""
-        asking.one_of(name, value := self.one(name), values)
+        filters.one_of(name, value := self.one(name), values)
         return value
 
     def several(self, name: str, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
         """The values of what may be repeated, or have commas."""
-        return asking.listed(name, self._given.get(name), allowed)
+        return filters.values_of(name, self._given.get(name), allowed)
 
     def flag(self, name: str) -> bool | None:
         """Whether it is true or false; None where it is not given."""
@@ -115,13 +115,13 @@ class Parameters:
 
     def calls(self, **instead: str | None) -> CallFilter:
         """Which calls are asked for, their sessions as they were typed; filters may have other values `instead`."""
-        return asking.wanted({**self._filters(), **instead}, self._called, commas=self._has_commas)
+        return filters.call_filter({**self._filters(), **instead}, self._called, commas=self._has_commas)
 
     def sessions(self) -> tuple[CallFilter, tuple[str, ...]]:
         """Which sessions are asked for: those with such calls, and with one of these statuses of their own."""
         given = self._filters()
-        statuses = asking.session_statuses(given, self._called)
-        return asking.wanted(given, self._called, of_sessions=True, commas=self._has_commas), statuses
+        statuses = filters.session_statuses(given, self._called)
+        return filters.call_filter(given, self._called, of_sessions=True, commas=self._has_commas), statuses
 
     def _filters(self) -> Row:
         several = {name: self._given.get(self._called(name)) for name in _SEVERAL}

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from mcpctl.base.errors import McpctlError
-from mcpctl.base.visible_text import escaped
+from mcpctl.base.texts import escaped
 from mcpctl.catalog import rows
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.board import board_of, login_of

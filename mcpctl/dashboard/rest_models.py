@@ -134,7 +134,7 @@ def _models() -> Iterator[type[BaseModel]]:
     about = "One call with what was decided of it."
     yield create_model("ToolCallShown", __base__=call, __doc__=about, decisions=(decisions, ...))
     of_tool = _MADE | {"description": str, "schema": Any, "relevance": float}
-    tool = _row("Tool", fields.Tool, rest_names.TOOL, types=of_tool)
+    tool = _row("Tool", fields.ToolRow, rest_names.TOOL, types=of_tool)
     shown = rest_names.TOOL_SHOWN[len(rest_names.TOOL) :]
     yield _row("ToolShown", fields.ToolShown, shown, base=tool)
     approval = _row("Approval", fields.Approval, rest_names.APPROVAL)

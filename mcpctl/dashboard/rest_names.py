@@ -100,7 +100,7 @@ TOOL = (
     *_same(("key", "title", "risk", "label", "signature", "listed_at", "held")),
     Name("relevance", "relevance", True, note="How well it fits what is searched for."),
 )
-TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.Tool)) :]))
+TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.ToolRow)) :]))
 DISCOVERY, DECISION = _same(fields.names(fields.Discovery)), _same(fields.names(fields.Decision))
 APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.Server))
 

@@ -14,7 +14,7 @@ from mcpctl.dashboard.links import Asked
 from mcpctl.dashboard.parameters import OF_CALLS, WINDOW, Parameters
 from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.rest_answers import Operation, listing
-from mcpctl.store import asking
+from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
 
 MOST = 50
@@ -31,7 +31,7 @@ _WINDOW = "30d"
 
 def stats(request: Request, asked: Parameters) -> Response:
     """Calls, failures, times and tokens, a row for each group."""
-    groups = asking.grouping(asked.several("by", asking.GROUPS))
+    groups = filters.grouping(asked.several("by", filters.GROUPS))
     sort, wanted = asked.choice("sort", TOTAL_FIELDS), asked.calls()
     with board_of(request).records() as records:
         rows = records.totals(*groups, wanted=records.resolved(wanted), sort=sort)

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator, Mapping
 
 from mcpctl.base.errors import McpctlError
-from mcpctl.base.plurals import counted
 from mcpctl.base.rules import Selection
+from mcpctl.base.texts import counted
 from mcpctl.catalog import policy_check, rows
 from mcpctl.clients import client_config
 from mcpctl.config import config, exposure, server_environment

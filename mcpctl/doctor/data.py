@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from mcpctl.base import posix
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.doctor import health
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.store import retention

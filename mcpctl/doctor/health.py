@@ -13,7 +13,7 @@ from mcpctl.base.fields import LOOSENED
 from mcpctl.base.paths import Paths
 from mcpctl.policy import policy_file
 from mcpctl.store import index, journal, journal_lines, sqlite, state_file
-from mcpctl.store.sqlite import Kind
+from mcpctl.store.sqlite import DatabaseKind
 
 _LOOKS_S = 0.5
 _STEPS = 10_000
@@ -152,7 +152,7 @@ def _damage(path: Path) -> str | None:
     return None if said == "ok" else str(said)
 
 
-def _of(path: Path, kind: Kind) -> tuple[str, str]:
+def _of(path: Path, kind: DatabaseKind) -> tuple[str, str]:
     if os.path.lexists(path) and not os.access(path, os.R_OK):
         return "it cannot be read", f"chmod u+rw {path}"
     if why := damage(path):

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mcpctl.base.models import Tool
 from mcpctl.base.near_names import nearest
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.base.tool_keys import is_plain, join
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.model_texts import cut

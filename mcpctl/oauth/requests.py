@@ -8,7 +8,7 @@ import httpx2
 
 from mcpctl.base.errors import UpstreamFailed
 from mcpctl.base.failure import Failed
-from mcpctl.base.visible_text import one_line
+from mcpctl.base.texts import one_line
 from mcpctl.oauth.tokens import may_be_sent_to
 from mcpctl.wire import http_client
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcpctl.base.models import RawJson, Row
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.output import tool_files
 
 _UNSAFE = (

@@ -4,8 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from mcpctl.base.plurals import counted
-from mcpctl.base.visible_text import escaped
+from mcpctl.base.texts import counted, escaped
 
 BY_ITSELF_MS = 1000
 """A form that is declined sooner was declined by the client, and by no person."""

@@ -10,7 +10,7 @@ from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths, cannot_write
 from mcpctl.config.policy_settings import Policy
 from mcpctl.store import sqlite
-from mcpctl.store.sqlite import Kind
+from mcpctl.store.sqlite import DatabaseKind
 from mcpctl.store.state import State, StateError, told
 
 STEPS = (
@@ -58,7 +58,7 @@ STEPS = (
     ("whole arguments by end", "CREATE INDEX approvals_whole ON approvals (expires) WHERE whole IS NOT NULL"),
     ("ends of grants", "ALTER TABLE grants ADD COLUMN expires REAL"),
 )
-KIND = Kind(
+KIND = DatabaseKind(
     "policy",
     STEPS,
     "put a copy of it back; or accept the loss, and pin, approve, make tokens and equip a toolset anew",

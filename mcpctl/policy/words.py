@@ -9,8 +9,8 @@ from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, Upstrea
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.feature_names import is_feature
 from mcpctl.base.hints import Hint
+from mcpctl.base.texts import escaped
 from mcpctl.base.tool_keys import is_plain, split
-from mcpctl.base.visible_text import escaped
 from mcpctl.config.config import Config
 from mcpctl.policy.approvals import Approval
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS

@@ -27,7 +27,7 @@ from mcpctl.wire.threads import Line
 
 if TYPE_CHECKING:
     from mcpctl.answers.readable import Readable
-    from mcpctl.store.responses import Owner
+    from mcpctl.store.responses import ResponseOwner
 
 ABOUT = "mcpctl/shortened"
 """The member of a result's `_meta` that says what was left out of it."""
@@ -67,11 +67,11 @@ class Shortening:
         looked.add_done_callback(lambda done: self._looked_at(call, result, done))
         return True
 
-    def owner(self, view: View, server: str, tool: str) -> "Owner":
+    def owner(self, view: View, server: str, tool: str) -> "ResponseOwner":
         """Whose an answer to a request is that is seen from `view`."""
-        from mcpctl.store.responses import Owner
+        from mcpctl.store.responses import ResponseOwner
 
-        return Owner(
+        return ResponseOwner(
             session_id=self.recorder.session_id, server=server, tool=tool, project=view.project or "",
             token_id=view.token_id,
         )  # fmt: skip
@@ -92,7 +92,7 @@ class Shortening:
         self.finish(call, result, short)
 
     def _shortened(
-        self, result: Looked, limit: int, call_id: str, owner: "Owner", execute: str, keep_mb: int, fsync: bool
+        self, result: Looked, limit: int, call_id: str, owner: "ResponseOwner", execute: str, keep_mb: int, fsync: bool
     ) -> bytes | None:
         """What stands for the result, which is kept then; None where it is not too long. In any thread."""
         from mcpctl.answers import readable

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.base.models import Progress, Tool
-from mcpctl.base.visible_text import one_line
+from mcpctl.base.texts import one_line
 from mcpctl.config.config import Config
 from mcpctl.config.settings import CLOUD_TOKEN
 from mcpctl.search.bm25 import Bm25

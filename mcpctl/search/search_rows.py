@@ -7,7 +7,7 @@ from typing import Any
 from mcpctl.base.errors import warn
 from mcpctl.base.models import Found, Row, Tool, Usage
 from mcpctl.base.near_names import nearest
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.search.ranking import MAX_RESULTS, Build, Explanation, Ranking

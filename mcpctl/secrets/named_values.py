@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from operator import itemgetter
 
-from mcpctl.secrets import json_values
-from mcpctl.secrets.command_lines import in_commands
+from mcpctl.secrets import json_text
 from mcpctl.secrets.secret_names import LONGEST, Kind, kind_of
-from mcpctl.secrets.secret_values import Form, is_secret, looks_secret
+from mcpctl.secrets.secret_values import Context, is_secret, looks_secret
+from mcpctl.secrets.shapes import Span, has
 
 _NAME = rb"[ \t]{0,8}+[\"'`\\\]]*+([^\s\"'`\\:=,;&?(){}\[\]<>|]{1,%d}+)" % LONGEST
 _BEFORE_COLON = re.compile(b":" + _NAME)
@@ -45,8 +45,19 @@ _PAIR = re.compile(
     rb"(?:" + _COMMA + rb'\\*+"(?![vV]alue\\*+")[A-Za-z_]{1,32}+\\*+"\s*+:\s*+'
     rb'(?:\\*+"[^"\\]{0,64}+\\*+"|[a-z0-9.]{1,16}+)){0,2}' + _COMMA + rb'\\*+"([vV]alue)\\*+"\s*+(:)'
 )  # fmt: skip
-SIGNS = (_PAIR,)
-"""They match a value that is named by the value of another member."""
+# A blank stands before these secrets.
+# An option of a shell, or two members of a list. A quotation mark that ends a string of JSON opens no value.
+_OPTION = re.compile(
+    rb"--([A-Za-z][A-Za-z0-9-]{1,30}+)(?:[ \t]{1,4}+|\\*+\"[ \t\n]{0,8}+,[ \t\n]{0,8}+(?=\\*+\"))"
+    rb"(?:\\*+[\"'](?![\s,}\]:]))?([^\s\"'`\\;&|<>-][^\s\"'`\\;&|<>]{0,4096}+)(?!\\*+\"\s*+:)"
+)
+_LOGIN = re.compile(rb"-u(?:ser)?[ \t=]{0,4}+(?:\\*+[\"'])?([A-Za-z0-9_.@+-]{1,32}+:[^\s\"'`\\;&|<>/]{1,256}+)")
+_NETRC = re.compile(
+    rb"login(?:\s|\\++[nrt])++[^\s\"\\]{1,128}+(?:\s|\\++[nrt])++password(?:\s|\\++[nrt])++([^\s\"\\]{1,256}+)"
+)
+_BEFORE_LOGIN = 1024
+SIGNS = _PAIR, _OPTION, _LOGIN, _NETRC
+"""They match a value that is named by the value of another member, or by an option."""
 _SPACE = re.compile(rb"\s*+")
 _GAP = re.compile(rb"[>=~*]{0,2}+[ \t]{0,16}+")
 _ANNOTATION = re.compile(rb"[A-Za-z_][A-Za-z0-9_.\[\]|?]{0,40}+[ \t]{0,4}+=[ \t]{0,4}+(?=[bfru]?\\*+[\"'`])")
@@ -89,7 +100,7 @@ class NamedValues:
             if candidate[0] >= done and (secret := self._value(text, *candidate, is_judged=is_judged)):
                 found.append(secret)
                 done = secret[1]
-        spans = [(*span, b"") for span in in_commands(text)]
+        spans = [(*span, b"") for span in _in_commands(text)]
         return _apart(sorted(found + spans)) if spans else found
 
     def _candidates(self, text: bytes) -> list[_Candidate]:
@@ -187,26 +198,26 @@ def _member(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Fo
         return _container(text, start, kind, quote)
     if text.startswith(quote, start):
         start += len(quote)
-        stop, is_closed = json_values.string_end(text, start, quote)
+        stop, is_closed = json_text.string_end(text, start, quote)
         stop -= len(quote) * is_closed
         quote = b""
     elif first in _DIGITS:
-        stop = json_values.end_of(text, start, quote)
+        stop = json_text.end_of(text, start, quote)
     else:
         return _in_text(text, begin, end, separator, kind)  # source code
-    return (start, stop, quote) if is_secret(text[start:stop], kind, Form.QUOTED) else None
+    return (start, stop, quote) if is_secret(text[start:stop], kind, Context.QUOTED) else None
 
 
 def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Found | None:
     """An object or list with a secret in it, whole; none under a weak name, and none that is a schema."""
-    if kind not in _OF_CONTAINERS or (kind is not Kind.ANY and json_values.is_schema(text, start)):
+    if kind not in _OF_CONTAINERS or (kind is not Kind.ANY and json_text.is_schema(text, start)):
         return None
     head = text[start : start + _LOOKED_INTO]
-    end = start + json_values.end_of(head, 0, quote)
+    end = start + json_text.end_of(head, 0, quote)
     if kind is not Kind.ANY and end < start + _LOOKED_INTO:
         pieces = text[start:end].split(b'"')[1:]
-        return (start, end, quote) if any(is_secret(p.strip(_BETWEEN), kind, Form.QUOTED) for p in pieces) else None
-    end = json_values.end_of(text, start, quote)
+        return (start, end, quote) if any(is_secret(p.strip(_BETWEEN), kind, Context.QUOTED) for p in pieces) else None
+    end = json_text.end_of(text, start, quote)
     return (start, end, quote) if kind is Kind.ANY or text.find(b'"', start, end) >= 0 else None
 
 
@@ -226,7 +237,7 @@ def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> F
     if not is_loose and kind in (Kind.CREDENTIAL, Kind.TOKEN) and _SETTING.match(text, begin, end):
         kind = Kind.PASSWORD
     value = _closed(bare.group())
-    is_found = is_secret(value, kind, Form.LOOSE if is_loose else Form.BARE) or (
+    is_found = is_secret(value, kind, Context.LOOSE if is_loose else Context.BARE) or (
         begin > 0 and text[begin - 1] in b"?&" and looks_secret(value, 8, of_hex=True)
     )
     if not is_found:
@@ -244,12 +255,12 @@ def _closed(value: bytes) -> bytes:
 def _quoted(text: bytes, opening: re.Match[bytes], kind: Kind) -> Found | None:
     quote, start = opening[1], opening.end()
     if quote.endswith(b'"'):
-        end, is_closed = json_values.string_end(text, start, quote)
+        end, is_closed = json_text.string_end(text, start, quote)
         end -= len(quote) * is_closed
     else:
         inside = _IN_SINGLE.match(text, start)
         end = inside.end() if inside else start
-    return (start, end, b"") if is_secret(text[start:end], kind, Form.QUOTED) else None
+    return (start, end, b"") if is_secret(text[start:end], kind, Context.QUOTED) else None
 
 
 def _header(text: bytes, name: bytes, start: int) -> Found | None:
@@ -261,6 +272,23 @@ def _header(text: bytes, name: bytes, start: int) -> Found | None:
     value = _BARE.match(text, scheme.end()) if scheme else None
     if scheme is None or value is None:
         return None
-    if not any(is_secret(said, Kind.CREDENTIAL, Form.BARE) for said in (value.group(), scheme.group() + value.group())):
+    if not any(
+        is_secret(said, Kind.CREDENTIAL, Context.BARE) for said in (value.group(), scheme.group() + value.group())
+    ):
         return None
     return *value.span(), b""
+
+
+def _in_commands(text: bytes) -> Iterator[Span]:
+    for option in _OPTION.finditer(text) if has(text, b"--") else ():
+        kind = kind_of(option[1].decode())
+        if kind is not Kind.NOTHING and is_secret(option[2], kind, Context.BARE):
+            yield option.span(2)
+    if has(text, b"curl"):
+        for login in _LOGIN.finditer(text):
+            if text.rfind(b"curl", max(login.start() - _BEFORE_LOGIN, 0), login.start()) >= 0:
+                yield login.span(1)
+    if has(text, b"login"):
+        for entry in _NETRC.finditer(text):
+            if is_secret(entry[1], Kind.PASSWORD, Context.BARE):
+                yield entry.span(1)

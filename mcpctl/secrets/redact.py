@@ -70,15 +70,15 @@ def _masked(secret: bytes) -> bytes:
 
 def without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Callable[[bytes], bytes]) -> bytes:
     """`text` with replacements for the secrets that `named` finds in it, and then for those that look like one."""
-    from mcpctl.secrets import escapes, shapes
+    from mcpctl.secrets import json_text, shapes
 
-    meant = escapes.read(text)
+    meant = json_text.unescaped(text)
     if learnt and (found := own(meant)):
         text = _replaced(text, meant, found, instead)
-        meant = escapes.read(text)
+        meant = json_text.unescaped(text)
     if found := named(meant):
         text = _replaced(text, meant, found, instead)
-        meant = escapes.read(text)
+        meant = json_text.unescaped(text)
     found = [(*span, b"") for span in shapes.spans(meant)]
     return _replaced(text, meant, found, instead) if found else text
 
@@ -113,9 +113,9 @@ def _of_escape(text: bytes, at: int) -> int:
 
 
 def _replaced(text: bytes, meant: bytes, found: "list[Found]", instead: Callable[[bytes], bytes]) -> bytes:
-    from mcpctl.secrets import escapes
+    from mcpctl.secrets import json_text
 
-    span = escapes.WayBack(text).span if meant is not text else tuple
+    span = json_text.WayBack(text).span if meant is not text else tuple
     out: list[bytes] = []
     done = 0
     for begin, end, quote in found:

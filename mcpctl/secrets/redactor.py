@@ -8,9 +8,9 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from mcpctl.secrets import command_lines, escapes, named_values, redact, shapes
+from mcpctl.secrets import json_text, named_values, redact, shapes
 
-SIGNS: tuple[re.Pattern[bytes], ...] = (*escapes.SIGNS, *named_values.SIGNS, *command_lines.SIGNS, *shapes.SIGNS)
+SIGNS: tuple[re.Pattern[bytes], ...] = (*json_text.SIGNS, *named_values.SIGNS, *shapes.SIGNS)
 """A text with a secret matches one of these, or has a telling name or the head of a token."""
 LONGEST = 4096
 """A longer text is searched at once, whatever is in it."""

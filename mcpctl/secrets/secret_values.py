@@ -8,7 +8,7 @@ from enum import IntEnum
 from mcpctl.secrets.secret_names import Kind
 
 
-class Form(IntEnum):
+class Context(IntEnum):
     """How a value stands in the text, which tells what else it may be."""
 
     QUOTED = 0
@@ -50,55 +50,55 @@ _TURN = re.compile(rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
 _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){2,256}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
-def is_secret(value: bytes, kind: Kind, form: Form) -> bool:
+def is_secret(value: bytes, kind: Kind, form: Context) -> bool:
     """Whether `value`, the bytes between the quotation marks or as far as the text goes, is to be hidden."""
     if kind is Kind.ANY:
         return value not in (b"", b"null", b"true", b"false") and not _MARK.fullmatch(value)
     head = value[:_LONGEST_LOOKED_AT].strip()
     if not head or _STANDS_FOR_ONE.fullmatch(head):
         return False
-    if form is not Form.QUOTED and (len(head) < 3 or _CODE.match(head) or _TYPES.fullmatch(head.rstrip(b".;)]}>`"))):
+    if form is not Context.QUOTED and (len(head) < 3 or _CODE.match(head) or _TYPES.fullmatch(head.rstrip(b".;)]}>`"))):
         return False
     return _JUDGES[kind](head, form)
 
 
-def _is_password(value: bytes, form: Form) -> bool:
-    if form is not Form.QUOTED and b"_" in value and _WORDS.fullmatch(value):
+def _is_password(value: bytes, form: Context) -> bool:
+    if form is not Context.QUOTED and b"_" in value and _WORDS.fullmatch(value):
         return False  # the name of a variable
     return not _TYPES.fullmatch(value) and not _is_place(value)
 
 
-def _is_token(value: bytes, form: Form) -> bool:
+def _is_token(value: bytes, form: Context) -> bool:
     return not _NUMBER.fullmatch(value) and _is_credential(value, form)
 
 
-def _is_credential(value: bytes, form: Form) -> bool:
+def _is_credential(value: bytes, form: Context) -> bool:
     if _WITH_SCHEME.fullmatch(value):
         return True
     if any(plain.fullmatch(value) for plain in (_WORDS, _CAMEL)) or _is_place(value):
         return False
-    if form is Form.QUOTED:
+    if form is Context.QUOTED:
         return True
-    return len(value) >= 6 if form is Form.BARE else looks_secret(value, 6, of_hex=True)
+    return len(value) >= 6 if form is Context.BARE else looks_secret(value, 6, of_hex=True)
 
 
-def _is_code(value: bytes, form: Form) -> bool:
+def _is_code(value: bytes, form: Context) -> bool:
     return (value.isdigit() and 4 <= len(value) <= 10) or _is_hint(value, form)
 
 
-def _is_address(value: bytes, form: Form) -> bool:
+def _is_address(value: bytes, form: Context) -> bool:
     if not _ADDRESS.match(value):
         return _is_hint(value, form)
     return _WITH_PASSWORD.search(value) is not None or any(map(_is_mixed, re.split(rb"[/?&=]", value)[3:]))
 
 
-def _is_hint(value: bytes, form: Form) -> bool:
-    return looks_secret(value, 6 if form is Form.QUOTED else 8)
+def _is_hint(value: bytes, form: Context) -> bool:
+    return looks_secret(value, 6 if form is Context.QUOTED else 8)
 
 
 def _is_place(value: bytes) -> bool:
     if _ADDRESS.match(value):
-        return not _is_address(value, Form.QUOTED)
+        return not _is_address(value, Context.QUOTED)
     return _PATH.fullmatch(value) is not None and not any(
         len(part) >= 20 and _is_mixed(part) for part in value.split(b"/")
     )

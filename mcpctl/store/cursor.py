@@ -23,7 +23,7 @@ class Lost(ValueError):
     """It cannot be told what has come since."""
 
 
-class Place(NamedTuple):
+class JournalPlace(NamedTuple):
     offset: int = 0
     """The begin of the next line."""
     given: int = 0
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 class Cursor:
     def __init__(self) -> None:
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, JournalPlace] = {}
         """By the name of the journal; those that are not here were not read."""
         self._texts: dict[str, bytes] = {}
         self._done_before = 0
@@ -51,17 +51,17 @@ class Cursor:
             if place := places.pop(_key(name), None):
                 cursor.move(name, place)
             elif _begun(name) < cursor._done_before:
-                cursor.places[name] = Place(end, 0, True)
+                cursor.places[name] = JournalPlace(end, 0, True)
         return cursor, not all(place.is_closed for place in places.values())
 
-    def move(self, name: str, place: Place) -> None:
+    def move(self, name: str, place: JournalPlace) -> None:
         self.places[name] = place
         if place.is_closed and _begun(name) < self._done_before:
             self._texts.pop(name, None)
         else:
             self._texts[name] = _key(name) + _number(place.offset << 3 | place.given << 1 | place.is_closed)
 
-    def forget(self, name: str) -> Place:
+    def forget(self, name: str) -> JournalPlace:
         """Leave out a journal that is gone; how far it was followed."""
         self._texts.pop(name, None)
         return self.places.pop(name)
@@ -79,7 +79,7 @@ class Cursor:
         return urlsafe_b64encode(data + _sum(data)).decode().rstrip("=")
 
 
-def _decoded(text: str) -> tuple[int, dict[bytes, Place]]:
+def _decoded(text: str) -> tuple[int, dict[bytes, JournalPlace]]:
     try:
         data = urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
     except (Error, ValueError):
@@ -90,14 +90,14 @@ def _decoded(text: str) -> tuple[int, dict[bytes, Place]]:
     return struct.unpack_from(">Bq", data)[1], dict(_entries(data[head:-_SUM]))
 
 
-def _entries(data: bytes) -> Iterator[tuple[bytes, Place]]:
+def _entries(data: bytes) -> Iterator[tuple[bytes, JournalPlace]]:
     at = 0
     while at < len(data):
         entry = _ENTRY.match(data, at)
         if not entry:
             raise Lost("it is not a position of calls tail")
         number = sum((digit & 0x7F) << 7 * place for place, digit in enumerate(entry[2]))
-        yield entry[1], Place(number >> 3, number >> 1 & 3, bool(number & 1))
+        yield entry[1], JournalPlace(number >> 3, number >> 1 & 3, bool(number & 1))
         at = entry.end()
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple, Self
 
 from mcpctl.base.fields import CALL_FIELDS
 from mcpctl.base.models import Row
-from mcpctl.store import clock, filters, index, journal, journal_lines, projection, query, schema
-from mcpctl.store.cursor import Cursor, Lost, Place
+from mcpctl.store import clock, filters, index, journal, journal_lines, projection, query, schema, sqlite
+from mcpctl.store.cursor import Cursor, JournalPlace, Lost
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal_lines import (
     AnyLine,
@@ -51,7 +51,7 @@ class Event:
     timestamp: str
 
 
-class _Line(NamedTuple):
+class _JournalLine(NamedTuple):
     journal: str
     begin: int
     end: int
@@ -68,7 +68,7 @@ class _Found(NamedTuple):
     """The number of the event in its line."""
 
 
-class Events:
+class JournalEvents:
     """The events of all journals since a position, or the newest. Rows and totals are those of the index of now."""
 
     def __init__(self, db: sqlite3.Connection, folder: Path, wanted: CallFilter, without: Collection[str] = ()) -> None:
@@ -89,7 +89,7 @@ class Events:
             self._go_back(newest)
         elif since == START:
             for name, begin in self._last_lines().items():
-                self._cursor.move(name, Place(begin))
+                self._cursor.move(name, JournalPlace(begin))
         else:
             try:
                 self._cursor, self._lost = Cursor.read(since, index.offsets(self._db))
@@ -117,10 +117,10 @@ class Events:
         unread = (_read(self._folder / name, places[name].offset, end) for name, end in ends.items())
         for line in heapq.merge(*unread, key=_time):
             given = places[line.journal].given
-            after = Place(line.end, 0, isinstance(line.said, SessionClosed))
+            after = JournalPlace(line.end, 0, isinstance(line.said, SessionClosed))
             events = () if self._was_told(line.said) else tuple(self._events(line))
             for number, event in enumerate(events[given:], given + 1):
-                self._cursor.move(line.journal, after if number == len(events) else Place(line.begin, number))
+                self._cursor.move(line.journal, after if number == len(events) else JournalPlace(line.begin, number))
                 yield event
             self._cursor.move(line.journal, after)
             self._note(line.said)
@@ -143,7 +143,7 @@ class Events:
             place = self._cursor.places.get(name)
             if place is None or place.offset > end:
                 self._lost |= place is not None
-                self._cursor.move(name, Place())
+                self._cursor.move(name, JournalPlace())
         self._cursor.settle()
 
     def _now(self) -> Cursor:
@@ -151,7 +151,7 @@ class Events:
         closed = {name for (name,) in self._db.execute("SELECT journal FROM sessions WHERE status = 'closed'")}
         cursor = Cursor()
         for name, end in index.offsets(self._db).items():
-            cursor.move(name, Place(end, 0, name in closed))
+            cursor.move(name, JournalPlace(end, 0, name in closed))
         return cursor
 
     # ---- the newest
@@ -177,7 +177,7 @@ class Events:
             if not newest and having is ends:
                 having = self._having()  # asked only now, since it may take as long as a list of all such calls
         for event in found:
-            self._cursor.move(event.journal, Place(event.begin, event.number))
+            self._cursor.move(event.journal, JournalPlace(event.begin, event.number))
 
     def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_Found]:
         """The newest events of one journal, no line of which before the byte `first` can have one."""
@@ -216,12 +216,12 @@ class Events:
 
     # ---- what a line says
 
-    def _events(self, line: _Line) -> Iterator[Event]:
-        if not (self._wanted.since or "") <= line.said.timestamp < (self._wanted.until or query.LAST):
+    def _events(self, line: _JournalLine) -> Iterator[Event]:
+        if not (self._wanted.since or "") <= line.said.timestamp < (self._wanted.until or sqlite.LAST):
             return iter(())
         return (event for event in self._said(line) if event.type not in self._without)
 
-    def _said(self, line: _Line) -> Iterator[Event]:
+    def _said(self, line: _JournalLine) -> Iterator[Event]:
         said = line.said
         if isinstance(said, CallStarted):
             rows = self._has_begun(said, line.begin)
@@ -292,7 +292,7 @@ def _as_it_began(said: SessionCreated) -> Row:
     return {"status": "active", "last_activity": said.timestamp, "end_time": None, **counts}
 
 
-def _time(line: _Line) -> str:
+def _time(line: _JournalLine) -> str:
     return line.said.timestamp
 
 
@@ -303,7 +303,7 @@ def _status(path: Path, what: str) -> int:
         return 0
 
 
-def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Iterator[_Line]:
+def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Iterator[_JournalLine]:
     """The lines of a journal, those that can be read; none of one that is gone. Nothing stays open between them."""
     size = min(_AT_FIRST, _AT_ONCE)  # of many journals little is held until it is their turn
     while begin < end and (text := _chunk(path, begin, min(end, begin + size))):
@@ -315,7 +315,7 @@ def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Ite
             after = begin + len(line) + 1
             # What cannot be read was told when the index took it.
             for _, said in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
-                yield _Line(path.name, begin, after, said)
+                yield _JournalLine(path.name, begin, after, said)
             begin = after
 
 

@@ -163,7 +163,7 @@ def _value(member: str, kind: str) -> str:
     return f"None if line.{member} is UNSET else line.{member}" if kind.endswith("UnsetType") else f"line.{member}"
 
 
-class Columns:
+class LineColumns:
     """The columns of a table that a line fills: those of its members, and `others`, each with its value as Python,
     which may name the values that are `given` beside the line."""
 
@@ -181,21 +181,21 @@ class Columns:
         return self.row(line, position)
 
 
-SESSION = Columns(
+SESSION = LineColumns(
     fields.SessionCreated, fields.Session, "journal", journal="journal", via="line.via", status="'active'",
     start_time="line.timestamp", last_activity="line.timestamp",
 )  # fmt: skip
-_START = Columns(
+_START = LineColumns(
     fields.CallStarted, fields.Call, "position", "annotations", "hints", position="position", hints="hints",
     annotations="annotations", started_at="line.timestamp",
 )  # fmt: skip
-END = Columns(
+END = LineColumns(
     fields.CallFinished, fields.Call, "input_tokens", without=("id", "session_id"), error_message="None",
     delivered_bytes="line.delivered_bytes or line.response_bytes", total_tokens="input_tokens + line.output_tokens",
 )  # fmt: skip
-DISCOVERY = Columns(fields.DiscoveryFinished, fields.Discovery, "position", position="position")
-READ = Columns(fields.ReadFinished, fields.Read, "position", position="position")
-DECISION = Columns(
+DISCOVERY = LineColumns(fields.DiscoveryFinished, fields.Discovery, "position", position="position")
+READ = LineColumns(fields.ReadFinished, fields.Read, "position", position="position")
+DECISION = LineColumns(
     fields.DecisionMade, fields.Decision, "position", position="position", made_at="line.timestamp"
 )  # fmt: skip
 CALL = (*_START.names, *END.names)

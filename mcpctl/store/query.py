@@ -8,7 +8,7 @@ from typing import Any, Self
 from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.fields import TABLES, names, types
 from mcpctl.base.models import Found, RawJson, Row
-from mcpctl.store import schema
+from mcpctl.store import schema, sqlite
 
 _TYPES = {name: type_ for row in TABLES.values() for name, type_ in types(row).items()}
 _JSON_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("Json"))
@@ -20,8 +20,6 @@ COLUMNS["calls"].update(schema.ELSEWHERE["calls"], status=schema.call_status("de
 BY_TIME = "started_at DESC, session_id DESC, position DESC"
 _FEW = 1000
 """Rows that are found first and read then; many are read as they are found, so that they need no memory."""
-LAST = "\U0010ffff"
-"""Sorted behind every text that begins with the text before it."""
 
 _DEPTH = 3
 """How deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
@@ -99,7 +97,7 @@ def value(name: str, stored: Any) -> Any:
 
 def beginning(prefix: str) -> Conditions:
     # Asked of every id, this would be answered by their index, and all rows then sorted by time.
-    return Conditions().when("id >= ? AND id < ?", prefix, prefix + LAST) if prefix else Conditions()
+    return Conditions().when("id >= ? AND id < ?", prefix, prefix + sqlite.LAST) if prefix else Conditions()
 
 
 def plain(*names: str) -> dict[str, str]:
@@ -124,7 +122,7 @@ def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: st
     ids = [
         row[0]
         for row in db.execute(
-            f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY {order} LIMIT 4", (prefix, prefix + LAST)
+            f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY {order} LIMIT 4", (prefix, prefix + sqlite.LAST)
         )
     ]
     if not prefix or not ids:

@@ -49,7 +49,7 @@ _Names = TypeVar("_Names", bound=tuple[str | None, ...])
 Json = bytes | memoryview
 
 
-class Shown(NamedTuple):
+class ShownJson(NamedTuple):
     beginning: str
     whole: str
     hidden: int
@@ -113,7 +113,7 @@ class Recordable:
     def text(self, text: str) -> str:
         return self._redactor.json(cut(text.encode("utf-8", "replace"), self.limit)).decode("utf-8", "replace")
 
-    def shown(self, json: bytes) -> "Shown":
+    def shown(self, json: bytes) -> "ShownJson":
         """For a person who is asked about it: without secrets, and with the size of what is left out."""
         kept = cut(json[: _WHOLE + 1], _WHOLE)
         redacted = self._redactor.json(kept)
@@ -126,7 +126,7 @@ class Recordable:
         beginning = cut(redacted[: _SHOWN + 1], _SHOWN).decode("utf-8", "replace")
         if len(redacted) > _SHOWN:
             beginning = f"{beginning} … {len(json) - _SHOWN:,} more bytes"
-        return Shown(beginning, text, max(0, hidden), left_out)
+        return ShownJson(beginning, text, max(0, hidden), left_out)
 
     def masked(self, json: bytes) -> bytes:
         """Without secrets, but whole; the rest of it is as it was."""

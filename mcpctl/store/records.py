@@ -16,7 +16,7 @@ from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.query import BY_TIME, COLUMNS, Conditions
 
 if TYPE_CHECKING:
-    from mcpctl.store.events import Event, Events
+    from mcpctl.store.events import Event, JournalEvents
 
 _PATIENCE_S = 0.5
 _PAUSES = 20
@@ -254,15 +254,15 @@ class Records:
     def events(
         self, wanted: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
-    ) -> "Events":  # fmt: skip
-        """The events since a position (of `Events.position`, or `events.START`), else so many of the newest and those
-        that follow, without some types. The first is a `reset` if it cannot be told from the position which came since,
-        or a journal is gone that was not read to its end."""
-        from mcpctl.store.events import Events
+    ) -> "JournalEvents":  # fmt: skip
+        """The events since a position (of `JournalEvents.position`, or `events.START`), else so many of the newest and
+        those that follow, without some types. The first is a `reset` if it cannot be told from the position which came
+        since, or a journal is gone that was not read to its end."""
+        from mcpctl.store.events import JournalEvents
 
-        return Events(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
+        return JournalEvents(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
 
-    def follow(self, events: "Events", pause: Callable[[], object]) -> "Iterator[Event]":
+    def follow(self, events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
         """The events without end; `pause` is called after all that was new, and ends it by raising.
 
         While nothing is new, only the journals of sessions that are not closed are looked at, and seldom all of them.

@@ -21,7 +21,7 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LONGEST_OWNER = 1 << 16
 
 
-class Owner(msgspec.Struct, frozen=True, kw_only=True):
+class ResponseOwner(msgspec.Struct, frozen=True, kw_only=True):
     """The session of the call, and the server; the project and the token where there are."""
 
     session_id: str
@@ -30,7 +30,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
     token_id: str = ""
 
-    def lets(self, other: "Owner") -> bool:
+    def lets(self, other: "ResponseOwner") -> bool:
         """Whether another may read it: in the same session, whose requests may have several tokens, or for the same
         project or with the same token."""
         return (
@@ -41,11 +41,11 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(NamedTuple):
-    owner: Owner
+    owner: ResponseOwner
     result: bytes
 
 
-_owner: msgspec.json.Decoder[Owner] = msgspec.json.Decoder(Owner)
+_owner: msgspec.json.Decoder[ResponseOwner] = msgspec.json.Decoder(ResponseOwner)
 
 
 def is_id(text: str) -> bool:
@@ -54,7 +54,7 @@ def is_id(text: str) -> bool:
 
 
 def keep(
-    paths: Paths, call_id: str, owner: Owner, result: bytes | memoryview, *, keep_mb: int, fsync: bool = False
+    paths: Paths, call_id: str, owner: ResponseOwner, result: bytes | memoryview, *, keep_mb: int, fsync: bool = False
 ) -> None:
     """Have the whole result in a file before this returns; the oldest make room for it.
 

@@ -43,7 +43,7 @@ _LAST_S = 0.2
 _HINT = "the stderr of servers is not kept there"
 
 
-class _Said(Struct):
+class _Stderr(Struct):
     data: deque[bytes] = field(default_factory=deque)
     size: int = 0
     left_out: int = 0
@@ -67,7 +67,7 @@ class ServerLogs:
         self._settings = settings
         self._key = b""
         self._changed = threading.Condition()
-        self._said: dict[tuple[str, int], _Said] = {}
+        self._said: dict[tuple[str, int], _Stderr] = {}
         self._begun: dict[tuple[str, int], bytes | None] = {}
         """The lines that have no end yet; None for one whose beginning was written or left out."""
         self._lines: Counter[str] = Counter()
@@ -81,7 +81,7 @@ class ServerLogs:
             if not data and self._thread is None:
                 return  # nobody has said anything
             is_first = not self._said
-            self._said.setdefault((server, pid), _Said()).add(data)
+            self._said.setdefault((server, pid), _Stderr()).add(data)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_all, name="server-logs", daemon=True)
                 self._thread.start()
@@ -111,7 +111,7 @@ class ServerLogs:
             with self._changed:
                 self._changed.wait_for(lambda: self._is_closing, lines * _LINE_S)
 
-    def _write(self, server: str, pid: int, said: _Said) -> int:
+    def _write(self, server: str, pid: int, said: _Stderr) -> int:
         """Put the lines that are whole into the server's file; how many."""
         lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), said)) if line]
         if not lines:
@@ -126,7 +126,7 @@ class ServerLogs:
         self._add(server, b"".join(msgspec.json.encode(each) + b"\n" for each in found))
         return len(texts)
 
-    def _whole(self, process: tuple[str, int], said: _Said) -> list[bytes]:
+    def _whole(self, process: tuple[str, int], said: _Stderr) -> list[bytes]:
         """The lines that are whole now, and the beginning of one that is too long; a private key is one thing."""
         from mcpctl.secrets import shapes  # not for `serve` before a server says something
 
@@ -269,7 +269,7 @@ def _last(rows: list[Row], most: int) -> list[Row]:
     return rows[max(len(rows) - most, 0) :]
 
 
-class _Line(msgspec.Struct):
+class _LogLine(msgspec.Struct):
     time: str
     pid: int
     text: str
@@ -279,5 +279,5 @@ def _rows(text: bytes) -> list[Row]:
     found: list[Row] = []
     for line in text.splitlines():
         with contextlib.suppress(msgspec.MsgspecError):
-            found.append(msgspec.structs.asdict(msgspec.json.decode(line, type=_Line)))
+            found.append(msgspec.structs.asdict(msgspec.json.decode(line, type=_LogLine)))
     return found

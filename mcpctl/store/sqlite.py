@@ -21,6 +21,8 @@ _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 HELD = "database_held"
 _BETWEEN_S = 0.01
 PATIENCE_S = 10
+LAST = "\U0010ffff"
+"""Sorted behind every text that begins with the text before it."""
 _of_thread = threading.local()
 _TABLE = re.compile(r"(CREATE|DROP) TABLE (\w+)")
 Steps = tuple[tuple[str, str], ...]
@@ -193,7 +195,7 @@ def _unlink(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-class Kind(NamedTuple):
+class DatabaseKind(NamedTuple):
     """A database: its steps, and how to go on when it is damaged."""
 
     code: str
@@ -204,7 +206,7 @@ class Kind(NamedTuple):
     """The database beside it that notes that it was made; as long as that does, it is not made anew."""
 
 
-def connect_grown(path: Path, kind: Kind) -> sqlite3.Connection:
+def connect_grown(path: Path, kind: DatabaseKind) -> sqlite3.Connection:
     """Raises `Unusable` when it is newer, broken or cannot be opened. To make one, be `alone` there."""
     try:
         return _grown(path, kind)
@@ -218,7 +220,7 @@ def connect_grown(path: Path, kind: Kind) -> sqlite3.Connection:
         raise damaged(path, kind, error) from error
 
 
-def damaged(path: Path, kind: Kind, why: object) -> Unusable:
+def damaged(path: Path, kind: DatabaseKind, why: object) -> Unusable:
     from shlex import quote
 
     hint = removal(path, kind)
@@ -227,7 +229,7 @@ def damaged(path: Path, kind: Kind, why: object) -> Unusable:
     return Unusable(f"{path} is damaged: {why}", hint, code=f"{kind.code}_damaged")
 
 
-def removal(path: Path, kind: Kind) -> str:
+def removal(path: Path, kind: DatabaseKind) -> str:
     """How to go on where a database cannot be read, or was lost."""
     from shlex import quote
 
@@ -236,7 +238,7 @@ def removal(path: Path, kind: Kind) -> str:
     return f"{kind.if_damaged}: rm -f {quote(str(path))} {quote(str(path.with_name(kind.noted_in)))}"
 
 
-def look_through(db: sqlite3.Connection, path: Path, kind: Kind) -> None:
+def look_through(db: sqlite3.Connection, path: Path, kind: DatabaseKind) -> None:
     """Raises `Unusable` where a page of the database cannot be read, which else shows when that is needed."""
     try:
         (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
@@ -248,7 +250,7 @@ def look_through(db: sqlite3.Connection, path: Path, kind: Kind) -> None:
         raise damaged(path, kind, found.replace("\n", " "))
 
 
-def _tables(kind: Kind) -> set[str]:
+def _tables(kind: DatabaseKind) -> set[str]:
     tables: set[str] = set()
     for _, statement in kind.steps:
         if made := _TABLE.match(statement):
@@ -256,7 +258,7 @@ def _tables(kind: Kind) -> set[str]:
     return tables
 
 
-def migrate(db: sqlite3.Connection, kind: Kind) -> None:
+def migrate(db: sqlite3.Connection, kind: DatabaseKind) -> None:
     """Apply the steps that are missing, each in the transaction that notes it."""
     db.execute("CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID")
     done = {name for (name,) in db.execute("SELECT name FROM steps")}
@@ -274,7 +276,7 @@ def _is_done(db: sqlite3.Connection, name: str) -> bool:
     return db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone() is not None
 
 
-def refuse_newer(done: set[str], kind: Kind) -> None:
+def refuse_newer(done: set[str], kind: DatabaseKind) -> None:
     """Raises `Unusable` where steps are done that are not among these."""
     unknown = done - {name for name, _ in kind.steps}
     if unknown:
@@ -285,7 +287,7 @@ def refuse_newer(done: set[str], kind: Kind) -> None:
         )
 
 
-def _grown(path: Path, kind: Kind) -> sqlite3.Connection:
+def _grown(path: Path, kind: DatabaseKind) -> sqlite3.Connection:
     create(path)
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.

@@ -2,10 +2,10 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
@@ -35,6 +35,13 @@ class ListKey(NamedTuple):
     """From `callers.capability_set`, or from `feature_names.list_of`."""
 
 
+class ListedPlace(NamedTuple):
+    server: str
+    fingerprint: str
+    capabilities: str
+    position: int
+
+
 class KeptList(NamedTuple):
     generation: int
     fetched_at: float
@@ -57,7 +64,7 @@ _OF_LIST = "server = ? AND fingerprint = ? AND capabilities = ?"
 
 
 class State:
-    """What is kept of servers, toolsets and vectors; open until it is closed, or its `with` block ends.
+    """The state of servers, toolsets and vectors; open until it is closed, or its `with` block ends.
 
         with State.opened(paths) as state:
             state.equipped()
@@ -162,54 +169,63 @@ class State:
     def listed(self, of: ListKey) -> KeptList | None:
         """None when the server has never been asked."""
         with told(), sqlite.snapshot(self._db):
-            row = self._db.execute(
-                f"SELECT generation, fetched_at, instructions FROM lists WHERE {_OF_LIST}", of
-            ).fetchone()
+            row = self._row(f"SELECT generation, fetched_at, instructions FROM lists WHERE {_OF_LIST}", of)
             return KeptList(row[0], row[1], self._tools(of), row[2]) if row else None
 
     def capability_sets(self, server: str, fingerprint: str) -> list[str]:
         """The latest list first."""
-        with told():
-            rows = self._db.execute(
-                "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? AND capabilities NOT LIKE '@%'"
-                " ORDER BY fetched_at DESC",
-                (server, fingerprint),
-            )
-            return [capabilities for (capabilities,) in rows]
+        rows = self._rows(
+            "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? AND capabilities NOT LIKE '@%'"
+            " ORDER BY fetched_at DESC",
+            (server, fingerprint),
+        )
+        return [capabilities for (capabilities,) in rows]
 
     def instructions(self) -> dict[ListKey, str]:
         """The servers' texts about themselves, that of the latest list first."""
-        with told():
-            rows = self._db.execute(
-                "SELECT server, fingerprint, capabilities, instructions FROM lists ORDER BY fetched_at DESC"
-            )
-            return {ListKey(*key): instructions for *key, instructions in rows}
+        rows = self._rows("SELECT server, fingerprint, capabilities, instructions FROM lists ORDER BY fetched_at DESC")
+        return {ListKey(*key): instructions for *key, instructions in rows}
 
     def generations(self) -> dict[ListKey, int]:
         """A number per list that grows whenever its tools change."""
-        with told():
-            rows = self._db.execute("SELECT server, fingerprint, capabilities, generation FROM lists")
-            return {ListKey(*key): generation for *key, generation in rows}
+        rows = self._rows("SELECT server, fingerprint, capabilities, generation FROM lists")
+        return {ListKey(*key): generation for *key, generation in rows}
+
+    def listed_names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, ListedPlace]]:
+        """The tools of a server whose name begins so, by name, for whatever clients they were listed."""
+        rows = self._rows(
+            # SQLite takes the other columns from the row that has the least.
+            "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND"
+            " name >= ? AND name < ? AND capabilities NOT LIKE '@%' GROUP BY name ORDER BY name",
+            (server, fingerprint, prefix, prefix + sqlite.LAST),
+        )
+        return [(name, ListedPlace(server, fingerprint, *place)) for name, *place in rows]
+
+    def definition(self, place: ListedPlace) -> str:
+        ((text,),) = self._rows(f"SELECT definition FROM listed WHERE {_OF_LIST} AND position = ?", place)
+        return str(text)
 
     def _tools(self, of: ListKey) -> list[tuple[str, str]]:
-        return self._db.execute(
-            f"SELECT name, definition FROM listed WHERE {_OF_LIST} ORDER BY position", of
-        ).fetchall()
+        return self._rows(f"SELECT name, definition FROM listed WHERE {_OF_LIST} ORDER BY position", of)
+
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        with told():
+            return self._db.execute(sql, values).fetchall()
+
+    def _row(self, sql: str, values: Sequence[object] = ()) -> Any:
+        with told():
+            return self._db.execute(sql, values).fetchone()
 
     # ---- how servers are
 
     def known_era(self, server: str, fingerprint: str) -> bool | None:
         """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
-        with told():
-            row = self._db.execute(
-                "SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", (server, fingerprint)
-            ).fetchone()
+        row = self._row("SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", (server, fingerprint))
         return bool(row[0]) if row else None
 
     def remember_era(self, server: str, fingerprint: str, modern: bool) -> None:
         if self.known_era(server, fingerprint) is not modern:  # to read takes no lock
-            with told():
-                self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
+            self._rows("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
     def last_failure(self, server: str, fingerprint: str) -> LastFailure | None:
         """None when it has worked since."""
@@ -225,21 +241,17 @@ class State:
     def remember_failure(self, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
         """A message of None: it works."""
         key = (server, fingerprint)
-        with told():
-            if message is not None:
-                self._db.execute(
-                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?)", (*key, time.time(), message, code)
-                )
-            elif self.last_failure(*key):
-                self._db.execute("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
+        if message is not None:
+            self._rows("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?)", (*key, time.time(), message, code))
+        elif self.last_failure(*key):
+            self._rows("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
 
     # ---- the equipped toolset
 
     @property
     def log(self) -> Path | None:
         """The file that is written by changes; None for one in memory."""
-        with told():
-            _, _, path = self._db.execute("PRAGMA database_list").fetchone()
+        _, _, path = self._row("PRAGMA database_list")
         return sqlite.files(Path(path))[1] if path else None
 
     def equipped(self) -> str | None:
@@ -251,71 +263,60 @@ class State:
         return bytes(row[0]).decode() if row else None
 
     def equip(self, reference: str | None) -> None:
-        with told():
-            if reference is None:
-                self._db.execute("DELETE FROM settings WHERE name = 'toolset'")
-            else:
-                self._db.execute("INSERT OR REPLACE INTO settings VALUES ('toolset', ?)", (reference.encode(),))
+        if reference is None:
+            self._rows("DELETE FROM settings WHERE name = 'toolset'")
+        else:
+            self._set("toolset", reference)
 
-    # ---- what was loosened
+    # ---- marks
 
     def claim_loosening(self, hashed: str) -> bool:
         """Whether nobody else has just put on record that a change with this hash loosens; nobody else does so for a
         minute."""
         now = time.time()
         with told(), sqlite.transaction(self._db):
-            row = self._db.execute("SELECT value FROM settings WHERE name = 'loosened'").fetchone()
-            last, _, at = bytes(row[0]).decode().partition(" ") if row else ("", "", "")
+            last, _, at = (self._setting("loosened") or "").partition(" ")
             if last == hashed and float(at or 0) > now - _CLAIMED_S:
                 return False
-            value = f"{hashed} {now}".encode()
-            self._db.execute("INSERT OR REPLACE INTO settings VALUES ('loosened', ?)", (value,))
+            self._set("loosened", f"{hashed} {now}")
         return True
-
-    # ---- the toolsets that clients name
 
     def remember_named(self, path: str) -> None:
         """A `serve` was started with this toolset, by the real path of its file."""
         if not self.is_named(path):
-            with told():
-                self._db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (f"{_NAMED}{path}", b""))
+            self._set(f"{_NAMED}{path}", "")
 
     def is_named(self, path: str) -> bool:
-        with told():
-            found = self._db.execute("SELECT 1 FROM settings WHERE name = ?", (f"{_NAMED}{path}",))
-            return found.fetchone() is not None
-
-    # ---- what people have decided
+        return self._setting(f"{_NAMED}{path}") is not None
 
     def has_policy(self) -> bool:
         """Whether a `policy.db` was made beside it."""
-        with told():
-            return self._db.execute("SELECT 1 FROM settings WHERE name = 'policy'").fetchone() is not None
+        return self._setting("policy") is not None
 
     def note_policy(self) -> None:
         if not self.has_policy():
-            with told():
-                self._db.execute("INSERT OR IGNORE INTO settings VALUES ('policy', x'')")
-
-    # ---- checks
+            self._set("policy", "")
 
     def found_harmless(self) -> str:
         """The hash of the texts in which a check has found nothing."""
-        with told():
-            row = self._db.execute("SELECT value FROM settings WHERE name = 'harmless'").fetchone()
-        return bytes(row[0]).decode() if row else ""
+        return self._setting("harmless") or ""
 
     def keep_harmless(self, hashed: str) -> None:
         if self.found_harmless() != hashed:
-            with told():
-                self._db.execute("INSERT OR REPLACE INTO settings VALUES ('harmless', ?)", (hashed.encode(),))
+            self._set("harmless", hashed)
+
+    def _setting(self, name: str) -> str | None:
+        row = self._row("SELECT value FROM settings WHERE name = ?", (name,))
+        return bytes(row[0]).decode() if row else None
+
+    def _set(self, name: str, value: str) -> None:
+        self._rows("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value.encode()))
 
     # ---- vectors
 
     def vector(self, model: str, text: bytes) -> bytes | None:
         """By the hash of the text."""
-        with told():
-            row = self._db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, text)).fetchone()
+        row = self._row("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, text))
         return row[0] if row else None
 
     def keep_vectors(self, model: str, vectors: Mapping[bytes, bytes], at_most: int) -> None:
@@ -326,8 +327,7 @@ class State:
             self._db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
 
     def forget_vectors(self, model: str) -> None:
-        with told():
-            self._db.execute("DELETE FROM vectors WHERE model = ?", (model,))
+        self._rows("DELETE FROM vectors WHERE model = ?", (model,))
 
 
 def is_passing(error: Unusable) -> bool:

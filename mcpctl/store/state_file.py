@@ -1,13 +1,11 @@
 """The file of `state.db`: made, opened, and grown by named steps, never rewritten."""
 
 import sqlite3
-from contextlib import ExitStack, closing
-from typing import NamedTuple, Self
 
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.paths import Paths, cannot_write
-from mcpctl.store import query, sqlite
-from mcpctl.store.sqlite import HELD, Kind
+from mcpctl.store import sqlite
+from mcpctl.store.sqlite import HELD, DatabaseKind
 
 STEPS = (
     ("settings", "CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
@@ -54,8 +52,7 @@ STEPS = (
     # Vectors are of other texts now, and of 16-bit numbers.
     ("vectors in 16 bits", "DELETE FROM vectors"),
 )
-_PATIENCE_S = 0.5
-KIND = Kind("state", STEPS, "remove it; it is a cache and fills again")
+KIND = DatabaseKind("state", STEPS, "remove it; it is a cache and fills again")
 
 
 def connect(paths: Paths) -> sqlite3.Connection:
@@ -93,42 +90,3 @@ def in_memory() -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-class ListedPlace(NamedTuple):
-    server: str
-    fingerprint: str
-    capabilities: str
-    position: int
-
-
-class ListedTools:
-    """Entering raises `sqlite3.Error` where there is none that can be read in time."""
-
-    def __init__(self, paths: Paths) -> None:
-        self._path = paths.state
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        self._db = self._stack.enter_context(closing(sqlite.connect_unchanged(self._path, _PATIENCE_S)))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, ListedPlace]]:
-        """The tools of a server whose name begins so, by name, for whatever clients they were listed."""
-        rows = self._db.execute(
-            # Of the row that has the least, SQLite takes the others too.
-            "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND name >= ?"
-            " AND name < ? AND capabilities NOT LIKE '@%' GROUP BY name ORDER BY name",
-            (server, fingerprint, prefix, prefix + query.LAST),
-        )
-        return [(name, ListedPlace(server, fingerprint, *where)) for name, *where in rows]
-
-    def definition(self, place: ListedPlace) -> str:
-        row = self._db.execute(
-            "SELECT definition FROM listed WHERE server = ? AND fingerprint = ? AND capabilities = ? AND position = ?",
-            place,
-        )
-        return str(row.fetchone()[0])

@@ -11,7 +11,7 @@ from mcpctl import jsonc
 from mcpctl.base import files
 from mcpctl.base.errors import Refused, Unusable, WrongUsage
 from mcpctl.base.paths import Paths
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.schema import MEMBERS
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from mcpctl.base.visible_text import visible
+from mcpctl.base.texts import visible
 from mcpctl.wire import jsonrpc
 
 ELICIT = "elicitation/create"

@@ -12,7 +12,7 @@ from mcpctl.base import bounds, posix
 from mcpctl.base.callers import Caller
 from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failed, Failure
-from mcpctl.base.visible_text import printable
+from mcpctl.base.texts import printable
 from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.policy import words
 from mcpctl.secrets.redact import mask

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcpctl.base.models import Tool
-from mcpctl.base.visible_text import visible
+from mcpctl.base.texts import visible
 from mcpctl.catalog import model_texts
 from mcpctl.catalog.model_texts import shortened
 from tests.table import for_each

@@ -19,8 +19,7 @@ from mcpctl.dashboard import rest_answers, rest_names
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.store import statistics
-from mcpctl.store.asking import GROUPS
-from mcpctl.store.filters import CallFilter
+from mcpctl.store.filters import GROUPS, CallFilter
 from mcpctl.store.records import Records
 from tests import recorded
 from tests.conftest import Mcpctl

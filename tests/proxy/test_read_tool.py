@@ -11,7 +11,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.metatools.offers import Offer
 from mcpctl.store import responses
-from mcpctl.store.responses import Owner
+from mcpctl.store.responses import ResponseOwner
 from tests.proxy.client import MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 from tests.proxy.library import NOTE, Library, see
@@ -207,7 +207,7 @@ def test_only_the_session_the_project_or_the_token_reads_it(
         world.configure({"files": {"projects": ["acme"]}}, responses={"limit_tokens": 1000})
         world.begin(project="acme")
         client = await world.client()
-        whole = Owner(**{"server": "files", "tool": "document", **owner})
+        whole = ResponseOwner(**{"server": "files", "tool": "document", **owner})
         responses.keep(paths, OWN_ID, whole, b'{"content":[{"type":"text","text":"whole"}]}', keep_mb=1)
         texts = await read(client, f"mcpctl://calls/{OWN_ID}")
         assert ("whole" in texts) == may
@@ -217,12 +217,14 @@ def test_only_the_session_the_project_or_the_token_reads_it(
 
 
 def test_a_token_lets_its_own_answers_be_read() -> None:
-    mine = Owner(session_id="a", server="s", tool="t", token_id="t1")
-    assert mine.lets(Owner(session_id="b", server="s", tool="t", token_id="t1"))
-    assert not mine.lets(Owner(session_id="b", server="s", tool="t"))
-    assert not mine.lets(Owner(session_id="a", server="s", tool="t", token_id="t2"))
-    assert not mine.lets(Owner(session_id="a", server="s", tool="t"))
-    assert not Owner(session_id="a", server="s", tool="t").lets(Owner(session_id="b", server="s", tool="t"))
+    mine = ResponseOwner(session_id="a", server="s", tool="t", token_id="t1")
+    assert mine.lets(ResponseOwner(session_id="b", server="s", tool="t", token_id="t1"))
+    assert not mine.lets(ResponseOwner(session_id="b", server="s", tool="t"))
+    assert not mine.lets(ResponseOwner(session_id="a", server="s", tool="t", token_id="t2"))
+    assert not mine.lets(ResponseOwner(session_id="a", server="s", tool="t"))
+    assert not ResponseOwner(session_id="a", server="s", tool="t").lets(
+        ResponseOwner(session_id="b", server="s", tool="t")
+    )
 
 
 def test_what_was_kept_before_the_policy_masks_is_read_masked(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.secrets import command_lines, json_values, named_values, redactor, secret_values, shapes
+from mcpctl.secrets import json_text, named_values, redactor, secret_values, shapes
 from mcpctl.secrets.redact import mask
 from mcpctl.secrets.redactor import Redactor
 from mcpctl.secrets.token_shapes import TOKENS
@@ -21,16 +21,16 @@ _LONG = 32
 SEARCHED: dict[str, re.Pattern[Any]] = {
     "names before a colon": named_values._BEFORE_COLON,
     "names before an equals sign": named_values._BEFORE_EQUALS,
-    "delimiters": json_values._DELIMITER,
+    "delimiters": json_text._DELIMITER,
     # That of netrc reads 128 bytes in vain, and no more.
-    **{f"sign {number}": sign for number, sign in enumerate(redactor.SIGNS) if sign is not command_lines._NETRC},
+    **{f"sign {number}": sign for number, sign in enumerate(redactor.SIGNS) if sign is not named_values._NETRC},
     **{f"heads {number}": heads for number, (_, heads) in enumerate(shapes.HEADS)},
 }
 """What is looked for from every place of a text on."""
 MATCHED: dict[str, re.Pattern[Any]] = {
-    "quoted": json_values._quotation(1),
-    "quoted deeper": json_values._quotation(4),
-    "scalar": json_values._SCALAR,
+    "quoted": json_text._quotation(1),
+    "quoted deeper": json_text._quotation(4),
+    "scalar": json_text._SCALAR,
     "separator": named_values._SEPARATED,
     "gap": named_values._GAP,
     "annotation": named_values._ANNOTATION,

@@ -4,8 +4,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.store import filters, index, statistics
-from mcpctl.store.asking import MOST_VALUES
-from mcpctl.store.filters import FAILED, CallFilter
+from mcpctl.store.filters import FAILED, MOST_VALUES, CallFilter
 from mcpctl.store.records import Records
 from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
 

@@ -125,7 +125,8 @@ def test_where_none_can_be_kept_there_is_one_for_this_process(tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.process
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
-    program = "from mcpctl.base.paths import find; from mcpctl.store.recordable import redaction_key as key; print(key(find()).hex())"
+    imports = "from mcpctl.base.paths import find; from mcpctl.store.recordable import redaction_key"
+    program = f"{imports}; print(redaction_key(find()).hex())"
     processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(8)]
     keys = {process.communicate(timeout=30)[0] for process in processes}
     assert len(keys) == 1

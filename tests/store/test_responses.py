@@ -9,11 +9,11 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.store import responses, retention
-from mcpctl.store.responses import Owner
+from mcpctl.store.responses import ResponseOwner
 from tests.recorded import CLAUDE, call_id, created, opened, session
 
 RESULT = b'{"content":[{"type":"text","text":"x"}],\n"odd": "\xff"}'
-OWNER = Owner(session_id=CLAUDE, server="weather", tool="get_forecast")
+OWNER = ResponseOwner(session_id=CLAUDE, server="weather", tool="get_forecast")
 
 
 def keep(paths: Paths, number: int, result: bytes = RESULT, keep_mb: int = 1, when: int | None = None) -> Path:

@@ -90,7 +90,7 @@ def test_no_part_of_a_secret_is_written(
 ) -> None:
     batches = [said] if is_at_once else [(each,) for each in said]
     for batch in (*batches, (b"and more\n",)):
-        waiting = server_logs._Said()
+        waiting = server_logs._Stderr()
         for data in batch:
             waiting.add(data)
         logs._write("s", 7, waiting)
@@ -101,7 +101,7 @@ def test_no_part_of_a_secret_is_written(
 def test_what_has_no_end_is_not_waited_for_for_ever(logs: ServerLogs, paths: Paths) -> None:
     endless = KEY[0] + (b"k" * 900 + b"\n") * 30
     for data in (b"x " * 600, b"y " * 600, b"y\nthe next\n", endless, b"more\n"):
-        waiting = server_logs._Said()
+        waiting = server_logs._Stderr()
         waiting.add(data)
         logs._write("s", 7, waiting)
         assert texts(paths)[0] == "x " * 500 + "…"
@@ -120,7 +120,7 @@ def test_a_line_and_what_waits_are_bounded(logs: ServerLogs, paths: Paths) -> No
 
 
 def test_what_waits_takes_little_room(paths: Paths) -> None:
-    said = server_logs._Said()
+    said = server_logs._Stderr()
     for _ in range(1000):
         said.add(b"x" * 65536)
     assert sum(map(len, said.data)) == said.size <= 1 << 18

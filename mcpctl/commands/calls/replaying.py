@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpctl.base.errors import McpctlError, Problems, Refused, UpstreamFailed, WrongUsage
 from mcpctl.base.models import Row
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.base.tool_keys import OWN
 from mcpctl.output import Columns
 from mcpctl.output.text import line_of

@@ -6,7 +6,7 @@ from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import Asked
-from mcpctl.store.asking import GROUPS
+from mcpctl.store.filters import GROUPS
 
 
 def stats(

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.base.models import Row
 from mcpctl.output import Columns
-from mcpctl.store.asking import grouping
-from mcpctl.store.filters import CallFilter
+from mcpctl.store.filters import CallFilter, grouping
 from mcpctl.store.records import Records
 
 _SHOWN = ("calls", "failed", "p50_ms", "p95_ms", "longest_ms", "total_tokens")

@@ -8,7 +8,7 @@ from mcpctl import output
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.feature_names import EXPOSABLE
 from mcpctl.base.paths import Paths
-from mcpctl.base.plurals import counted
+from mcpctl.base.texts import counted
 from mcpctl.config import config
 from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_environment import Endpoint, endpoint

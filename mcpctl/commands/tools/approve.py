@@ -41,7 +41,7 @@ def approve(
       mcpctl tools approve --all
     """
     from mcpctl import output
-    from mcpctl.base.plurals import counted
+    from mcpctl.base.texts import counted
     from mcpctl.commands.people import only_for_people
     from mcpctl.commands.tools import approving
 

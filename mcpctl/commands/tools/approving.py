@@ -7,8 +7,8 @@ from mcpctl import output
 from mcpctl.base.errors import NotFound, Refused, WrongUsage
 from mcpctl.base.feature_names import kind_of_list
 from mcpctl.base.paths import Paths
-from mcpctl.base.plurals import counted
 from mcpctl.base.rules import Selection
+from mcpctl.base.texts import counted
 from mcpctl.catalog import drift, rows
 from mcpctl.commands.tools import differences
 from mcpctl.output import changes

@@ -10,8 +10,8 @@ from mcpctl.base.errors import WrongUsage
 from mcpctl.base.feature_names import is_feature
 from mcpctl.base.models import CHANGE_FIELDS, Row
 from mcpctl.base.paths import Paths
-from mcpctl.base.plurals import counted
 from mcpctl.base.rules import Selection
+from mcpctl.base.texts import counted
 from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import drift, lock_file, rows
 from mcpctl.catalog.cache import Catalog

@@ -26,7 +26,7 @@ def lock(file: File = None, with_held: WithHeld = False, json: opt.Json = False,
     """
     from mcpctl import output
     from mcpctl.base.errors import Refused, WrongUsage
-    from mcpctl.base.plurals import counted
+    from mcpctl.base.texts import counted
     from mcpctl.catalog import lock_file, rows
 
     path = file or lock_file.DEFAULT

@@ -22,7 +22,7 @@ def add(
       mcpctl tools ls --server github --toolset none --fields key | mcpctl toolsets add triage -
     """
     from mcpctl import output
-    from mcpctl.base.plurals import counted
+    from mcpctl.base.texts import counted
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
 

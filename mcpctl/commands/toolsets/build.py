@@ -28,7 +28,7 @@ def build(
       mcpctl tools search issue --toolset none --fields key | mcpctl toolsets build ./tools/triage.json -
     """
     from mcpctl import output
-    from mcpctl.base.plurals import counted
+    from mcpctl.base.texts import counted
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
 

@@ -33,7 +33,7 @@ def rm(
     """
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
-    from mcpctl.base.plurals import counted
+    from mcpctl.base.texts import counted
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.people import Gate
     from mcpctl.toolsets.toolset_files import is_path

@@ -7,7 +7,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.store import responses
-from mcpctl.store.responses import Owner
+from mcpctl.store.responses import ResponseOwner
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, call, call_id, session
 
@@ -18,7 +18,7 @@ RESULT = b'{"content": [{"type": "text", "text": %b}], "x":1.50}' % json.dumps(T
 def keep(paths: Paths) -> None:
     """Have the answer of a call, and the call."""
     session(paths, rest=call(1, 1))
-    owner = Owner(session_id=CLAUDE, server="weather", tool="get_forecast")
+    owner = ResponseOwner(session_id=CLAUDE, server="weather", tool="get_forecast")
     responses.keep(paths, call_id(1), owner, RESULT, keep_mb=1)
 
 
@@ -63,7 +63,7 @@ def test_the_last_is_the_last_that_was_shortened_whatever_was_called_since(mcpct
     shortened: dict[str, Any] = {"delivered_bytes": 10, "shortened": True, "response_file": True}
     session(paths, rest=[*call(1, 1, **shortened), *call(2, 2)])
     responses.keep(
-        paths, call_id(1), Owner(session_id=CLAUDE, server="weather", tool="get_forecast"), RESULT, keep_mb=1
+        paths, call_id(1), ResponseOwner(session_id=CLAUDE, server="weather", tool="get_forecast"), RESULT, keep_mb=1
     )
     assert mcpctl("calls", "response", "last").out == RESULT.decode()
 

@@ -1,4 +1,4 @@
-"""Text of strangers as it is: without the characters that nobody sees, a model reads and a terminal obeys."""
+"""Texts of strangers without the characters that nobody sees, a model reads and a terminal obeys; numbers of things."""
 
 import unicodedata
 
@@ -37,3 +37,8 @@ def escaped(text: str) -> str:
 
 def _is_unseen(character: str) -> bool:
     return unicodedata.category(character) in (*_HIDDEN, *_BREAKS) or character in _SHAPELESS
+
+
+def counted(number: int, noun: str) -> str:
+    """Such as `1 tool`, `2 tools` or `1,000 tools`; the noun is one that takes an s."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
