@@ -66,6 +66,7 @@ class Remote(Connection):
         self._in_a_row = 0
         self._first: asyncio.Task[None] | None = None
         self._winding_up: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     @property
     def is_over(self) -> bool:
@@ -106,21 +107,24 @@ class Remote(Connection):
             self._first = task  # what follows must not overtake it
 
     async def stop(self) -> None:
-        """End it: the session is deleted at the server, if it answers soon."""
+        """End it, once for all who want that: the session is deleted at the server, if it answers soon."""
         self.hung_up = self._is_ending = True
+        self._ending = self._ending or self._loop.create_task(self._end())
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
         for task in [*self._tasks, self._opening]:
             task.cancel()
         await asyncio.gather(*self._tasks, self._opening, return_exceptions=True)
         if self._bearer:
             await self._bearer.settle(_SETTLE_S)
-        if not self.gone.is_set():
-            try:
-                async with asyncio.timeout(_CLOSE_S):
-                    await self._close()
-            except Exception:
-                pass  # it will forget us by itself
-            reason = f"the connection was lost: {self.how_it_ended()}"
-            self._is_gone(Failure("server_died", {"reason": reason, "said": self.last_words}))
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self._close()
+        except Exception:
+            pass  # it will forget us by itself
+        reason = f"the connection was lost: {self.how_it_ended()}"
+        self._is_gone(Failure("server_died", {"reason": reason, "said": self.last_words}))
         await asyncio.sleep(0)  # a socket that was closed is let go in the next turn of the loop
 
     def _other_transport(self, response: httpx2.Response) -> str:
