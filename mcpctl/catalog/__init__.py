@@ -1,1 +1,1 @@
-"""The tools that exist: their cached definitions, their hints, how a model is shown their parameters."""
+"""The tools that exist: their cached definitions, their hints, and their parameters as models read them."""

@@ -21,7 +21,6 @@ from mcpctl.store.state import ListKey, State
 from mcpctl.toolsets.toolset import Toolset
 
 _MOST_TOLD = 500
-"""Characters that are kept of a failure."""
 _SPARE = 300
 """How many levels deeper a definition could be nested and still be read."""
 
@@ -30,7 +29,7 @@ class Catalog:
     """The tools of the enabled servers, as one request sees them.
 
     Belongs to the thread that made it, but for `lists`, which others may read and fill too. One without a database
-    knows only what is put there, and never waits.
+    knows only the lists in memory, and never waits.
     """
 
     def __init__(self, view: View, state: State | None, lists: Lists | None = None) -> None:
@@ -38,44 +37,39 @@ class Catalog:
         self._state = state
         self._lists = lists or Lists()
         self._owned: dict[str, Listed | None] = {}
-        """What `own` has found, as long as no list changes."""
+        """The results of `own`, as long as no list changes."""
         self._owned_at = -1
 
     @property
     def config(self) -> Config:
-        """The configuration in force."""
         return self.view.config
 
     @property
     def toolset(self) -> Toolset | None:
-        """The toolset in force."""
         return self.view.toolset
 
     @property
     def state(self) -> State:
-        """What is kept, of a catalog that reads it."""
+        """The database, in a catalog that reads one."""
         assert self._state is not None
         return self._state
 
     @property
     def lists(self) -> Lists:
-        """What is in memory."""
         return self._lists
 
     def snapshot(self) -> "Catalog":
-        """What is known at this moment, for another thread."""
         return Catalog(self.view, None, self._lists.snapshot())
 
     def listed(self, server: str) -> Listed | None:
-        """What an enabled server last listed for a client like this one, else for the last one that asked; None when
-        it has never been asked."""
+        """The list of an enabled server for a client like this one, else for the last one that asked."""
         fingerprint = self.config.fingerprints.get(server)
         if fingerprint is None:
             return None
         return self._own(server, fingerprint) or self._others(server, fingerprint)
 
     def own(self, server: str) -> Listed | None:
-        """What an enabled server last listed for a client like this one alone."""
+        """The list of an enabled server for a client like this one alone."""
         if self._owned_at != self._lists.changes:
             self._owned_at, self._owned = self._lists.changes, {}
         if server not in self._owned:
@@ -105,13 +99,13 @@ class Catalog:
         return self._lists.put(of, kept) if kept else listed
 
     def check_together(self) -> None:
-        """Have all that is known checked side by side, where the policy says so."""
+        """Check all known lists beside each other, where the policy says so."""
         for server in self.config.enabled:
             self.listed(server)
         self._lists.check_together()
 
     def every(self, server: str) -> list[Listed]:
-        """All that an enabled server last listed, whatever the client could do: first for a client like this one."""
+        """All lists of an enabled server: first those for a client like this one."""
         fingerprint = self.config.fingerprints.get(server)
         if fingerprint is None:
             return []
@@ -121,7 +115,7 @@ class Catalog:
         return [listed for listed in found if listed]
 
     def features(self, server: str) -> list[Listed]:
-        """What an enabled server last listed of its prompts, resources and templates."""
+        """The lists of an enabled server's prompts, resources and templates."""
         fingerprint = self.config.fingerprints.get(server)
         if fingerprint is None:
             return []
@@ -129,15 +123,11 @@ class Catalog:
         return [listed for key in keys if (listed := self._loaded(key))]
 
     def feature_counts(self, server: str) -> dict[str, int | None]:
-        """How many prompts and resources an enabled server last listed; None where that is not known."""
         known = {feature_names.kind_of_list(each.capabilities): len(each.tools) for each in self.features(server)}
         return {kind: known.get(kind) for kind in feature_names.EXPOSABLE}
 
     def find(self, server: str, name: str) -> Tool | None:
-        """A tool by its server and name, permitted or not, in the toolset or not.
-
-        A person finds it though only other clients are listed it.
-        """
+        """A tool, permitted or not, in the toolset or not. A person also finds tools of other clients' lists."""
         listed = self.listed(server)
         tool = listed.by_name.get(name) if listed else None
         if tool is None and listed and self.view.caller is None and self._state is not None:
@@ -146,7 +136,7 @@ class Catalog:
         return self.toolset.shown(tool) if self.toolset and tool else tool
 
     def to_call(self, server: str, name: str) -> Tool | None:
-        """A tool as it is listed for a client like this one: what another one is listed decides on no call."""
+        """A tool as it is listed for a client like this one: only that list decides on a call."""
         listed = self.own(server)
         tool = listed.by_name.get(name) if listed else None
         return self.toolset.shown(tool) if self.toolset and tool else tool
@@ -163,38 +153,34 @@ class Catalog:
     def _found(self, view: View, *, with_held: bool = False) -> list[Tool]:
         listed = (self.listed(server) for server in view.config.enabled)
         tools = (tool for each in listed if each for tool in each.tools)
-        # What else would keep a held tool back is decided of it as of any other.
+        # Other reasons to keep a held tool back apply to it as to any tool.
         return [tool for tool in tools if _may_be_found(_let_go(tool) if with_held else tool, view)]
 
     @property
     def has_held(self) -> bool:
-        """Whether a tool that is listed is held back from models."""
         listed = (self.listed(server) for server in self.config.enabled if self.config.policy.enforces)
         return any(tool.held for each in listed if each for tool in each.tools)
 
     def of_others(self) -> dict[str, str]:
-        """The servers that were listed for other clients alone, and what those can do."""
+        """The servers that were listed for other clients alone, and the capabilities of those."""
         listed = {name: self.listed(name) for name in self.config.enabled if self.own(name) is None}
         return {name: each.capabilities for name, each in listed.items() if each}
 
     def known(self) -> list[Tool]:
-        """Every tool that the configuration permits, as its server last listed it, whatever client it is listed
-        for."""
+        """Every tool that the configuration permits, from the newest lists, whatever client they are for."""
         view = structs.replace(self.view, toolset=None)
         every = (tool for name in view.config.enabled for tool in self.newest(name).values())
         return [tool for tool in every if _may_be_found(_let_go(tool), view)]
 
     def newest(self, server: str) -> dict[str, Tool]:
-        """The tools of an enabled server by name, each as the newest list has it, whatever the client could do."""
+        """The tools of an enabled server by name, from the newest lists, whatever client they are for."""
         lists = sorted(self.every(server), key=lambda listed: listed.fetched_at)
         return {tool.name: tool for listed in lists for tool in listed.tools}
 
     def keys(self) -> list[str]:
-        """The keys of all tools that may be found."""
         return [tool.key for tool in self.visible()]
 
     def unlisted(self) -> list[str]:
-        """The enabled servers that have never listed their tools."""
         return [name for name in self.config.enabled if self.listed(name) is None]
 
     def due(self) -> list[str]:
@@ -202,15 +188,14 @@ class Catalog:
         return [name for name in self.config.enabled if (listed := self.own(name)) is None or listed.is_stale]
 
     def renew(self, holding: Holding) -> None:
-        """Have what has changed since its lists were put together loaded and judged anew."""
+        """Load and judge again the lists that have changed since they were loaded."""
         self._lists.keep_only(self.config.fingerprints.items())
         if self._lists.holding != holding:
             self._lists.hold_by(holding)
         self.generations()
 
     def generations(self) -> dict[str, tuple[str, int, int]]:
-        """What changes for a listed server whenever its tools do, or what is held of them; what has changed since is
-        loaded anew."""
+        """By listed server, a value that changes when its tools do, or why they are held. Loads changed lists."""
         kept = self.state.generations()
         generations: dict[str, tuple[str, int, int]] = {}
         for name, fingerprint in self.config.fingerprints.items():
@@ -226,7 +211,7 @@ class Catalog:
         return generations
 
     def _renew_features(self, server: str, fingerprint: str, kept: Mapping[ListKey, int]) -> None:
-        """Load anew what another process has listed of prompts and resources since they were loaded."""
+        """Load the lists of features that another process has changed."""
         for kind, listed in self._lists.features(server, fingerprint).items():
             key = ListKey(server, fingerprint, feature_names.list_of(kind))
             if listed.generation not in (HELD, kept.get(key)) and (changed := load(self.state, key)):
@@ -244,7 +229,7 @@ def _may_be_found(tool: Tool, view: View) -> bool:
 def replace(
     state: State, of: ListKey, definitions: Sequence[bytes], instructions: str = "", *, asked: bool = False
 ) -> bool:
-    """Put what can be used of what a server lists in place of what it listed before; True when that changed anything.
+    """Replace a server's list with the usable part of this one; returns whether that changed anything.
 
     An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
     """
@@ -252,14 +237,13 @@ def replace(
 
 
 def held(of: ListKey, definitions: Sequence[bytes], instructions: str = "") -> Listed:
-    """A server's list for as long as this process runs: where it could not be kept."""
+    """A list that could not be kept in the database, for as long as this process runs."""
     tools = tuple(tool(of.server, name, text) for name, text in _usable(of, definitions))
     return Listed(HELD, time.time(), tools, of.capabilities, instructions)
 
 
 def remember_failures(state: State, outcomes: Iterable[tuple[str, str, str | None, str]]) -> None:
-    """Keep why servers failed just now, without secrets and cut, or None that they work: by name and fingerprint, with
-    the code of the failure."""
+    """Keep why servers failed, cut and without secrets, or None for success: name, fingerprint, message, code."""
     from mcpctl.secrets.redact import mask
 
     for server, fingerprint, message, code in outcomes:
@@ -268,7 +252,7 @@ def remember_failures(state: State, outcomes: Iterable[tuple[str, str, str | Non
 
 
 def load(state: State, of: ListKey) -> Listed | None:
-    """What a server last listed; None when it has never been asked."""
+    """None when the server has never been asked."""
     kept = state.listed(of)
     if kept is None:
         return None
@@ -277,7 +261,6 @@ def load(state: State, of: ListKey) -> Listed | None:
 
 
 def tool(server: str, name: str, text: str) -> Tool:
-    """The tool that a stored definition describes."""
     return Tool(server, name, msgspec.json.decode(text), text)
 
 
@@ -296,7 +279,6 @@ def _usable(of: ListKey, definitions: Sequence[bytes]) -> list[tuple[str, str]]:
 
 
 def _named(definition: bytes, kind: str) -> tuple[str, str]:
-    """A definition's name as a tool's, empty when it has none that could be used, and its text."""
     if len(definition) > bounds.DEFINITION:
         return "", ""
     try:
@@ -316,7 +298,7 @@ def _named(definition: bytes, kind: str) -> tuple[str, str]:
 
 
 def _repaired(definition: bytes) -> tuple[Any, str]:
-    """What can be kept of a definition that is not strict JSON: NaN becomes null, half characters U+FFFD."""
+    """A definition that is not strict JSON, repaired: NaN becomes null, half characters U+FFFD."""
     try:
         loose = json.loads(definition.decode("utf-8", "replace"), parse_constant=lambda _: None, strict=False)
         text = json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace")
@@ -326,8 +308,7 @@ def _repaired(definition: bytes) -> tuple[Any, str]:
 
 
 def _decoded(text: bytes) -> Any:
-    """The value; raises `RecursionError` for one that is nested so deep that who decodes it later, with more on the
-    stack, or writes it into an answer, might not be able to."""
+    """Raises `RecursionError` where decoding it deeper on the stack, or writing it into an answer, might fail."""
     value = msgspec.json.decode(text)
     if text.count(b"{") + text.count(b"[") > _SPARE:
         msgspec.json.decode(b"[" * _SPARE + text + b"]" * _SPARE)

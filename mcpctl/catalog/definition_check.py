@@ -1,6 +1,6 @@
 """Tools checked for suspicious definitions: those that servers last listed, or those of a file.
 
-Beside those that are listed, what else models and users are told of servers is checked for what is held.
+The features and instructions of listed servers are checked too, for findings that hold them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,24 +21,21 @@ from mcpctl.checks.findings import ERROR, Finding
 
 @dataclass(frozen=True)
 class Listed:
-    """Tools that are seen together, each with its line if a file has them."""
-
     tools: Sequence[Tool]
     lines: Sequence[int] = ()
     path: Path | None = None
     others: Sequence[Tool] = ()
-    """Prompts, resources, templates and, without a name, what servers say of themselves: seen beside the tools."""
+    """Prompts, resources, templates and, without a name, servers' instructions."""
 
     @property
     def suites(self) -> list[str]:
-        """The file, or the servers."""
         return (
             [str(self.path)] if self.path else list(dict.fromkeys(each.server for each in (*self.tools, *self.others)))
         )
 
 
 def cached(paths: Paths) -> Listed:
-    """What all enabled servers last listed, permitted or not."""
+    """The last lists of all enabled servers, permitted tools or not."""
     with rows.catalog(paths) as catalog:
         lists = {name: listed for name in catalog.config.enabled if (listed := catalog.listed(name))}
         features = [each for name in lists for each in catalog.features(name)]
@@ -48,13 +45,13 @@ def cached(paths: Paths) -> Listed:
 
 
 def of_file(path: Path) -> Listed:
-    """The tools of a file that `tools export` wrote; raises `NotFound` and `Unusable`."""
+    """Raises `NotFound` and `Unusable`."""
     numbered = list(rows.numbered_tools(path))
     return Listed([tool for _, tool in numbered], [line for line, _ in numbered], path)
 
 
 def check(listed: Listed, keys: Sequence[str], asked: Selection) -> list[Row]:
-    """The findings of the named tools, or of all, beside all others; raises `NotFound` for an unknown key."""
+    """The findings of the named tools, or of all; raises `NotFound` for an unknown key."""
     wanted = _named((*listed.tools, *listed.others), keys)
     checker = Checker(listed.tools)
     found: list[Row] = []
@@ -72,7 +69,7 @@ def check(listed: Listed, keys: Sequence[str], asked: Selection) -> list[Row]:
 
 
 def _of_server(finding: Finding, server: str) -> Finding:
-    """A finding in what a server says of itself, which is checked as a description is."""
+    """Instructions are checked as a description is."""
     message = finding.message.replace(finding.place, "what it says of itself", 1)
     return replace(finding, key=server, place="instructions", message=message)
 

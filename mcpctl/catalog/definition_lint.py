@@ -1,4 +1,4 @@
-"""What is odd about the tools that a server lists: kept and callable all the same, but clients and models may stumble.
+"""Oddities of the tools that a server lists: they are kept and callable, but clients and models may stumble.
 
 The rules are those of the MCP schema's `Tool`, read as a client would.
 """
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 
 
 def oddities(definitions: Sequence[bytes]) -> list[str]:
-    """One sentence for each oddity, by tool name, in the order of the list; empty when there is none."""
+    """One sentence for each oddity, by tool name, in the order of the list."""
     found: list[str] = []
     seen: set[str] = set()
     bare: list[str] = []

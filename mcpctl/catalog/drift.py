@@ -1,6 +1,4 @@
-"""What changed in the tools, prompts and resources of servers, from one definition to the next, by the rules of `tools
-diff`.
-"""
+"""Changes of tools, prompts and resources since they were pinned or against a lock file: `tools diff`."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,18 +47,15 @@ RULES = {rule.id: rule for rule in _ALL}
 _SCHEMAS = ("inputSchema", "outputSchema")
 _TOO_DEEP = "(nested too deep to be shown)"
 Suspicion = Callable[[Tool], Iterable[str]]
-"""What looks like an attack in a tool's definition, in words of ours."""
+"""Messages on what looks like an attack in a tool's definition."""
 
 
 def no_suspicion(tool: Tool) -> Iterable[str]:
-    """What is found where nothing is looked for."""
     return ()
 
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that changed."""
-
     server: str
     tool: str
     """Empty where it is about the server as a whole."""
@@ -69,11 +64,10 @@ class Change:
     old: str | None = None
     new: str | None = None
     line: int | None = None
-    """Where the lock file has it."""
+    """In the lock file."""
 
 
 def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterator[Change]:
-    """What changed from one definition of a tool to another."""
     if definitions.pin_of(old) == definitions.pin_of(new):
         return
     if old.description != new.description:
@@ -91,7 +85,6 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterat
 
 
 def of_new(tool: Tool, suspicion: Suspicion = no_suspicion) -> Iterator[Change]:
-    """A tool that was not there."""
     hints_declared = json.dumps(definitions.declared_hints(tool))
     text = "\n".join([tool.description, f"hints: {hints_declared}", _json(tool.definition.get("inputSchema")) or ""])
     yield _change(tool, "W803", "the tool is new", None, text)
@@ -99,7 +92,6 @@ def of_new(tool: Tool, suspicion: Suspicion = no_suspicion) -> Iterator[Change]:
 
 
 def of_gone(server: str, name: str, why: str = "") -> Change:
-    """A tool that is not there any more."""
     return Change(server, name, "I901", f"the tool is gone{f': {why}' if why else ''}")
 
 
@@ -144,18 +136,17 @@ _NO_PINS = ServerPins()
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which tools; nothing given is all."""
+    """Filters of tools; empty ones do not filter."""
 
     keys: Collection[str] = ()
     servers: Collection[str] = ()
 
     def has_server(self, server: str) -> bool:
-        """Whether anything of a server is wanted."""
         named = {key.partition(":")[0] for key in self.keys}
         return not (self.keys or self.servers) or server in self.servers or server in named
 
     def has(self, server: str, tool: str) -> bool:
-        """Whether a tool is wanted; without a name, what is said of its server as a whole."""
+        """Without a tool's name, whether changes of the server as a whole are wanted."""
         return not (self.keys or self.servers) or server in self.servers or join(server, tool) in self.keys
 
 
@@ -163,7 +154,7 @@ ALL = Wanted()
 
 
 def rows(changes: Sequence[Change], asked: Selection, lock: Lock | None = None) -> list[Row]:
-    """The changes that are asked for, one row each, the worst first."""
+    """One row for each change that is selected."""
     return [_row(change, asked, lock) for change in changes if asked.wants(change.rule)]
 
 
@@ -185,8 +176,8 @@ def since_pinned(
     *,
     with_unpinned: bool = False,
 ) -> list[Change]:
-    """What changed since tools were pinned, of the servers in use, whatever clients they were listed for; and what was
-    listed and never pinned, which nobody has seen, where that is asked for."""
+    """The changes since tools were pinned, of the servers in use, whatever clients they were listed for; where
+    `with_unpinned`, also the tools that were never pinned, which nobody has seen."""
     found: dict[Change, None] = {}
     for server, fingerprint in catalog.config.fingerprints.items():
         if wanted.has_server(server):
@@ -196,7 +187,7 @@ def since_pinned(
 
 
 def suspicion(catalog: Catalog) -> Suspicion:
-    """What looks like an attack in a tool, beside the tools of all servers."""
+    """The check of a tool beside the tools of all servers."""
     from mcpctl.checks.checker import Checker  # hundreds of expressions, which most commands do not need
     from mcpctl.checks.findings import ERROR
 
@@ -254,7 +245,7 @@ class _Server:
             yield from of_tool(self._pinned(tool.name, capabilities), tool, self.suspicion)
 
     def _pinned(self, name: str, capabilities: str) -> Tool:
-        """A tool as it was pinned: for a client like this one, else for another."""
+        """For a client like this one, else for another."""
         of_name = [pin for (_, each), pin in self.pinned.items() if each == name]
         pin = self.pinned.get((capabilities, name)) or of_name[-1]
         return cache.tool(self.server, name, pin.definition)
@@ -281,7 +272,7 @@ class _Server:
 
 
 def against(catalog: Catalog, lock: Lock, wanted: Wanted = ALL, suspicion: Suspicion = no_suspicion) -> list[Change]:
-    """What changed against a lock file, of the servers in use that have listed their tools."""
+    """The changes against a lock file, of the servers in use that have listed their tools."""
     found: dict[Change, None] = {}
     listed = [server for server in catalog.config.enabled if catalog.listed(server) and wanted.has_server(server)]
     permitted = {(tool.server, tool.name) for tool in catalog.known()}
@@ -310,9 +301,9 @@ def _locked(
 
 
 def shown(catalog: Catalog, file: PolicyFile, wanted: Wanted) -> list[Shown]:
-    """What a person who is shown `since_pinned` says yes to, by list: the tools that differ from their pins; of those
-    that do not in any list, each as it is. A list that was made before a change, for other clients, shows what was
-    before it, which nobody has said yes to."""
+    """The tools that a person approves who is shown `since_pinned`, by list: those that differ from their pins, and
+    those that differ in no list. A list from before a change, for other clients, shows the tool before it, which is not
+    approved."""
     known = pins.read(file)
     lists: list[Shown] = []
     for server, fingerprint in catalog.config.fingerprints.items():

@@ -1,4 +1,4 @@
-"""What the policy makes of one tool, and why: every rule that matches it, its class, and whose hints count."""
+"""The policy's decision on one tool, and why: every rule that matches it, its class, and whose hints count."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from mcpctl.policy.view import NOTHING_DECIDED, Standing, View
 
 
 class RulePlace(NamedTuple):
-    """One place; the line is None where it cannot be told, as for a value that is not written but the default."""
+    """The line is None where it is not known, and for a default that is not written anywhere."""
 
     file: str
     line: int | None
@@ -36,13 +36,10 @@ class RulePlace(NamedTuple):
 
 @dataclass(frozen=True)
 class RulePlaces:
-    """The places of the rules of one configuration and of its toolset."""
-
     config: Config
     _positions: dict[str, Positions | None] = field(default_factory=dict)
 
     def of(self, rule: PolicyRule) -> RulePlace:
-        """The place of a rule."""
         if not rule.file:
             return RulePlace(str(self.config.path), self.config.line_of(rule.table, rule.key, rule.item))
         positions = self._in(rule.file)
@@ -67,20 +64,19 @@ def _read(file: str) -> Positions | None:
 
 
 DECISIONS = (ALLOW, ASK, DENY, "held", "refused")
-"""What may be decided of a call; `refused` for what is not the policy's doing, such as a disabled server."""
+"""`refused` is for reasons outside the policy, such as a disabled server."""
 _BY_CODE = {"needs_consent": ASK, "denied": DENY, "held": "held"}
 
 
 def decision_of(verdict: Verdict) -> str:
-    """What is decided, one of `DECISIONS`; of a policy that is only recorded, what would be."""
+    """One of `DECISIONS`; where a policy only records, what it would be."""
     if verdict.failure is None:
         return ALLOW
     return _BY_CODE.get(verdict.failure.code, "refused")
 
 
 def subject_of(view: View, server: str, name: str, tool: Tool | None) -> Subject:
-    """The call of a tool as it is cached, as if its server had just listed it so; of a tool that is not listed, as of
-    one that declares nothing."""
+    """The call of a cached tool, as if its server had just listed it; a tool that is not listed declares nothing."""
     if tool is None:
         tool = Tool(server, name, {}, "{}")
         tool = view.toolset.shown(tool) if view.toolset else tool
@@ -88,7 +84,6 @@ def subject_of(view: View, server: str, name: str, tool: Tool | None) -> Subject
 
 
 def standing(paths: Paths) -> Standing:
-    """What people have decided beside the configuration; nothing where nobody has been asked yet."""
     if not PolicyFile.is_made(paths):
         return NOTHING_DECIDED
     with PolicyFile.connect(paths) as file:
@@ -96,7 +91,7 @@ def standing(paths: Paths) -> Standing:
 
 
 def explain(found: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arguments_digest: str = "") -> Row:
-    """What would become of a call of this tool, and why; raises `NotFound` for a server that is not configured."""
+    """The decision on a call of this tool; raises `NotFound` for a server that is not configured."""
     server, name = split_typed(key)
     _check(found, key, server, name)
     tool = found.find(server, name)
@@ -142,7 +137,7 @@ def _check(found: Catalog, key: str, server: str, name: str) -> None:
 
 
 def _rules(subject: Subject, verdict: Verdict) -> Iterator[Mapping[str, Any]]:
-    """The rules that match, in the order in which they count."""
+    """The rules that match, in the order in which they apply."""
     view, places = subject.view, RulePlaces(subject.view.config)
     barring = verdict.failure.facts.get("barring") if verdict.failure else None
     decides = barring or (verdict.ruling.rule if verdict.ruling else None)
@@ -160,7 +155,7 @@ def _rules(subject: Subject, verdict: Verdict) -> Iterator[Mapping[str, Any]]:
 
 
 def _decided_by(verdict: Verdict, rules: list[Mapping[str, Any]]) -> str | None:
-    """The rule that decides, in words; None where something else than the policy does."""
+    """None where something else than the policy decides."""
     for rule in rules:
         if rule["decides"]:
             return str(rule["rule"])
@@ -168,7 +163,7 @@ def _decided_by(verdict: Verdict, rules: list[Mapping[str, Any]]) -> str | None:
 
 
 def _hints(view: View, server: str, tool: Tool) -> Mapping[str, Mapping[str, Any]]:
-    """Each hint in effect, and which value counts for rules: they differ where what is said may not loosen."""
+    """Each hint in effect, and the value that counts for rules: they differ where a hint may not loosen."""
     effective, counting = hints.effective(tool), view.rules.hints(server, tool)
     return {
         name: {
@@ -195,6 +190,6 @@ def _grant(grant: Grant, subject: Subject) -> Mapping[str, Any]:
 
 
 def rule_text(rule: PolicyRule, view: View) -> str:
-    """A rule and its place as people are shown it: `deny *:drop_* (config.toml:14)`."""
+    """As people are shown it: `deny *:drop_* (config.toml:14)`."""
     label, place = words.rule_of(Ruling(rule.effect, rule), view.config)
     return f"{label} ({place})" if place else label

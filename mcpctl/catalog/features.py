@@ -1,4 +1,4 @@
-"""The prompts, resources and templates of servers, as one request sees them, and by what its client calls them.
+"""The prompts, resources and templates of servers, as one request sees them, and under the names that its client uses.
 
 URIs are never rewritten, so that links in results keep working; only one that several servers list is listed as
 `mcpctl+SERVER:URI` for each of them.
@@ -22,34 +22,30 @@ from mcpctl.catalog.uri_templates import UriTemplate
 
 _READS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
 _OF_ANYBODY = ("file:", "http:", "https:")
-"""Schemes that say nothing of whose a URI is."""
+"""Schemes that do not tell which server a URI is of."""
 
 
 class Feature(Struct, frozen=True, eq=False):
-    """One prompt, resource or template as its server defines it."""
-
     kind: str
     server: str
     name: str
     """Its name, URI or URI template on its server."""
     tool: Tool
-    """Its definition, as pins and checks see it: a tool whose name is `@KIND/NAME`."""
+    """As pins and checks see it: a tool whose name is `@KIND/NAME`."""
 
     @property
     def definition(self) -> Mapping[str, Any]:
-        """The definition, of which any member may have any type."""
+        """Any member may have any type."""
         return self.tool.definition
 
 
 class Owner(NamedTuple):
-    """Whose a URI is, and what it is there."""
-
     server: str
     uri: str
 
 
 class Part(Struct, frozen=True, eq=False, dict=True):
-    """What one server has of one kind, for those who see it."""
+    """The features of one kind of one server, for those who see it."""
 
     kind: str
     server: str
@@ -60,14 +56,12 @@ class Part(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of(cls, kind: str, server: str, tools: Iterable[Tool], held: Iterable[Tool] = ()) -> "Part":
-        """The part with these tools as features."""
         named = ((feature_names.split(tool.name)[1], tool) for tool in tools)
         features = {name: Feature(kind, server, name, tool) for name, tool in named}
         return cls(kind, server, features, frozenset(feature_names.split(tool.name)[1] for tool in held))
 
     @cached_property
     def schemes(self) -> Collection[str]:
-        """The schemes of its URIs, with the colon."""
         return frozenset(_scheme(name) for name in self.features)
 
     @cached_property
@@ -79,24 +73,22 @@ class Part(Struct, frozen=True, eq=False, dict=True):
         return [UriTemplate(name) for name in self.held]
 
     def places(self, uri: str) -> Sequence[str]:
-        """Where the templates are at home whose URI it is."""
+        """The places of the templates that match a URI."""
         return [template.place for template in _matching(self._templates, uri)]
 
     def lists_in(self, place: str) -> bool:
-        """Whether any of it is at home in this place."""
         return any(name.startswith(place) for name in self.features)
 
     def holds_back(self, uri: str) -> bool:
-        """Whether a URI is held, or of a template that is."""
+        """Whether a URI, or a template that matches it, is held."""
         return uri in self.held or (self.kind == TEMPLATES and any(True for _ in _matching(self._held_templates, uri)))
 
 
 class Features:
-    """What one request may list, get and read. Immutable, made anew when a list or what is in force changes."""
+    """The features that one request may list, get and read; immutable."""
 
     def __init__(self, parts: Sequence[Part], generation: str) -> None:
-        """Those of these parts, which are in the order of their servers; of what is hidden from the request there is
-        none."""
+        """The parts are in the order of their servers, without those that are hidden from the request."""
         self.parts = parts
         self.generation = generation
         """Changes whenever any of them does: cursors are of one generation."""
@@ -108,16 +100,13 @@ class Features:
 
     @cached_property
     def resources(self) -> Mapping[str, Feature]:
-        """By the URIs that clients use, in the order of lists."""
         return _by_uri(self._of(RESOURCES))
 
     @cached_property
     def templates(self) -> Mapping[str, Feature]:
-        """By the templates that clients use, in the order of lists."""
         return _by_uri(self._of(TEMPLATES))
 
     def of_kind(self, kind: str) -> Mapping[str, Feature]:
-        """Those of one kind, as `prompts`, `resources` or `templates` has them."""
         named: Mapping[str, Feature] = getattr(self, kind)
         return named
 
@@ -125,8 +114,8 @@ class Features:
         return [part for part in self.parts if part.kind == kind]
 
     def owner(self, uri: str) -> Owner:
-        """Whose URI it is: of the only server that lists it, or one of whose templates it is, unless another one lists
-        resources where that template is at home, or that lists others of its scheme.
+        """The owner of a URI: the only server that lists it or has a template for it, unless another server lists
+        resources in that template's place, or others of the URI's scheme.
 
         Raises `Failed` with `unknown_resource` or `ambiguous_resource`, whose facts have `servers`.
         """
@@ -143,8 +132,8 @@ class Features:
         raise _unknown(uri)
 
     def as_tool(self, owner: Owner) -> Tool:
-        """The tool that policies see a model call when it reads this: one that only reads, where its server lists it;
-        of any other URI, which the model may have made of a template, one that declares nothing."""
+        """The tool that policies see a model call when it reads this: read-only for a listed URI; one that declares
+        nothing for any other, which the model may have made from a template."""
         name = feature_names.join(RESOURCES, owner.uri)
         listing = (part for part in self._of(RESOURCES) if part.server == owner.server and owner.uri in part.features)
         if part := next(listing, None):
@@ -164,8 +153,8 @@ class Features:
         return [part.server for part in self._of(RESOURCES) if uri in part.features]
 
     def _matching(self, uri: str) -> Sequence[str]:
-        """Those with a template for it. One whose templates speak for the places of others is not alone: it could have
-        whatever they do not list."""
+        """The servers with a template for it. One whose templates cover the places of others is not alone: others could
+        have the resources that they do not list."""
         places = {part.server: places for part in self._of(TEMPLATES) if (places := part.places(uri))}
         if len(places) != 1:
             return [*places]

@@ -1,4 +1,4 @@
-"""What is known of servers' prompts, resources and templates, for each request that asks."""
+"""The prompts, resources and templates that servers last listed: for each request that asks, and as rows."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,11 +24,11 @@ ANNOUNCED: Mapping[str, Mapping[str, Any]] = {
     PROMPTS: {"listChanged": True},
     RESOURCES: {"subscribe": True, "listChanged": True},
 }
-"""What a client is told that it can have, where there is any."""
+"""The capabilities that a client is told of."""
 
 
 class KnownFeatures:
-    """Makes what requests see from the lists in memory, and gives those that see the same the same."""
+    """Builds the features visible to a request; equal views share one object."""
 
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
@@ -38,7 +38,6 @@ class KnownFeatures:
         self._count = 0
 
     def of(self, catalog: Catalog) -> Features:
-        """What is seen from the catalog's view."""
         view, changes = catalog.view, self._lists.changes
         seen = (view.config, view.toolset, view.access.is_barred, view.access.only_reads, view.is_locked)
         known = self._made.get(seen)
@@ -67,7 +66,7 @@ class KnownFeatures:
                     yield self.part(server, kind, of_kind.tools, view)
 
     def part(self, server: str, kind: str, tools: Sequence[Tool], view: View) -> Part:
-        """What a server has listed of a kind, the same each time; any thread may ask for it, and then it is there."""
+        """The same object for the same list; any thread may build it."""
         key = server, kind, view.config.policy.enforces
         known = self._parts.get(key)
         if known and known[0] is tools:
@@ -82,23 +81,21 @@ class KnownFeatures:
         return part
 
     def make_ready(self, pairs: Iterable[tuple[str, str]], config: Config) -> None:
-        """Make what is to be seen of these servers, by their names and fingerprints, where that takes no request's
-        time: in a thread."""
+        """Build the parts of these servers, by name and fingerprint, in a thread where that delays no request."""
         view = View(config)
         for server, fingerprint in pairs:
             for kind, listed in self._lists.features(server, fingerprint).items():
                 self.part(server, kind, listed.tools, view)
 
     def as_known(self, of: ListKey, kept: Listed) -> Listed:
-        """What has been listed, with the tools of the list that is known where they are the same: then nothing that
-        was made of these is made anew."""
+        """The list with the tools of the known one where they are the same: nothing has to be built again."""
         known = self._lists.get(of)
         if known is None or known.generation != kept.generation or kept.generation == HELD:
             return kept
         return replace(kept, tools=known.tools, drifts=known.drifts)
 
     def announced(self, catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
-        """The capabilities of which a client is told: those of which there is any, or may be."""
+        """The capabilities that a client is told of: those of which there is any feature, or may be."""
         if catalog.view.access.is_barred or catalog.view.is_locked:
             return {}
         of = self.of(catalog)
@@ -108,7 +105,7 @@ class KnownFeatures:
         return {**announced, "completions": {}} if announced else {}
 
     def unknown(self, config: Config) -> Iterator[tuple[str, str]]:
-        """The servers and kinds that clients are to see of which nothing is known."""
+        """The servers and exposed kinds that were never listed."""
         for server, fingerprint in config.fingerprints.items():
             known = self._lists.features(server, fingerprint)
             exposed = config.exposes(server)
@@ -120,25 +117,24 @@ def _is_read(tool: Tool, view: View) -> bool:
 
 
 def features(found: Catalog) -> Features:
-    """What is seen of what servers last listed."""
     for server in found.config.enabled:
         found.features(server)
     return KnownFeatures(found.lists).of(found)
 
 
 def prompts(found: Catalog, servers: Collection[str] = ()) -> Found:
-    """The prompts of these servers, or of all; raises `NotFound` for a server that is not there."""
+    """Raises `NotFound` for an unknown server."""
     return _rows(found, features(found).prompts, servers, _prompt)
 
 
 def resources(found: Catalog, servers: Collection[str] = (), *, templates: bool = False) -> Found:
-    """The resources, or the templates, of these servers, or of all; raises as `prompts` does."""
+    """Resources or templates; raises as `prompts` does."""
     seen = features(found)
     return _rows(found, seen.templates if templates else seen.resources, servers, _resource)
 
 
 def prompt_arguments(found: Catalog, name: str) -> list[Mapping[str, Any]]:
-    """The arguments that a prompt declares; none of one that is not known."""
+    """Empty for an unknown prompt."""
     feature = features(found).prompts.get(name)
     declared = feature.definition.get("arguments") if feature else None
     every = declared if isinstance(declared, list) else []

@@ -1,4 +1,4 @@
-"""What servers have listed, as far as it is in memory: for all who look at it, and each tool judged as it comes in."""
+"""The lists of servers that are in memory, each tool judged as it comes in."""
 
 import threading
 import time
@@ -19,42 +19,39 @@ HELD = 0
 
 
 class Listed(Struct, frozen=True, dict=True):
-    """What one server last listed: `generation` changes whenever its tools do."""
+    """One list of a server; `generation` changes whenever its tools do."""
 
     generation: int
     fetched_at: float
     tools: tuple[Tool, ...]
     capabilities: str = ""
-    """What the client can do that it was listed for, as `callers.capability_set` has it."""
+    """The client's, as `callers.capability_set` has them."""
     instructions: str = ""
-    """What the server said of itself."""
     drifts: tuple[Drift, ...] = ()
-    """What of it is not as it was, or is held."""
+    """Changed or held tools and instructions."""
     held: str = ""
     """Why its instructions are held, one of `HOLDS`."""
 
     @cached_property
     def by_name(self) -> dict[str, Tool]:
-        """The tools by name."""
         return {tool.name: tool for tool in self.tools}
 
     @property
     def is_stale(self) -> bool:
-        """Whether it is time to ask the server again."""
         return not 0 <= time.time() - self.fetched_at < STALE_S
 
 
 class Lists:
-    """The lists in memory, by server, fingerprint and what the client can do that they were listed for.
+    """The lists in memory, by server, fingerprint and the client's capabilities.
 
-    Any thread may look and put. Looking never waits; what is put in or judged anew takes its time. What is in them is
-    replaced and never changed, so that a `snapshot` costs nothing.
+    Any thread may look and put. Looking never waits. Lists are replaced and never changed, so that a `snapshot` costs
+    nothing.
     """
 
     def __init__(self, holding: Holding = NOTHING) -> None:
         self.holding = holding
         self.judged = 0
-        """Grows whenever one of them is judged anew, and otherwise than before."""
+        """Grows whenever one of them is judged differently than before."""
         self.changes = 0
         """Grows whenever any of them changes."""
         self._of: Mapping[tuple[str, str], Mapping[str, Listed]] = {}
@@ -62,33 +59,31 @@ class Lists:
         self._suspicious: Mapping[ListKey, Collection[str]] = {}
         """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
         self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
-        """What was checked of lists of features, and the same names."""
+        """Lists of features that were checked, and their suspicious names."""
         self._together_at = -1
         """The `changes` after which all of them were checked together."""
         self._changing = threading.Lock()
 
     def get(self, of: ListKey) -> Listed | None:
-        """That list, where it is known."""
         return self._of.get(of[:2], {}).get(of.capabilities)
 
     def all(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
-        """Every list of a server's tools, by what the client can do."""
+        """Every list of a server's tools, by the client's capabilities."""
         return _of_tools(self._of.get((server, fingerprint), {}))
 
     def features(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
-        """What is known of a server's prompts, resources and templates, by kind."""
+        """The lists of a server's features, by kind."""
         lists = self._of.get((server, fingerprint), {})
         known = {kind: lists.get(feature_names.list_of(kind)) for kind in feature_names.KINDS}
         return {kind: listed for kind, listed in known.items() if listed}
 
     def sets(self, server: str, fingerprint: str, preferred: Sequence[str]) -> Sequence[str]:
-        """The sets of capabilities whose list counts, the first that there is: that of its connection alone, where it
-        has listed on one."""
+        """The sets of capabilities whose list counts: only that of its connection, where it has listed on one."""
         in_use = self._in_use.get((server, fingerprint))
         return preferred if in_use is None else (in_use,)
 
     def put(self, of: ListKey, listed: Listed, *, is_in_use: bool = False) -> Listed:
-        """Have it known, judged; where it `is_in_use`, it is what the server's connection has listed."""
+        """Judge a list and keep it; `is_in_use` where it is from the server's connection."""
         self._check(of, listed, self._peers())
         with self._changing:
             judged = self._judged(of, listed)
@@ -99,7 +94,6 @@ class Lists:
         return judged
 
     def drop(self, of: ListKey) -> None:
-        """Have it loaded anew when it is looked at."""
         with self._changing:
             lists = self._of.get(of[:2], {})
             self._replace(of[:2], {each: lists[each] for each in lists if each != of.capabilities})
@@ -109,35 +103,35 @@ class Lists:
         self._of = {**self._of, pair: lists}
 
     def hold_by(self, holding: Holding) -> None:
-        """Judge all of them, and all that come, by this."""
+        """Judge all lists, now and later, by this."""
         was_checked, self.holding = self.holding.checks != UNCHECKED, holding
         if not was_checked:
             self._check_all(with_features=True)
         self._judge_all()
 
     def check_together(self) -> None:
-        """Check all of them anew, each beside the others: what one says may be about another that came after it."""
+        """Check all lists again, each beside the others: one may mention tools of another that came after it."""
         if self.holding.checks != UNCHECKED and self._together_at != self.changes:
             self._check_all()
             self._judge_all()
             self._together_at = self.changes
 
     def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
-        """Forget what is of other servers, or of servers that were started in another way."""
+        """Forget the lists of other servers, and of servers that were started in another way."""
         with self._changing:
             if gone := self._of.keys() - set(pairs):
                 self._of = {pair: lists for pair, lists in self._of.items() if pair not in gone}
                 self.changes += 1
 
     def _check_all(self, *, with_features: bool = False) -> None:
-        """Check all lists of tools; the others say nothing of tools, and are checked as they come."""
+        """Check all lists of tools; features are checked as they come."""
         peers = self._peers()
         for pair, lists in self._of.items():
             for capabilities, listed in (lists if with_features else _of_tools(lists)).items():
                 self._check(ListKey(*pair, capabilities), listed, peers)
 
     def check_features(self, of: ListKey, listed: Listed) -> None:
-        """Check a list of features that is about to be put in: there may be thousands, for which no other waits."""
+        """Check a list of features before it is put in: there may be thousands, and nobody waits for it here."""
         self._check(of, listed, self._peers())
 
     def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
@@ -149,7 +143,7 @@ class Lists:
             return
         before, found = self._checked.get(of, ({}, frozenset()))
         if before is not listed.by_name:
-            # What is as it was is not checked anew: a server may say again and again that its list has changed.
+            # Unchanged tools are not checked again: a server may announce changes of its list without end.
             same = {name for name, tool in listed.by_name.items() if name in before and before[name].text == tool.text}
             new = [tool for tool in listed.tools if tool.name not in same]
             found = frozenset((*found.intersection(same), *(suspicious(new, peers) if new else ())))
@@ -161,7 +155,7 @@ class Lists:
             self._suspicious = {**self._suspicious, of: suspicious_names}
 
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
-        """The tools of every server, as one of its lists has them."""
+        """The tools of every server, from one of its lists."""
         every = [(server, next(iter(_of_tools(lists).values()), None)) for (server, _), lists in self._of.items()]
         return {server: listed.tools for server, listed in every if listed}
 
@@ -178,14 +172,12 @@ class Lists:
             self.changes += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
-        """The lists of connections, of tools and of all else."""
         features = [feature_names.list_of(kind) for kind in feature_names.KINDS]
         used = self._in_use.items()
         keys = [ListKey(*pair, each) for pair, capabilities in used for each in (capabilities, *features)]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
     def snapshot(self) -> "Lists":
-        """What is known at this moment."""
         lists = Lists(self.holding)
         lists._of, lists._in_use, lists._suspicious = self._of, self._in_use, self._suspicious
         return lists
@@ -208,12 +200,12 @@ def _of_tools(lists: Mapping[str, Listed]) -> dict[str, Listed]:
 
 
 def said(server: str, instructions: str) -> Tool:
-    """What a server says of itself, as checks see it."""
+    """A server's instructions, as checks see them."""
     return Tool(server, "", {"description": instructions}, "{}")
 
 
 def suspicious(tools: Iterable[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
-    """The names of those tools that look like an attack on the model, beside what all servers list."""
+    """The names of those that look like an attack on the model, beside all servers' tools."""
     from mcpctl.checks.checker import Checker, is_held  # hundreds of expressions, which most commands do not need
 
     checker = Checker(tool for listed in servers.values() for tool in listed)

@@ -19,37 +19,34 @@ from mcpctl.toolsets.toolset_files import repository_of
 
 DEFAULT = Path("mcpctl.lock.json")
 _HASHES = {1: definitions.OLDER, 2: definitions.VERSION}
-"""How the hashes of each version of the file are made; the last is the one that is written."""
+"""The hash of each version of the file; the last is written."""
 _VERSION = max(_HASHES)
 _HINT = "write it again with: mcpctl tools lock"
 
 
 @dataclass(frozen=True)
 class Lock:
-    """What a lock file has."""
-
     path: Path
     tools: Mapping[tuple[str, str], Tool]
-    """By server and name, the tool as it was locked."""
+    """By server and name."""
     instructions: Mapping[str, str]
-    """By server, the hash of what it said of itself."""
+    """By server, the hash of them."""
     lines: Mapping[tuple[str, str], int] = field(default_factory=dict)
     version: int = _VERSION
 
     @property
     def pins(self) -> Locked:
-        """What tools are compared with, and what servers say of themselves."""
         pin_of = definitions.pin_of if self.version == _VERSION else definitions.older_pin_of
         tools = {key: pin_of(tool) for key, tool in self.tools.items()}
         return tools | {(server, ""): said for server, said in self.instructions.items()}
 
     def line(self, server: str, name: str = "") -> int:
-        """The line that has a tool, or its server; the first where there is neither."""
+        """The line of a tool, or of its server; the first where there is neither."""
         return self.lines.get((server, name)) or self.lines.get((server, "")) or 1
 
 
 def text(catalog: Catalog) -> str:
-    """The text of a lock file with the tools that servers last listed: sorted, one tool a line."""
+    """Sorted, one tool a line, as servers last listed them."""
     tools: dict[str, list[str]] = {}
     for tool in sorted(catalog.known(), key=lambda tool: tool.key):
         try:
@@ -80,7 +77,7 @@ def _json(value: Any) -> str:
 
 
 def write(path: Path, catalog: Catalog) -> bool:
-    """Write the file, unless it is as it would be; whether it was written.
+    """Write the file unless it is up to date; returns whether it was written.
 
     Raises `Refused` for a link that leads out of its repository, and for a file that is not a lock file: a name may
     come from a stranger's checkout.
@@ -107,7 +104,7 @@ def _is_lock(content: bytes) -> bool:
 
 
 def read(path: Path) -> Lock:
-    """What a lock file has; raises `NotFound` and `Unusable`. Whatever in it is wrong may come from a stranger."""
+    """Raises `NotFound` and `Unusable`: the file may come from a stranger."""
     content = files.read_text(path, files.MAX_LARGE_BYTES, "lock_unreadable").removeprefix(files.BOM)
     try:
         document = msgspec.json.decode(content)

@@ -1,5 +1,4 @@
-"""Whether a change that is about to be written, or was followed, lets more be called without a yes; read, and put on
-record."""
+"""Whether a change of config.toml or of toolsets lets more be called without a yes: found out, and put on record."""
 
 import hashlib
 import os
@@ -31,13 +30,12 @@ from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import NONE, ToolsetPlace, located, parsed, place_of, read_text
 
 FILE = "file"
-"""Through what a configuration is loosened that nobody was asked about: an edit of the file."""
+"""The channel of an edit of the file, which nobody was asked about."""
 _TOLD = 5
 
 
 def by_config(paths: Paths, before: str, after: str) -> list[str]:
-    """The keys that an edit of config.toml lets be called without a yes; see `loosening.loosened`. A text that cannot
-    be used lets nothing be called."""
+    """The keys that an edit of config.toml lets be called without a yes; none with a text that is unusable."""
     try:
         there = config.parsed(paths.config, after).known_projects
     except McpctlError:
@@ -51,7 +49,7 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
 
 def by_toolset(paths: Paths, place: ToolsetPlace, before: str, after: str) -> list[str]:
     """The keys that an edit of a toolset's file lets be called without a yes: where it is in force, also for clients
-    that name it, and, of one of the user's own, beside a policy."""
+    that name it, and, if it is the user's own, beside a policy."""
     written = _text(paths)
     with State.opened(paths) as state:
         is_named = state.is_named(_real(place.path))
@@ -67,7 +65,7 @@ def by_toolset(paths: Paths, place: ToolsetPlace, before: str, after: str) -> li
 
 
 def by_equipping(paths: Paths, reference: str | None) -> list[str]:
-    """The keys that putting a toolset in force for all lets be called without a yes, or putting none."""
+    """The keys that equipping a toolset lets be called without a yes, or equipping none."""
     written = _text(paths)
     with _opened(paths, written) as (equipped, known):
         both = [_Toolsets(paths, each) for each in (equipped, reference)]
@@ -77,7 +75,7 @@ def by_equipping(paths: Paths, reference: str | None) -> list[str]:
 
 
 def follow(paths: Paths, before: Config, after: Config) -> None:
-    """Put on record what an edit of config.toml that was followed has loosened, if no other process has."""
+    """Put on record what a followed edit of config.toml has loosened, if no other process has."""
     if found := by_config(paths, before.text, after.text):
         record(paths, found, paths.config.name, after.text, FILE, before.text)
 
@@ -98,7 +96,6 @@ def record(paths: Paths, found: Sequence[str], what: str, after: str, channel: s
 
 
 def told(found: Sequence[str]) -> str:
-    """The keys that were loosened, the first of them by name."""
     more = f" and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
     return f"{', '.join(found[:_TOLD])}{more}"
 
@@ -114,7 +111,7 @@ def _projects(paths: Paths, text: str) -> list[str | None]:
 
 @contextmanager
 def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, Known]]:
-    """The equipped toolset, and what is known of the tools of all servers, those that are switched off included."""
+    """The equipped toolset, and the known tools of all servers, also of disabled ones."""
     loaded = config.parsed(paths.config, text)
     used = {name: msgspec.structs.replace(entry, enabled=True) for name, entry in loaded.servers.items()}
     with State.opened(paths) as state:
@@ -125,7 +122,7 @@ def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, Known]]:
 
 
 def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
-    """The tools of a server as it listed them when its entry said something else: it has not listed them since."""
+    """The tools of a server that has not listed them since its entry changed."""
     keys = (key for key in state.generations() if key.server == server and not key.capabilities.startswith("@"))
     lists = [(key, listed) for key in keys if (listed := cache.load(state, key))]
     lists.sort(key=lambda each: each[1].fetched_at)
@@ -133,14 +130,13 @@ def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
 
 
 def _views(paths: Paths, text: str, projects: Sequence[str | None], toolsets: "_Toolsets") -> list[View]:
-    """The view of each project with the toolset that is in force there."""
     loaded = [config.parsed(paths.config, text, project) for project in projects]
     return [View(each, toolsets.of(in_force.of_project(each))) for each in loaded]
 
 
 class _Toolsets:
-    """The toolsets that projects name, and the equipped one for those that name none; `texts` has what is to be in
-    some of their files. What this command's environment names is not that of a client."""
+    """The toolsets that projects name, and the equipped one for projects that name none; `texts` has new contents of
+    files. The toolset in this command's environment is not that of a client."""
 
     def __init__(self, paths: Paths, equipped: str | None, texts: Mapping[str, str] | None = None) -> None:
         self._paths = paths

@@ -1,4 +1,4 @@
-"""What a server says of its tools, as a model is told it: nothing hidden, and nothing that passes for a team's notes.
+"""A server's texts on its tools as a model is told them: nothing hidden, and nothing that passes for a team's notes.
 
 Names, enums, constants and defaults stay as they are, since they are sent back; `tools show` has all of it raw.
 """
@@ -14,7 +14,7 @@ from mcpctl.base.models import Tool
 from mcpctl.base.texts import visible
 
 _ESCAPES = ("\\u", "\\r", "\\b", "\\f")
-"""How JSON writes hidden characters that are not in it as they are."""
+"""How JSON escapes hidden characters."""
 FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
 """The heading of a team's notes, however a server writes it."""
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
@@ -23,14 +23,12 @@ EXACT = frozenset((
     "enum", "const", "default", "examples", "required", "dependentRequired", "type", "pattern", "propertyName",
     "$ref", "$id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor",
 ))  # fmt: skip
-"""Members of a schema that are no texts to read."""
+"""Members of a schema that are not texts to read."""
 _DEEPEST = 64
-"""Schemas in schemas; what is nested deeper and may hide something is left out."""
+"""Schemas in schemas; deeper ones are left out where they may hide something."""
 
 
 class ToldTexts(Struct, frozen=True):
-    """One tool's."""
-
     title: str | None
     description: str
     """With the notes of a toolset, which stay as they are."""
@@ -42,7 +40,7 @@ _told: WeakKeyDictionary[Tool, ToldTexts] = WeakKeyDictionary()
 
 
 def of(tool: Tool) -> ToldTexts:
-    """What a model is told of a tool; made once, since searches find it again and again."""
+    """Made once for each tool, since searches find it again and again."""
     texts = _told.get(tool)
     if texts is None:
         texts = _told[tool] = _made(tool)
@@ -60,12 +58,10 @@ def _made(tool: Tool) -> ToldTexts:
 
 
 def _may_hide(text: str) -> bool:
-    """Whether a definition's JSON may hold a hidden character; that of most tools does not."""
     return not text.isprintable() or any(escape in text for escape in _ESCAPES)
 
 
 def _cleaned(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """A schema whose texts hide nothing."""
     if depth > _DEEPEST:
         return {}
     found: dict[str, Any] = {}
@@ -86,21 +82,20 @@ def _member(value: Any, depth: int) -> Any:
 
 
 def cut(text: str, longest: int) -> str:
-    """The text, or as many of its first words as fit `longest` characters with an `…`."""
+    """As many of the first words as fit `longest` characters, with an `…` where the text is cut."""
     if len(text) <= longest:
         return text
     return text[: longest - 1].rsplit(" ", 1)[0].rstrip() + "…"
 
 
 _SUPERFLUOUS = frozenset(("$schema", "$comment", "title", "examples", "example"))
-"""What says nothing that names, types and descriptions do not say."""
+"""Members that add nothing to names, types and descriptions."""
 _NAMED = NAMED | {"dependencies", "mapping"}
-"""Members with names of their own, as the older drafts and OpenAPI have them, too."""
+"""Members with names of their own, also in older drafts and OpenAPI."""
 
 
 def shortened(schema: Mapping[str, Any], longest: int) -> dict[str, Any]:
-    """The schema with the same names, types, choices and limits; descriptions of more than `longest` characters end
-    in `…`."""
+    """The schema with the same names, types, choices and limits; long descriptions end in `…`."""
     return _shortened(schema, longest, 0)
 
 

@@ -17,7 +17,7 @@ from mcpctl.policy.decide import decide
 from mcpctl.policy.rules import Matcher, names_tool
 
 _MOST_LOOKED_UP = 10
-"""For how many rules that match nothing similar names are looked up."""
+"""How many rules that match nothing get similar names looked up."""
 _TOGGLES = ("auto_approve_read_only", "confirm_destructive")
 
 RULES = {
@@ -44,7 +44,7 @@ RULES = {
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check has found: findings in the order in which the rules count, and how many tools are decided how."""
+    """Findings in the order in which rules apply, and how many tools are decided how."""
 
     findings: Sequence[Row]
     decisions: Mapping[str, int]
@@ -52,12 +52,10 @@ class Checked:
 
     @property
     def tools(self) -> int:
-        """How many tools there are."""
         return sum(self.decisions.values())
 
 
 def check(found: Catalog, asked: Selection) -> Checked:
-    """The rules in force, checked against the tools of the servers that have listed theirs."""
     return _Check(found, asked).checked()
 
 
@@ -71,7 +69,7 @@ class _Check:
         self._unlisted = found.unlisted()
         self._names_to_look_up = _MOST_LOOKED_UP
         self._deciders: dict[PolicyRule, Counter[PolicyRule]] = defaultdict(Counter)
-        """By rule, how often which rule decides of the tools that it matches."""
+        """By rule, how often which rule decides on the tools that it matches."""
 
     def checked(self) -> Checked:
         decisions: Counter[str] = Counter()
@@ -146,7 +144,7 @@ class _Check:
             yield self._finding("W901", rule, f"'{rule.label}' matches no tool")
 
     def _near(self, rule: PolicyRule) -> list[str]:
-        """The tools that are called alike; of the first rules only, since it takes long."""
+        """Keys like the pattern; of the first rules only, since it takes long."""
         if not self._names_to_look_up:
             return []
         self._names_to_look_up -= 1

@@ -1,4 +1,4 @@
-"""Tools as commands list them: one row each, filtered by their effective hints."""
+"""Tools as commands list them: one row each, filtered by their effective hints, or one line of JSON in a file."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ _NAMED = 8
 
 
 class Wanted(Struct, frozen=True):
-    """Which tools; None asks nothing, nor do no servers. Hints are compared by the value in effect."""
+    """Filters of tool lists; None and an empty list do not filter. Hints are compared by the value in effect."""
 
     servers: Sequence[str] = ()
     read_only: bool | None = None
@@ -54,7 +54,6 @@ class Wanted(Struct, frozen=True):
     open_world: bool | None = None
 
     def met_by(self, tool: Tool) -> bool:
-        """Whether the tool is one of them."""
         if self.servers and tool.server not in self.servers:
             return False
         effective = hints.effective(tool)
@@ -63,7 +62,7 @@ class Wanted(Struct, frozen=True):
 
 
 class Order(Struct, frozen=True):
-    """How tools follow each other; None leaves them by server and then as the server lists them."""
+    """How tools are ordered; None leaves them by server and then as the server lists them."""
 
     sort: str | None = None
     """One of `SORTS`: names from a to z, the most or latest used first."""
@@ -71,7 +70,6 @@ class Order(Struct, frozen=True):
     """One of `GROUPS`, within which they are sorted."""
 
     def of(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """The rows in that order; what ties stays as it was."""
         if name := self.sort:
             rows = sorted(rows, key=lambda row: (row[name] is not None, row[name]), reverse=name in USAGE_FIELDS)
         return sorted(rows, key=lambda row: hints.RISKS.index(row["risk"])) if self.by else rows
@@ -92,8 +90,8 @@ def catalog(
 ) -> Iterator[Catalog]:
     """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force.
 
-    Unless it is to be `quiet`, it says which servers it knows nothing of; with `servers`, which of those. `lists` are
-    those of an earlier one: of what has not changed since, nothing is read and checked again.
+    Warns of servers that were never listed, unless `quiet`; with `servers`, only of those. `lists` are those of an
+    earlier catalog: unchanged ones are not read and checked again.
     """
     loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
@@ -113,7 +111,7 @@ def catalog(
 
 
 def holding(paths: Paths, loaded: Config, opened: Callable[[Paths], PolicyFile] = PolicyFile.connect) -> Holding:
-    """By what tools are held, for a command: what is pinned, where there is a policy; read of what `opened` gives."""
+    """Why tools are held, for a command: pins, where there is a policy, read from the file that `opened` gives."""
     table = loaded.policy.table
     if not loaded.policy.is_on:
         return NOTHING
@@ -135,7 +133,8 @@ def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None, *, 
 
 
 def row(tool: Tool, found: Catalog, used: Usage | None, *, with_signature: bool = True) -> dict[str, Any]:
-    """One tool. A hint is `{declared, override, effective, source, file}`; `declared` is null where nobody said.
+    """One tool. A hint is `{declared, override, effective, source, file}`; `declared` is null where the server did not
+    say.
 
     `file` is the toolset's that overrides it.
     """
@@ -175,7 +174,6 @@ def show(found: Catalog, key: str, used: Usage) -> Row:
 
 
 def resolve(found: Catalog, key: str) -> Tool:
-    """The tool of that key, permitted or not; raises `NotFound` with near keys."""
     if tool := shown(found, *split_typed(key)):
         return tool
     raise unknown(found, key)
@@ -194,7 +192,7 @@ def _signature(tool: Tool) -> Row:
 
 
 def unknown(found: Catalog, key: str, following: str = "") -> NotFound:
-    """The failure for a key that names no tool; `following` is the word that was typed behind it."""
+    """The failure for a key that names no tool; `following` is the word that was typed after it."""
     server, name = split_typed(key)
     failure = decide(Subject(SHOW, server, name, None, found.view)).failure
     if failure and failure.code in ("not_in_project", "server_disabled"):
@@ -215,7 +213,6 @@ def unknown(found: Catalog, key: str, following: str = "") -> NotFound:
 
 
 def hint_cell(value: Any) -> str:
-    """A hint's field in one narrow column."""
     return hints.cell(hints.Hint(value["effective"], value["source"]))
 
 
@@ -251,7 +248,6 @@ def exported(catalog: Catalog, wanted: Wanted) -> Iterator[bytes]:
 
 
 def tools_in_file(path: Path) -> Iterator[Tool]:
-    """The tools of a file; raises `NotFound` and `Unusable`, with the line."""
     return (tool for _, tool in numbered_tools(path))
 
 
@@ -266,7 +262,7 @@ def numbered_tools(path: Path) -> Iterator[tuple[int, Tool]]:
 
 
 def json_lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """The JSON objects of a file that has one a line: where each is, what it says, and its text.
+    """The JSON objects of a file that has one a line: where each is, its members, and its text.
 
     Raises `NotFound`, and `Unusable` with the line and the `form` that it should have.
     """
@@ -285,5 +281,4 @@ def json_lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], 
 
 
 def wrong_line(where: str, form: str) -> Unusable:
-    """The failure of a line that has another form."""
     return Unusable(f"{where}: not as it should be", form, "line_wrong")

@@ -1,4 +1,4 @@
-"""What servers say of themselves as a model is told it: cleaned, attributed, and none at the cost of another."""
+"""Servers' instructions as a model is told them, once a session: cleaned, attributed, and in their share of room."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -17,40 +17,40 @@ from mcpctl.store.state import ListKey, State, StateError
 from mcpctl.wire import threads
 
 Introduction = tuple[str, str]
-"""A server, and what a model is told of what it says of itself."""
+"""A server, and its instructions as a model is told them."""
 AT_FIRST = 2000
-"""UTF-8 bytes of all that a client is told at first: clients cut at about 2 KB."""
+"""UTF-8 bytes of all instructions in a handshake: clients cut at about 2 KB."""
 MOST = 1500
-"""UTF-8 bytes of one server's text in an answer to a search."""
+"""UTF-8 bytes of one server's instructions in an answer to a search."""
 _LONGEST_SENTENCE = 400
 _LEAST = 60
-"""Bytes of a server's line that are worth a line."""
+"""Fewer bytes of a server's line are not worth a line."""
 _INTRODUCED = "\nWhat these servers say of themselves, each in its own words, which are not the user's or mcpctl's:"
 _SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.!?][)\"'\]]?(?=\s)|[\u3002\uff01\uff1f]")
 _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02', "'"))
-"""What could end the quotation that a server's words stand in."""
+"""Characters that could end the quotation of a server's words."""
 
 
 def text(said: str, server: str) -> str:
-    """All that is told of what a server says of itself: nothing hidden, no notes of a team's, cut at a sentence."""
+    """Instructions with nothing hidden, no notes of a team's, cut at a sentence."""
     return _cut(model_texts.FAKED.sub(f"notes of server '{server}'", visible(said)).strip(), MOST)
 
 
 def introduction(server: str, said: str, held: str, view: View) -> str:
-    """What a model may be told of what a server says of itself, which is `held` or not; empty for nothing."""
+    """The instructions that a model may be told, if they are not `held`; else empty."""
     return text(said, server) if said and may_introduce(server, held, view) else ""
 
 
 def waiting(catalog: Catalog, servers: Collection[str], told: Collection[Introduction]) -> list[Introduction]:
-    """What is to be told of these servers beside what was told."""
+    """The introductions of these servers that are not in `told`."""
     listed = [(server, known) for server in dict.fromkeys(servers) if (known := catalog.listed(server))]
     every = [(server, introduction(server, known.instructions, known.held, catalog.view)) for server, known in listed]
     return [(server, text) for server, text in every if text and (server, text) not in told]
 
 
 def beside(ours: str, told: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Our instructions, and after them the first sentence of each of these texts, by server, on a line of its own; and
-    the servers of which that was all. Where there is no room for each, all long ones are cut alike."""
+    """Our instructions, then the first sentence of each server's, on a line of its own; and the servers of which that
+    was all. Where there is no room for all, long ones are cut alike."""
     sentences = {server: sentence for server, text in told.items() if (sentence := _sentence(text))}
     room = AT_FIRST - _size(ours) - _size(_INTRODUCED)
     fitting = dict(list(sentences.items())[: max(room, 0) // _LEAST])
@@ -78,7 +78,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _share(sizes: list[int], room: int) -> int:
-    """The size that none may be above so that all of them have room."""
+    """The largest size at which all of them have room."""
     left, share = len(sizes), 0
     for size in sorted(sizes):
         share = room // left
@@ -89,7 +89,7 @@ def _share(sizes: list[int], room: int) -> int:
 
 
 def _cut(text: str, most: int) -> str:
-    """As much as fits so many bytes, to the end of a sentence where there is one, else of a word."""
+    """Cut to so many bytes, at the end of a sentence where there is one, else of a word."""
     if _size(text) <= most:
         return text
     shorter = text.encode("utf-8", "replace")[: max(most - 3, 0)].decode("utf-8", "ignore")
@@ -104,17 +104,17 @@ def _size(text: str) -> int:
 
 
 class Introductions:
-    """Those of all servers. The first clients are told what was kept, since they wait for no server."""
+    """The instructions of all servers. The first clients are told the kept ones, since they wait for no server."""
 
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
         self._kept: Mapping[ListKey, str] = {}
         self._suspicious: Collection[str] | None = None
-        """The texts that look like an attack; None where nobody has looked."""
+        """Kept instructions that look like an attack; None where they were not checked."""
 
     async def open(self, state: State, remember: Callable[[str], None]) -> None:
-        """Have at hand what was kept; without it where another process holds the database. `remember` is given the hash
-        of all of it where a check finds nothing, since loading the rules takes longer than all else here."""
+        """Read the kept instructions, unless another process holds the database. Where a check finds nothing,
+        `remember` gets the hash of them all, since loading the rules takes longer than all else here."""
         with suppress(StateError):
             self._kept = state.instructions()
             if self._kept and self._lists.holding.checks != UNCHECKED:
@@ -128,13 +128,13 @@ class Introductions:
                     remember(hashed)
 
     def of(self, view: View) -> dict[str, str]:
-        """By enabled server, what a model may be told, of those that say anything."""
+        """The introductions by enabled server."""
         said = {name: self._said(name, fingerprint, view) for name, fingerprint in view.config.fingerprints.items()}
         told = {name: introduction(name, *each, view) for name, each in said.items()}
         return {name: text for name, text in told.items() if text}
 
     def _said(self, server: str, fingerprint: str, view: View) -> tuple[str, str]:
-        """What a server says to a client like this one, else to another, and why that is held."""
+        """The instructions for a client like this one, else for another, and why they are held."""
         sets = self._lists.sets(server, fingerprint, view.capability_sets)
         keys = [ListKey(server, fingerprint, each) for each in sets]
         if listed := next((listed for key in keys if (listed := self._lists.get(key))), None):
@@ -151,7 +151,7 @@ class Introductions:
 
 
 class Introduced:
-    """What one session's model was told of what servers say of themselves: all of it, so that it is said once."""
+    """The introductions that one session's model was told, so that each is told once."""
 
     def __init__(self) -> None:
         self.told: frozenset[Introduction] = frozenset()
@@ -163,10 +163,8 @@ class Introduced:
         return told
 
     def add(self, introductions: Iterable[Introduction]) -> None:
-        """They were told."""
         self.told = self.told.union(introductions)
 
 
 def _suspicious(texts: Collection[str]) -> Collection[str]:
-    """Those that look like an attack."""
     return {text for text in texts if text and suspicious([said("", text)], {})}

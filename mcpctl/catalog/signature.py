@@ -16,7 +16,6 @@ MAX_SCHEMAS = 200
 MAX_VALUES = 32
 """The most choices that are looked at: more than are shown, since some may be the same."""
 MAX_REF = 1000
-"""The longest reference that is followed."""
 MAX_NAME = 64
 MAX_VALUE = 24
 
@@ -28,28 +27,22 @@ Schema = Mapping[str, Any]
 
 
 class _Root:
-    """The schema in which references lead somewhere, and how many more schemas may be looked at."""
-
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.left = MAX_SCHEMAS
 
 
 class Parameter(NamedTuple):
-    """One parameter of a tool, as text on one line each."""
-
     name: str
     type: str
     is_required: bool
     default: str
     """Empty where there is none."""
     description: str
-    """As the server wrote it."""
 
 
 def signature(tool: Tool, limit: int = 400) -> str:
-    """The parameters as `(owner*: str, state: open|closed = open, …)`, required ones first, in at most `limit`
-    characters; `…` stands for what was left out."""
+    """The parameters as `(owner*: str, state: open|closed = open, …)`, required ones first, in `limit` characters."""
     root = tool.input_schema
     line = ""
     for parameter in _parameters(root):
@@ -61,7 +54,6 @@ def signature(tool: Tool, limit: int = 400) -> str:
 
 
 def _parameters(root: Schema) -> Iterator[str]:
-    """Each parameter written out."""
     for parameter in parameters(root):
         required, default = "*" if parameter.is_required else "", f" = {parameter.default}" if parameter.default else ""
         yield f"{parameter.name}{required}: {parameter.type}{default}"
@@ -70,8 +62,7 @@ def _parameters(root: Schema) -> Iterator[str]:
 
 
 def parameters(root: Schema) -> Iterator[Parameter]:
-    """The members of an object by its schema: required ones in the order of the properties, those that are only named,
-    the rest."""
+    """Required ones in the order of the properties, required ones without a property, the rest."""
     parts = _parts(root)
     properties: dict[Any, Any] = {}
     for part in parts:
@@ -87,7 +78,7 @@ def parameters(root: Schema) -> Iterator[Parameter]:
 
 
 def _parts(root: Schema) -> list[Schema]:
-    """The schema and what it is made of by `$ref` and `allOf`."""
+    """The schema and its parts by `$ref` and `allOf`."""
     parts = [root]
     for part in parts:
         for other in (_target(part, root), *_list(part.get("allOf"))[:MAX_PARTS]):
@@ -145,7 +136,7 @@ def _own(schema: Schema, root: _Root, depth: int) -> Iterator[str]:
 
 
 def _whole(schema: Schema, root: _Root, depth: int) -> list[str]:
-    """The first type that a part of `allOf` declares, else what the schema's members imply."""
+    """The first type that a part of `allOf` declares, else the type that the schema's members imply."""
     for member in _list(schema.get("allOf"))[:MAX_PARTS]:
         if (types := _alternatives(member, root, depth - 1)) != ["any"]:
             return types
@@ -168,7 +159,7 @@ def _array(schema: Schema, root: _Root, depth: int) -> str:
 
 
 def _target(schema: Schema, root: Schema) -> Any:
-    """What a local `$ref` points to (RFC 6901), None for any other."""
+    """The target of a local `$ref` (RFC 6901), None for any other."""
     ref = schema.get("$ref")
     if not isinstance(ref, str) or not ref.startswith("#") or len(ref) > MAX_REF:
         return None
@@ -179,7 +170,7 @@ def _target(schema: Schema, root: Schema) -> Any:
 
 
 def _value(value: Any) -> str:
-    """A choice or default as one would send it, quoted where it could be read as something else."""
+    """A choice or default as it would be sent, quoted where it could be read as something else."""
     if isinstance(value, str):
         text = _clipped(value, MAX_VALUE)
         return _quoted(text) if _LIKE_JSON.fullmatch(text) else _plain(text)

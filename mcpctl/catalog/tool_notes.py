@@ -1,4 +1,4 @@
-"""What a team adds to tools, in the toolset in force: notes added, hints overridden, both listed."""
+"""A team's notes and hints on tools, in the toolset in force: added, removed, overridden, listed."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 @dataclass(frozen=True)
 class Done:
-    """What a change was about, and its lines as a diff: none where nothing changed."""
+    """The outcome of a change; `diff` is empty where nothing changed."""
 
     subject: NotedTool
     place: ToolsetPlace
@@ -37,7 +37,7 @@ def add(
     project: str | None = None,
     dry_run: bool = False,
 ) -> Done:
-    """Add notes to a tool of the toolset in force; warns of those that are there already and stay as they are."""
+    """Add notes to a tool of the toolset in force; warns of those that it already has, which stay as they are."""
     edits.check_notes(notes)
     place, subject = _named(paths, option, key, project)
     done = add_to(place, subject, notes, dry_run=dry_run)
@@ -50,7 +50,6 @@ def add(
 
 
 def add_to(place: ToolsetPlace, subject: NotedTool, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
-    """Add notes to a tool of this toolset."""
     added = Added([], [])
 
     def change(draft: Draft) -> None:
@@ -70,7 +69,7 @@ def remove(
     project: str | None = None,
     dry_run: bool = False,
 ) -> tuple[Done, list[str]]:
-    """Remove a tool's notes of these names, or all of them for None; the change, and the names of what was removed.
+    """Remove a tool's notes of these names, or all of them for None; returns the names that were removed.
 
     Raises `NotFound` if the tool has no note of a name; then none is removed.
     """
@@ -90,15 +89,13 @@ def remove(
 
 @dataclass(frozen=True)
 class FoundNote:
-    """A note as it was found, before it is rewritten."""
-
     place: ToolsetPlace
     subject: NotedTool
     key: str
     note: Note
 
     def rewrite(self, text: str, *, dry_run: bool = False) -> Done:
-        """Give the note this text; raises if somebody else has rewritten it since it was found."""
+        """Raises if the note was changed since it was found."""
         note = Note(self.note.name, text)
         if note != self.note:
             edits.check_notes([note])
@@ -115,7 +112,7 @@ class FoundNote:
 
 
 def find(paths: Paths, option: str | None, key: str, name: str, project: str | None = None) -> FoundNote:
-    """A tool's note of that name in the toolset in force; raises `NotFound` with similar names."""
+    """Raises `NotFound` with similar names."""
     place, subject, toolset = _noted(paths, option, key, project)
     return FoundNote(place, subject, key, _note(toolset.content, subject, key, name))
 
@@ -146,7 +143,7 @@ def override(
     project: str | None = None,
     dry_run: bool = False,
 ) -> Done:
-    """Override hints and the title of a tool of the toolset in force, or let it inherit them from its server again."""
+    """Override hints and the title of a tool of the toolset in force, or inherit them from its server again."""
     place, subject = _named(paths, option, key, project)
 
     def change(draft: Draft) -> None:
@@ -185,7 +182,6 @@ def of_key(found: Catalog, toolset: Toolset, key: str) -> NotedTool:
 
 
 def not_in(toolset: Toolset, key: str) -> NotFound:
-    """The failure for a tool that a toolset does not have."""
     named = toolset.name if toolset.own else toolset.path
     hint = f"add it with: {shlex.join(['mcpctl', 'toolsets', 'add', str(named), key])}"
     return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
@@ -198,7 +194,7 @@ def _named(paths: Paths, option: str | None, key: str, project: str | None) -> t
 
 
 def _noted(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetPlace, NotedTool, Toolset]:
-    """A tool that may have notes, also one that is not in the toolset any more."""
+    """A tool that may have notes, also one that is no longer in the toolset."""
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         server, name = split_typed(key)
@@ -210,7 +206,7 @@ def _noted(paths: Paths, option: str | None, key: str, project: str | None) -> t
 
 
 def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:
-    """What is said, by tool; what is said of tools that are not listed or not in the toolset too, since it is there."""
+    """The entries by tool, also of tools that are not listed or not in the toolset."""
     tools = {dotted(tool): tool for tool in catalog.known()}
     hashes = (
         {ref_id(tool): tool for tool in tools.values()} if any(not e.reference.name for e in toolset.entries) else {}

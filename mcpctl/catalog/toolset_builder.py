@@ -28,7 +28,7 @@ _WILDCARD = re.compile("[*?]")
 def build(
     paths: Paths, reference: str, words: Sequence[str], description: str | None, permit: edits.Permit
 ) -> tuple[str, int]:
-    """Make a toolset of the tools that `words` stand for; how it is called, and how many there are."""
+    """Make a toolset of the tools that `words` stand for; returns its name, and how many tools it has."""
     place = place_of(paths, reference)
     if place.inner:
         raise WrongUsage(f"'{reference}' is one of several in a file", "name a file of its own", "bad_name")
@@ -42,7 +42,7 @@ def build(
 
 
 def add(paths: Paths, reference: str, words: Sequence[str], permit: edits.Permit) -> list[str]:
-    """Put tools into a toolset; the keys of those that were not in it."""
+    """Put tools into a toolset; returns the keys of those that were not in it."""
     tools = _tools(paths, words)
     added: list[Tool] = []
 
@@ -54,7 +54,7 @@ def add(paths: Paths, reference: str, words: Sequence[str], permit: edits.Permit
 
 
 def remove(paths: Paths, reference: str, words: Sequence[str], permit: edits.Permit) -> list[str]:
-    """Take tools out of a toolset, listed or not; their keys. Raises `NotFound` when one is not in it."""
+    """Take tools out of a toolset, listed or not; returns their keys. Raises `NotFound` when one is not in it."""
     place = place_of(paths, reference)
     with rows.catalog(paths, quiet=True) as catalog:
         hint = f"see what is in it with: mcpctl toolsets show {reference}"
@@ -73,7 +73,7 @@ def remove(paths: Paths, reference: str, words: Sequence[str], permit: edits.Per
 
 
 def delete(paths: Paths, reference: str) -> None:
-    """Delete a toolset of the data directory; refuses the equipped one, without which all tools would be there."""
+    """Delete a toolset of the data directory, but not the equipped one: without it, all tools would be there."""
     place = place_of(paths, reference)
     if not place.is_named or place.inner:
         raise WrongUsage(f"{place.reference} is a file of yours", "delete it as any file", "not_deletable")
@@ -88,9 +88,9 @@ def delete(paths: Paths, reference: str) -> None:
 
 
 def equip(paths: Paths, reference: str, permit: Callable[[str | None], None]) -> str:
-    """Put a toolset in force for every client that names none; how it is called. It must be readable.
+    """Put a toolset in force for every client that names none. It must be readable.
 
-    `permit` raises `Refused` where nobody may put it in force.
+    `permit` raises `Refused` where it may not be put in force.
     """
     place = place_of(paths, reference)
     if problem := read(place).lacks_tools:
@@ -102,14 +102,13 @@ def equip(paths: Paths, reference: str, permit: Callable[[str | None], None]) ->
 
 
 def unequip(paths: Paths, permit: Callable[[str | None], None]) -> None:
-    """Put no toolset in force, where `permit` raises no `Refused`."""
     permit(None)
     with State.connect(paths) as state:
         state.equip(None)
 
 
 def ls(paths: Paths) -> Found:
-    """The toolsets of the data directory, and the equipped one wherever it is; one that is broken says so."""
+    """The toolsets of the data directory, and the equipped one wherever it is, also broken ones."""
     with State.opened(paths) as state:
         equipped = state.equipped()
     places = [place for path in sorted(paths.toolsets.glob("*.json")) for place in _places(paths, path.stem)]
@@ -119,7 +118,7 @@ def ls(paths: Paths) -> Found:
 
 
 def show(paths: Paths, option: str | None, project: str | None = None) -> Row:
-    """One toolset, or the one in force: what it says of each of its tools, and whether they are there."""
+    """One toolset, or the one in force, with its notes and overrides by tool."""
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         equipped = catalog.state.equipped()
@@ -127,15 +126,14 @@ def show(paths: Paths, option: str | None, project: str | None = None) -> Row:
 
 
 def has_wildcard(words: Sequence[str]) -> bool:
-    """Whether one of the words stands for all tools that match it."""
     return any(_WILDCARD.search(word) for word in words)
 
 
 def keys(words: Sequence[str], every: Sequence[str], hint: str) -> list[str]:
     """The keys that words stand for, each once: `server:tool`, or with `*` or `?` all keys of `every` that match.
 
-    `-` stands for those on stdin, one a line, in which nothing is a wildcard: a server may call a tool `*`. Raises
-    `NotFound` with `hint` for a word that none matches.
+    `-` stands for the keys on stdin, one a line, without wildcards: a server may call a tool `*`. Raises `NotFound`
+    with `hint` for a word that matches none.
     """
     found: list[str] = []
     for word in words:
@@ -181,7 +179,6 @@ def _servers_hint(catalog: Catalog) -> str:
 
 
 def _places(paths: Paths, stem: str) -> list[ToolsetPlace]:
-    """The toolsets in one file of the data directory."""
     place = ToolsetPlace(paths.toolsets / f"{stem}.json", None, own=True, is_named=True)
     try:
         found = names(read_text(place), place)

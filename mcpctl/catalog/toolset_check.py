@@ -31,22 +31,20 @@ from mcpctl.toolsets.toolset import Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import policy_problems
 
 _SIMILAR = 10
-"""For how many unknown tools similar names are looked up."""
+"""How many unknown tools get similar names looked up."""
 _LONGEST_MESSAGE = 500
 _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """How files are checked."""
-
     max_note_chars: int
     rules: Selection
 
 
 @dataclass(frozen=True)
 class Known:
-    """The tools that entries are compared with; where nothing is known, nothing is compared."""
+    """The tools that entries are compared with; nothing is compared where none are known."""
 
     tools: Sequence[Tool] = ()
     servers: frozenset[str] = frozenset()
@@ -55,33 +53,29 @@ class Known:
 
     @cached_property
     def by_name(self) -> Mapping[str, Tool]:
-        """The tools as files name them."""
         return {dotted(tool): tool for tool in self.tools}
 
     @cached_property
     def by_hash(self) -> Mapping[str, Tool]:
-        """The tools by their hash."""
         return {self.hash(tool): tool for tool in self.tools}
 
     def hash(self, tool: Tool) -> str:
-        """The tool's refId, computed once."""
         name = dotted(tool)
         if name not in self._hashes:
             self._hashes[name] = ref_id(tool)
         return self._hashes[name]
 
     def tool(self, reference: Reference) -> Tool | None:
-        """The tool that a reference names."""
         return self.by_name.get(reference.name) if reference.name else self.by_hash.get(reference.index)
 
     def who(self, reference: Reference) -> str:
-        """A text that is the same for all references to one tool."""
+        """The same text for all references to one tool."""
         tool = None if reference.name else self.by_hash.get(reference.index)
         return dotted(tool) if tool else reference.index
 
 
 def cached(paths: Paths) -> Known:
-    """What the servers of the configuration last listed."""
+    """The last lists of the configured servers."""
     with rows.catalog(paths, quiet=True) as catalog:
         known = Known(catalog.known(), frozenset(_listed(catalog)))
     if not known.servers:
@@ -95,13 +89,13 @@ def _listed(catalog: Catalog) -> Iterator[str]:
 
 
 def snapshot(path: Path) -> Known:
-    """What a file says that servers list."""
+    """The tools of a file, as a server's list."""
     tools = list(rows.tools_in_file(path))
     return Known(tools, frozenset(tool.server for tool in tools))
 
 
 def check(paths: Paths, candidates: Mapping[str, Candidate], known: Known, asked: Asked) -> list[Row]:
-    """What is wrong with files, by file and then by place."""
+    """The findings by file and then by place."""
     found: list[Row] = []
     for name, candidate in candidates.items():
         own = toolset_files.place_of(paths, str(candidate.path.absolute())).own
@@ -162,7 +156,7 @@ def _bounded(message: str) -> str:
 
 
 def _names(root: Any) -> dict[Place, str]:
-    """What the toolsets of a file are called, by where they are."""
+    """The names of the toolsets of a file, by place."""
     named = {at: content.get("name", at[-1] if at else None) for at, content in lint.toolsets(root)}
     return {at: name for at, name in named.items() if isinstance(name, str)}
 
@@ -172,7 +166,7 @@ def _name(names: Mapping[Place, str], problem: Problem) -> str | None:
 
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:
-    """Where JSON is not JSON, and why."""
+    """The place and the message of JSON that cannot be read."""
     if found := fault(text):
         return found.line, found.column, found.message
     if isinstance(error, RecursionError):
@@ -183,7 +177,7 @@ def _fault(text: str, error: Exception) -> tuple[int, int, str]:
 
 
 def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known, *, own: bool) -> Iterator[Problem]:
-    """What is wrong in view of the tools that there are."""
+    """The problems of a toolset beside the tools that there are."""
     every = [item for member in ("tools", "toolNotes", "toolOverrides") for item in lint.entries(content, at, member)]
     missing = [item for item in every if known.tool(item.reference) is None]
     near = {id(item) for item in islice(missing, _SIMILAR)}
@@ -201,7 +195,7 @@ def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known
 
 
 def _unmatched(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known) -> Iterator[Problem]:
-    """The rules of the policy that match no tool; one for whatever server may wait for a tool to come."""
+    """The rules of the policy that match no tool; one for any server may wait for a tool to come."""
     if any(policy_problems(content)):
         return
     left = _SIMILAR
@@ -253,7 +247,7 @@ def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
 
 
 def _declared(name: str, value: bool, tool: Tool, place: Place, told: str) -> Iterator[Problem]:
-    """What the server says of the same hint, or of the one that it rules out."""
+    """A hint compared with the server's own, and with the one that excludes it."""
     declared, opposite = tool.annotations.get(name), _OPPOSITE.get(name, "")
     if isinstance(declared, bool) and declared != value:
         yield Problem("W208", place, f"{told} contradicts its server")

@@ -1,6 +1,6 @@
-"""Whether a URI is one that a URI template of RFC 6570 stands for, in time that is linear in the URI.
+"""Whether a URI matches a URI template of RFC 6570, in time that is linear in the URI.
 
-Bytes are compared as they are: nothing is decoded or normalised. Where in the URI each part may end is kept as the
+Bytes are compared as they are: nothing is decoded or normalised. The places in the URI where each part may end are the
 bits of one number, so that no template makes the matching go back.
 """
 
@@ -20,20 +20,17 @@ _PART_ENDS = ":/?#&="
 
 
 class UriTemplate(Struct, frozen=True, dict=True):
-    """A template as a server wrote it."""
-
     text: str
 
     @cached_property
     def scheme(self) -> str:
-        """Its scheme with the colon; empty where that is not written out, and then it stands for nothing here."""
+        """With the colon; empty where it is not written out, and then the template matches nothing here."""
         match = _SCHEME.match(self.text)
         return match[0] if match else ""
 
     @cached_property
     def _parts(self) -> list[tuple[str, str]]:
-        """Literals as they are, and expressions as their operator and whether one of their values is exploded; not all
-        where there are more expressions than are looked at."""
+        """Literals, and expressions as their operator and whether a value is exploded; bounded in number."""
         parts, at = [], 0
         for match in islice(_EXPRESSION.finditer(self.text), bounds.EXPRESSIONS + 1):
             parts.append((self.text[at : match.start()], match[1] + ("*" if "*" in match[2] else "")))
@@ -42,22 +39,20 @@ class UriTemplate(Struct, frozen=True, dict=True):
 
     @cached_property
     def _ends(self) -> tuple[str, str]:
-        """What its first literal begins with, and its last one ends with."""
         return self.text.partition("{")[0], self.text.rpartition("}")[2]
 
     @property
     def place(self) -> str:
-        """What every URI that it stands for begins with, up to the end of a part."""
+        """The beginning of every URI that matches, up to the end of a part."""
         first = self._parts[0][0]
         return first[: max(map(first.rfind, _PART_ENDS)) + 1]
 
     def may_match(self, uri: str) -> bool:
-        """Whether a URI begins and ends as it does, which is quick to tell."""
+        """A quick look at the beginning and the end of a URI."""
         first, last = self._ends
         return bool(self.scheme) and uri.startswith(first) and uri.endswith(last)
 
     def matches(self, uri: str) -> bool:
-        """Whether it stands for this URI."""
         if len(uri) > bounds.URI or not self.may_match(uri) or len(self._parts) > bounds.EXPRESSIONS + 1:
             return False
         if len(self._parts) == 1:
@@ -77,7 +72,7 @@ def _after(ends: int, literal: str, uri: str) -> int:
 
 
 def _expanded(ends: int, operator: str, uri: str) -> int:
-    """Where the value of an expression may end: it is of any characters, or of those of one part of a path."""
+    """End of an expression's value: anywhere for {+x}, before the next '/' for {x}."""
     kind, is_exploded = operator[:1].strip("*"), operator.endswith("*")
     every = (1 << len(uri)) - 1
     if (kind and kind in _ANY) or (is_exploded and not kind):
@@ -97,7 +92,6 @@ def _run(starts: int, inside: int) -> int:
 
 @lru_cache(maxsize=64)
 def _where(literal: str, uri: str) -> int:
-    """The places where a literal begins, as bits."""
     bits = bytearray(b"0" * len(uri))
     at = uri.find(literal)
     while at >= 0:

@@ -1,1 +1,1 @@
-"""Who may do what: the one decision, the view of a request that it is made from, and its words."""
+"""The one decision on who may do what, the view of a request that it is made from, and its words."""

@@ -19,8 +19,7 @@ from mcpctl.store.recorder import Origin, Recorder
 
 
 def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
-    """The approvals, the newest first, with all of their arguments where `whole`. Where nothing was ever decided, no
-    database is made."""
+    """The newest first, with all of their arguments where `whole`. Makes no database where there is none."""
     if not PolicyFile.is_made(paths):
         return Found.of([], filtered=pending)
     with PolicyFile.connect(paths) as file:
@@ -30,7 +29,6 @@ def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
 
 
 def standing(paths: Paths) -> Found:
-    """The yeses that hold for more than one call, the newest first."""
     if not PolicyFile.is_made(paths):
         return Found.of([])
     with PolicyFile.connect(paths) as file:
@@ -48,7 +46,6 @@ def _standing_row(given: Given) -> Row:
 
 
 def row(approval: Approval) -> Row:
-    """One approval, under the names that users see."""
     return {
         "id": approval.id,
         "state": approval.state_at(time.time()),
@@ -74,7 +71,7 @@ def row(approval: Approval) -> Row:
 
 
 def found(paths: Paths, ref: str) -> Approval:
-    """The approval that `ref` names; raises `NotFound`, and `WrongUsage` where it names several."""
+    """Raises `NotFound`, and `WrongUsage` where `ref` names several."""
     if not PolicyFile.is_made(paths):
         raise NotFound(f"no approval '{ref}'", "nothing was ever asked about", "approval_not_found")
     with PolicyFile.connect(paths) as file:
@@ -82,7 +79,7 @@ def found(paths: Paths, ref: str) -> Approval:
 
 
 def scopes(loaded: Config, approval: Row) -> Sequence[str]:
-    """For how long somebody may say yes to a call who is shown it elsewhere than in its client; see `_why_not`."""
+    """The scopes of a yes that a person may give to a call who is shown it elsewhere than in its client."""
     return [scope for scope in (ONCE, SESSION, ALWAYS) if not _why_not(_of_project(loaded, approval), approval, scope)]
 
 
@@ -92,7 +89,6 @@ def _of_project(loaded: Config, approval: Row) -> Config:
 
 
 def _why_not(loaded: Config, approval: Row, scope: str | None) -> Refused | None:
-    """Why no yes can hold for so long."""
     if scope not in (SESSION, ALWAYS):
         return None
     if (confirm := loaded.policy.table.confirm) != "session":
@@ -119,11 +115,11 @@ def _is_of_project(loaded: Config) -> bool:
 
 
 def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None) -> Approval:
-    """Say yes for a scope, `until` a moment where there is one, or no where it is None, which also takes back a yes
-    that still holds; by way of `channel`, `terminal` or `dashboard`.
+    """Say yes for a scope, perhaps only `until` a moment, or no where the scope is None, which also takes back a yes
+    that still applies; `channel` is `terminal` or `dashboard`.
 
-    Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long; nothing
-    is kept then, nor where config.toml cannot be read.
+    Raises `NotFound` where none is open, and `Refused` where no yes can last so long; nothing is kept then, nor where
+    config.toml cannot be read.
     """
     loaded = config.load(paths.config)
     settings = loaded.records
@@ -149,8 +145,7 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float
 
 
 def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
-    """Take back the yeses that hold for a tool, or one by its id or that of its approval; their rows. Raises
-    `NotFound`."""
+    """Take back the yeses to a tool, or one by its id or that of its approval; returns their rows."""
     settings = config.load(paths.config).records
     with PolicyFile.connect(paths) as file:
         every = approvals.given(file)
@@ -190,5 +185,4 @@ def _record(recorder: Recorder, approval: Approval, scope: str | None, channel: 
 
 
 def until(approval: Approval) -> str:
-    """The time until which the call has to be made."""
     return clock.iso(approval.expires)

@@ -1,4 +1,4 @@
-"""The calls that wait for somebody's yes, in `policy.db`: asked for, answered once, and used once."""
+"""The calls that wait for a person's yes, and the yeses that last for more than one call, in `policy.db`."""
 
 import hashlib
 import os
@@ -17,21 +17,18 @@ _LONGEST_SESSION_S = 30 * 86_400.0
 
 
 class Grant(NamedTuple):
-    """A yes that holds for more than one call of a tool, as long as its definition stays as it is."""
+    """A yes to every call of a tool, as long as its definition stays as it is."""
 
     key: str
     pin: str
-    """What the definition was: `mcpctl.base.definitions.pin_of`."""
     project: str
-    """Empty where there was none."""
     token: str
-    """The id of the token; empty where there was none."""
     session: str
-    """The session that it ends with; empty where it holds always."""
+    """Empty where it does not end with a session."""
 
 
 def binding_of(grant: Grant, arguments_digest: str) -> str:
-    """What a yes to one call is bound to: all that a grant is, but in whichever session, and the arguments."""
+    """The hash that a yes to one call is bound to: all of a grant but its session, and the arguments."""
     digest = hashlib.sha256()
     for part in (grant.key, grant.pin, grant.project, grant.token, arguments_digest):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -39,20 +36,16 @@ def binding_of(grant: Grant, arguments_digest: str) -> str:
 
 
 class Given(NamedTuple):
-    """A grant, since when it holds, and until when where it has an end."""
-
     grant: Grant
     since: float
     until: float | None
 
     @property
     def id(self) -> str:
-        """What people name it by."""
         return hashlib.sha256("\0".join(self.grant).encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def given(file: PolicyFile) -> Sequence[Given]:
-    """All that hold, the newest first."""
     with told():
         rows = file.db.execute(
             "SELECT key, pin, project, token, session, created, expires FROM grants"
@@ -63,19 +56,15 @@ def given(file: PolicyFile) -> Sequence[Given]:
 
 
 def grants(file: PolicyFile) -> Collection[Grant]:
-    """All that hold."""
     return frozenset(each.grant for each in given(file))
 
 
 def give(file: PolicyFile, grant: Grant, until: float | None = None) -> None:
-    """Have one hold from now on, to an end where it has one; inside a transaction of the caller's, where there is
-    one."""
     with told():
         file.db.execute("INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?, ?)", (*grant, time.time(), until))
 
 
 def take_back(file: PolicyFile, grant: Grant) -> None:
-    """Have one hold no longer; inside a transaction of the caller's, where there is one."""
     with told():
         file.db.execute(
             "DELETE FROM grants WHERE key = ? AND pin = ? AND project = ? AND token = ? AND session = ?", grant
@@ -83,7 +72,7 @@ def take_back(file: PolicyFile, grant: Grant) -> None:
 
 
 def end_session(file: PolicyFile, session: str) -> None:
-    """Those of a session end with it; those of sessions that were killed, after some days."""
+    """End the grants of a session, and after some days those of sessions that were killed."""
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM grants WHERE session = ?", (session,))
         file.db.execute("DELETE FROM grants WHERE session != '' AND created < ?", (time.time() - _LONGEST_SESSION_S,))
@@ -92,49 +81,41 @@ def end_session(file: PolicyFile, session: str) -> None:
 PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
 ONCE, SESSION, ALWAYS = "once", "session", "always"
 HOOK = "hook"
-"""The channel of what a client asks by itself."""
 CLAUDE_CODE = "claude-code"
-"""The client that does, by the name under which it connects."""
 OPEN_S = 600.0
-"""How long an approval can be answered, and how long a yes to one call waits for it."""
+"""How long an approval can be answered, and how long a yes to one call waits for that call."""
 EXPECTED_S = 120.0
-"""How long a call is expected about which its client asks by itself."""
+"""How long a call is expected that its client asks about by itself."""
 _KEPT_S = 30 * 86_400.0
 _MOST_PENDING = 1000
 _ID_BYTES = 3
 
 
 class Wanted(NamedTuple):
-    """A call that needs a yes."""
-
     binding: str
-    """What the yes is bound to: `mcpctl.policy.consent.binding`."""
+    """A `binding_of`."""
     grant: Grant
     risk: str
     hints: str
-    """Where each hint comes from, in words."""
     arguments: str
     """As lists show them: without secrets, cut."""
     arguments_hash: str
     rule: str
     rule_place: str
     whole: str | None = None
-    """As a person is shown them who decides: without secrets, as much as is kept."""
+    """As the person who decides is shown them: without secrets, as much as is kept."""
     hidden: int = 0
-    """How many values of them are hidden."""
     left_out: int = 0
-    """How many bytes of them are not in `whole`."""
+    """Bytes of them that are not in `whole`."""
 
 
 class Approval(NamedTuple):
-    """A call that waits for a yes, or has its answer."""
-
     id: str
     binding: str
     state: str
     """`pending`, `allowed`, `denied`, or `used`: the call that was allowed once has been made."""
     scope: str | None
-    """How long the yes holds: `once`, `session` or `always`."""
+    """`once`, `session` or `always`."""
     key: str
     risk: str
     hints: str
@@ -151,22 +132,19 @@ class Approval(NamedTuple):
     answered: float | None
     channel: str | None
     whole: str | None = None
-    """The arguments as a person is shown them who decides; kept as long as it is open."""
+    """Kept as long as it is open."""
     hidden: int = 0
     left_out: int = 0
 
     @property
     def waited_ms(self) -> int | None:
-        """How long it waited for its answer."""
         return None if self.answered is None else round((self.answered - self.created) * 1000)
 
     @property
     def grant(self) -> Grant:
-        """The yes to all calls of its tool in its session."""
         return Grant(self.key, self.pin, self.project, self.token, self.session)
 
     def state_at(self, now: float) -> str:
-        """Its state, `expired` where nobody has answered, or nobody has called again, in time."""
         return (
             "expired"
             if self.state in (PENDING, ALLOWED) and self.scope in (None, ONCE) and now > self.expires
@@ -178,13 +156,13 @@ _COLUMNS = ", ".join(Approval._fields)
 
 
 def expected_binding(binding: str, client: str, process: int) -> str:
-    """What a yes is bound to that a client's own prompt has got: the call, that client's name, and its process."""
+    """The binding of a yes that a client's own prompt has got: the call, that client's name, and its process."""
     return hashlib.sha256("\0".join((binding, client, str(process))).encode()).hexdigest()
 
 
 def expect(file: PolicyFile, wanted: Wanted, client: str, process: int) -> None:
-    """Keep that a client, which is this process, asks by itself about a call: that it comes from there then is a yes,
-    once, for a short time."""
+    """Expect a call that a client, which is this process, asks about by itself: if it comes from there within a short
+    time, that is a yes, once."""
     now, binding = time.time(), expected_binding(wanted.binding, client, process)
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM approvals WHERE binding = ?", (binding,))
@@ -196,9 +174,8 @@ def expect(file: PolicyFile, wanted: Wanted, client: str, process: int) -> None:
 
 
 def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) -> Approval:
-    """The approval of a call: a yes that waits for it, which is used up by this; else the one that is open; else a new
-    one: a no was for the call that it was said to. `expected` is what a yes of its client's own prompt may be bound
-    to."""
+    """The approval of a call: a yes that waits for it, which this uses up; else the one that is open; else a new one,
+    since a no was for another call. `expected` has the bindings of a yes to its client's own prompt."""
     bindings = (wanted.binding, *expected)
     now = time.time()
     with told(), sqlite.transaction(file.db):
@@ -222,7 +199,7 @@ def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) 
 
 
 def now_is(file: PolicyFile, approval: Approval) -> Approval:
-    """What has become of an approval; a yes to one call is used up by this look."""
+    """The approval as it is now; this uses up a yes to one call."""
     with told(), sqlite.transaction(file.db):
         row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (approval.id,)).fetchone()
         if row is None:
@@ -234,13 +211,13 @@ def now_is(file: PolicyFile, approval: Approval) -> Approval:
 
 
 def give_back(file: PolicyFile, id_: str) -> None:
-    """Have a yes wait for its call again that a look has used up: nobody wanted that call any more."""
+    """Have a yes that was used up wait for its call again, which nobody wanted any more."""
     with told():
         _set_state(file, id_, USED, ALLOWED)
 
 
 def forget_expired(file: PolicyFile) -> None:
-    """Keep of what nobody has answered in time no more than what lists show."""
+    """Forget the whole arguments of approvals that nobody answered in time."""
     with told(), sqlite.transaction(file.db):
         _forget_expired(file, time.time())
 
@@ -259,11 +236,10 @@ def answer(
     used: bool = False,
     until: float | None = None,
 ) -> bool:
-    """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once. A no may also follow
-    a yes to one call that was not made yet.
+    """Say yes for a `scope`, or no where it is None; returns whether it was still open, which is so once. A no may also
+    follow a yes to one call that was not made yet.
 
-    `grant` is what then holds, for a scope that is longer than one call, and `until` when; `used`: the call itself goes
-    on at once.
+    A scope that is longer than one call gives `grant`, to `until`; `used`: the call itself goes on at once.
     """
     now = time.time()
     state = DENIED if scope is None else USED if used else ALLOWED
@@ -280,14 +256,13 @@ def answer(
 
 
 def has_yes(file: PolicyFile, id_: str) -> bool:
-    """Whether it was said yes to, and nobody has taken that back."""
     with told():
         found = file.db.execute("SELECT 1 FROM approvals WHERE id = ? AND state IN (?, ?)", (id_, ALLOWED, USED))
         return found.fetchone() is not None
 
 
 def withdraw(file: PolicyFile, approval: Approval) -> bool:
-    """Take a yes back that was to hold for more than one call; whether nobody has done so before."""
+    """Take back a yes to more than one call; returns False where that was done before."""
     grant = approval.grant
     with told(), sqlite.transaction(file.db):
         for session in (grant.session, ""):
@@ -299,7 +274,7 @@ def withdraw(file: PolicyFile, approval: Approval) -> bool:
 
 
 def end_grant(file: PolicyFile, grant: Grant) -> None:
-    """Take one yes back that holds for more than one call; its approval is a no from now on."""
+    """Take back one grant; its approval is a no from now on."""
     with told(), sqlite.transaction(file.db):
         take_back(file, grant)
         file.db.execute(
@@ -311,7 +286,7 @@ def end_grant(file: PolicyFile, grant: Grant) -> None:
 
 
 def glance(paths: Paths) -> Sequence[tuple[str, str]]:
-    """The ids and keys of those that are open, the newest first; read as they lie there. Raises `sqlite3.Error`."""
+    """The ids and keys of open approvals, the newest first, read from the file as it lies. Raises `sqlite3.Error`."""
     with closing(sqlite.connect_unchanged(paths.policy, 0)) as db:
         return db.execute(
             "SELECT id, key FROM approvals WHERE state = 'pending' AND expires >= ? ORDER BY created DESC",
@@ -320,8 +295,7 @@ def glance(paths: Paths) -> Sequence[tuple[str, str]]:
 
 
 def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> Sequence[Approval]:
-    """All that are kept, the newest first; only the open ones where `pending`; with all of their arguments where
-    `whole`."""
+    """The newest first; only the open ones where `pending`; with all of their arguments where `whole`."""
     open_now = " WHERE state = 'pending' AND expires >= ?" if pending else ""
     columns = _COLUMNS if whole else _COLUMNS.replace("whole", "NULL AS whole")
     with told():
@@ -332,7 +306,7 @@ def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> S
 
 
 def find(file: PolicyFile, ref: str) -> Approval:
-    """The approval with this id, or this beginning of one, or the `last`; raises `NotFound`, `WrongUsage`."""
+    """The approval with this id, this beginning of one, or the `last`; raises `NotFound`, `WrongUsage`."""
     every = listed(file)
     matches = every[:1] if ref == "last" else [each for each in every if ref and each.id.startswith(ref.lower())]
     if not matches:
@@ -354,10 +328,7 @@ def _set_state(file: PolicyFile, id_: str, before: str, state: str) -> None:
 
 
 def _make_room(file: PolicyFile, now: float) -> None:
-    """Have no more than so many wait: a model can ask without end, and none that a person was told of goes for it.
-
-    Raises `Unusable` where there are so many.
-    """
+    """Bound how many wait, since a model asks without end; none goes that a person was told of. Raises `Unusable`."""
     count = "SELECT count(*) FROM approvals WHERE state = 'pending' AND expires >= ?"
     if file.db.execute(count, (now,)).fetchone()[0] >= _MOST_PENDING:
         raise Unusable(

@@ -1,4 +1,4 @@
-"""The part of a user's yes that is a call's own: its arguments, to the last digit."""
+"""The arguments of a call that needs a yes: the digest that the yes is bound to, and how a person is shown them."""
 
 import hashlib
 import json
@@ -7,15 +7,16 @@ from typing import Any
 from mcpctl.base.texts import counted, escaped
 
 BY_ITSELF_MS = 1000
-"""A form that is declined sooner was declined by the client, and by no person."""
+"""A form that is declined sooner was declined by the client, and not by a person."""
 _LONG = 1 << 20
 
 
 def digest_of(arguments: bytes) -> str:
-    """What tells one call's arguments from another's, whatever the order of their members and the spaces between.
+    """The digest that tells one call's arguments from another's, whatever the order of their members and the spaces
+    between.
 
-    Numbers count as they are written. Where a member is there twice, servers differ in which they take, and so does
-    the digest. Very long ones count as they came: to read them would hold up others.
+    Numbers count as they are written. Servers differ in which of two equal members they take, so both count. Very long
+    arguments count byte for byte: to parse them would hold up other requests.
     """
     if len(arguments) > _LONG:
         return hashlib.sha256(b"as it came: " + arguments).hexdigest()
@@ -57,17 +58,15 @@ def _told_apart(value: Any) -> Any:
 
 
 _SHORT = 2000
-"""Characters that are shown whole."""
 _END = 1000
 
 
 def is_cut(arguments: bytes) -> bool:
-    """Whether a form shows only the beginning and the end of them."""
     return len(arguments) > _SHORT
 
 
 def in_form(arguments: bytes) -> str:
-    """The arguments as the client that sent them shows them: nothing is hidden, what nobody would see is escaped."""
+    """The arguments as the client that sent them shows them: nothing is hidden, invisible characters are escaped."""
     text = arguments.decode("utf-8", "replace")
     if len(text) <= _SHORT:
         return f"Arguments: {escaped(text)}"
@@ -84,7 +83,7 @@ def in_form(arguments: bytes) -> str:
 
 
 def hidden_words(hidden: int, left_out: int) -> str:
-    """The words for a person who does not see all; empty where all is seen."""
+    """Empty where a person sees all."""
     parts = [f"{counted(hidden, 'value')} {'is' if hidden == 1 else 'are'} hidden"] if hidden else []
     parts += [f"{left_out:,} bytes are left out"] if left_out else []
     return f"{' and '.join(parts)}: a yes holds for this call alone" if parts else ""

@@ -1,7 +1,7 @@
-"""Whether a tool may be found, shown, called, resumed, annotated or completed, and a prompt or resource read: the one
-place that decides.
+"""The one place that decides whether a tool may be found, shown, called, resumed, annotated or completed, and a prompt
+or resource read.
 
-Pure: nothing is read, asked or waited for here. Who needs to know more first is told so, gets it, and asks again.
+Pure: nothing is read, asked or waited for here. A caller that needs to know more gets it, and asks again.
 """
 
 from collections.abc import Sequence
@@ -23,19 +23,15 @@ FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume",
 READ = "read"
 """A prompt, resource or template is listed, got or read; `feature_names.join` gives its name."""
 FETCH = "fetch"
-"""A model reads a resource by itself, as if it called a tool. Whether it is there at all, `READ` says."""
+"""A model reads a resource by itself, as if it called a tool. `READ` says whether it is there at all."""
 KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"
-"""Where a server's list comes from: what it listed at some time; what its connection of now has listed; that it was
-asked for its list on account of this subject; or that it was asked and the list cannot be had."""
+"""How fresh the list is: from an earlier run, from this connection, fetched for this request, or unavailable."""
 ALLOW, REFUSE, LIST, ASK = "allow", "refuse", "list", "ask"
 _CALLS = (CALL, RESUME)
 _ASKED = (*_CALLS, FETCH)
-"""What the user may be asked about."""
 
 
 class Subject(NamedTuple):
-    """What is asked for, by whom, and what is known of it."""
-
     verb: str
     server: str
     name: str
@@ -43,48 +39,42 @@ class Subject(NamedTuple):
     """None where the server has not listed it."""
     view: View
     execute_class: str | None = None
-    """What alone the meta-tool in use calls, one of `hints.PERMISSIONS`; None for one that calls any tool."""
+    """The only class that the meta-tool in use calls, one of `hints.PERMISSIONS`; None for any."""
     arguments_digest: str = ""
-    """What `consent.digest_of` gives for the arguments, where somebody was asked."""
+    """A `consent.digest_of`; empty where nobody was asked."""
     listing: str = KEPT
     session: str = ""
-    """The id of the session on record."""
     consent: str | None = None
-    """What the user has said yes to, of this call: a `grants.binding`."""
+    """The `approvals.binding_of` that the user said yes to."""
     tools: Sequence[Tool] = ()
-    """Where something is to be read: the tools that its server has listed."""
 
     @property
     def key(self) -> str:
-        """The tool's key, as it was asked for."""
         return f"{self.server}:{self.name}" if self.name else self.server
 
     @property
     def pin(self) -> str:
-        """What changes whenever the tool's contract does; empty where that is not known."""
+        """Changes whenever the tool's contract does; empty where that is not known."""
         return definitions.pin_of(self.tool) if self.tool else ""
 
     @property
     def grant(self) -> Grant:
-        """The yes that would hold for this call, and for others of the tool, in this session."""
+        """The yes that would apply to this call, and to others of the tool, in this session."""
         pin = definitions.pin_of(self.tool) if self.tool else ""
         return Grant(self.key, pin, self.view.project or "", self.view.token_id, self.session)
 
     @property
     def binding(self) -> str:
-        """What a yes to this call alone is bound to."""
         return binding_of(self.grant, self.arguments_digest)
 
 
 class Verdict(NamedTuple):
-    """`allow`; `refuse`, with why; `list`: the server's own list decides, so it is to be waited for; or `ask`: the
-    user's consent decides."""
+    """`list`: the server's own list decides, so get it first; `ask`: the user's consent decides."""
 
     outcome: str
     failure: Failure | None = None
-    """Why it is refused; of a policy that is only recorded, why it would be."""
+    """Where a policy only records, why it would be refused."""
     ruling: Ruling | None = None
-    """What the rules say, where they were asked."""
 
 
 _ALLOWED = Verdict(ALLOW)
@@ -96,7 +86,7 @@ def decide(subject: Subject) -> Verdict:
 
     A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`, `unknown_tool`, `not_in_project`,
     `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`, `not_listed`, `wrong_execute`, `held`,
-    `denied`, of what is to be read `not_exposed`, and of what would be asked where nobody is to be, `never_asked`.
+    `denied`, `not_exposed` (of features), and `never_asked` (a call that needs a yes where nobody is to be asked).
     """
     if subject.view.access.is_barred:  # before anything is told from anything else
         return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
@@ -121,18 +111,17 @@ def decide(subject: Subject) -> Verdict:
 
 
 def admitted(view: View) -> View:
-    """The view; raises `Failed` for one in which nothing can be had."""
+    """Raises `Failed` for a view in which nothing can be had."""
     if view.access.is_barred:
         raise Failed(_failure(Subject(FIND, "", "", None, view), view.access.problem))
     return view
 
 
 def _of_server(subject: Subject) -> Failure | None:
-    """Why nothing of this server can be had."""
     config, server, token = subject.view.config, subject.server, subject.view.access.token
     if server in config.enabled:
         return None
-    # What a token does not reach is not told from what is not there.
+    # A server that a token does not reach looks like one that is not there.
     is_there = server in config.servers or server in config.problems
     if server in config.elsewhere or (token and token.is_bounded and not is_there):
         return _failure(subject, "not_in_project")
@@ -142,14 +131,13 @@ def _of_server(subject: Subject) -> Failure | None:
 
 
 def _of_own(subject: Subject) -> Verdict:
-    """On the tool of our own: it is in every project and toolset, and nowhere found."""
+    """The tool of our own is in every project and toolset, and nowhere found."""
     if subject.tool is None or subject.verb not in _CALLS:
         return Verdict(REFUSE, _failure(subject, "unknown_tool"))
     return _of_class(subject) or _of_policy(subject)
 
 
 def _of_name(subject: Subject) -> Failure | None:
-    """Why its server's entry does not permit a tool of this name."""
     if not subject.view.config.servers[subject.server].bars_tools:
         return None
     barring = subject.view.rules.barring(subject.server, subject.name)
@@ -157,15 +145,13 @@ def _of_name(subject: Subject) -> Failure | None:
 
 
 def _is_named(subject: Subject) -> bool:
-    """Whether notes may be added to a tool that is not listed: the toolset in force has it by name, and none of its
-    server is refused."""
+    """Whether notes may be added to a tool that is not listed: the toolset names it, and its server refuses no tool."""
     toolset = subject.view.toolset
     is_named = toolset is not None and toolset.holds(_unlisted(subject))
     return subject.verb == ANNOTATE and is_named and not subject.view.config.servers[subject.server].bars_tools
 
 
 def _unlisted(subject: Subject) -> Tool:
-    """A tool of which no more than its name is known."""
     return Tool(subject.server, subject.name, {}, "{}")
 
 
@@ -194,7 +180,7 @@ def _of_call(subject: Subject) -> Verdict:
 
 
 def _denied_by_name(subject: Subject) -> Ruling | None:
-    """The rule that denies a tool that is not known: one that names it needs no list."""
+    """A rule that names a tool needs no list to deny it."""
     if not subject.view.config.policy.enforces:
         return None
     ruling = subject.view.rules.ruling(subject.server, subject.name, None)
@@ -203,7 +189,7 @@ def _denied_by_name(subject: Subject) -> Ruling | None:
 
 
 def _of_policy(subject: Subject) -> Verdict:
-    """What a lock file, the token and the policy say; a policy that is only recorded refuses and asks nothing."""
+    """A policy that is only recorded refuses and asks nothing."""
     policy, tool = subject.view.config.policy, subject.tool
     if tool and tool.held == NOT_LOCKED:
         return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
@@ -216,7 +202,6 @@ def _of_policy(subject: Subject) -> Verdict:
 
 
 def _of_token(subject: Subject) -> Failure | None:
-    """Why the token, or the lack of one, does not permit it."""
     access = subject.view.access
     if access.problem:
         return _failure(subject, access.problem)
@@ -244,8 +229,8 @@ def _of_rules(subject: Subject) -> Verdict:
 
 
 def _ruling_of_fetched(subject: Subject) -> Ruling:
-    """The ruling on what a model reads: the strictest of those on the tool that it reads with, and on a tool like that
-    which it reads. Where each tool of its server needs a yes, it does, too, unless a rule names it."""
+    """The strictest of the rulings on the tool that a model reads with, and on a tool like the resource. Where each
+    tool of the server needs a yes, so does the resource, unless a rule names it."""
     view, rules = subject.view, subject.view.rules
     own = rules.ruling(subject.server, subject.name, subject.tool)
     rulings = [rules.ruling(OWN, READ_TOOL, None), own]
@@ -259,7 +244,7 @@ def _ruling_of_fetched(subject: Subject) -> Ruling:
 
 
 def _has_consent(subject: Subject) -> bool:
-    """Whether the user has said yes to this call, or to all of its tool as it is now."""
+    """A yes to this call, or to all calls of its tool as it is now."""
     grants = subject.view.standing.grants
     may_hold = subject.view.config.policy.table.confirm == "session"
     if grants and may_hold and (subject.grant in grants or subject.grant._replace(session="") in grants):
@@ -268,7 +253,6 @@ def _has_consent(subject: Subject) -> bool:
 
 
 def _of_feature(subject: Subject) -> Verdict:
-    """Whether a prompt, resource or template may be listed and read; without `tool`, whether any of its kind may."""
     view, tool = subject.view, subject.tool
     kind, _ = feature_names.split(subject.name)
     if feature_names.EXPOSED_AS.get(kind) not in view.config.exposes(subject.server):
@@ -281,7 +265,7 @@ def _of_feature(subject: Subject) -> Verdict:
 
 
 def _of_its_tools(subject: Subject) -> Verdict:
-    """What is beside tools is there where any of them may be found; nothing is asked of one that is held."""
+    """Features are there where any tool of their server may be found; held tools do not count against them."""
     view, server, refused = subject.view, subject.server, None
     for tool in subject.tools:
         verdict = decide(Subject(FIND, server, tool.name, replace(tool, held="") if tool.held else tool, view))
@@ -298,7 +282,6 @@ def _of_its_tools(subject: Subject) -> Verdict:
 
 
 def _of_all_rules(subject: Subject) -> Verdict:
-    """What the rules say of a server as a whole."""
     ruling = _ruling_of_all(subject.server, subject.view)
     if ruling.effect == DENY:
         return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
@@ -306,14 +289,13 @@ def _of_all_rules(subject: Subject) -> Verdict:
 
 
 def _ruling_of_all(server: str, view: View) -> Ruling:
-    """The ruling on all that a server has: rules that match a tool without a name match any."""
+    """The ruling on all that a server has: only rules that match a tool without a name do."""
     rules = (each for each in view.rules.matching(server, "", None) if not each.pattern.startswith("@"))
     rule = next(rules, None)
     return Ruling(rule.effect if rule else view.config.policy.table.default, rule)
 
 
 def _is_left_out(subject: Subject) -> bool:
-    """Whether the toolset in force lacks the tool."""
     toolset = subject.view.toolset
     if toolset is None:
         return False
@@ -321,7 +303,6 @@ def _is_left_out(subject: Subject) -> bool:
 
 
 def _of_class(subject: Subject) -> Verdict | None:
-    """The refusal of a meta-tool that is not the one for tools with these hints."""
     if subject.execute_class and subject.tool:
         needed = hints.permission(subject.tool)
         if needed != subject.execute_class:
@@ -330,15 +311,14 @@ def _of_class(subject: Subject) -> Verdict | None:
 
 
 def _failure(subject: Subject, code: str, **facts: Any) -> Failure:
-    """A refusal with what its words need: the key, the server, the view, and whether the tool is known."""
     about = {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
     return Failure(code, {**about, **facts})
 
 
 def may_read_on(server: str, name: str, view: View) -> bool:
-    """Whether an answer of a tool, given at some time, may still be read: not once a rule that names the tool bars it.
+    """Whether a tool's earlier answer may still be read: not once a rule that names the tool bars it.
 
-    What the tool declared then is not known: rules for classes decided when it was called.
+    Rules for classes decided when it was called: the hints that the tool had then are not known.
     """
     if server not in view.config.enabled or view.rules.barring(server, name):
         return False
@@ -348,7 +328,7 @@ def may_read_on(server: str, name: str, view: View) -> bool:
 
 
 def may_introduce(server: str, held: str, view: View) -> bool:
-    """Whether a model may be told what a server says of itself, which is `held` or not as its tools are."""
+    """Whether a model may be told a server's instructions, which are `held` or not as its tools are."""
     if view.access.is_barred or server not in view.config.enabled or held == NOT_LOCKED:
         return False
     if not view.config.policy.enforces:

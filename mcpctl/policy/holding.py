@@ -1,6 +1,7 @@
-"""Which tools are held until a person has looked at them, and why: by pins, by a lock file, for what they look like.
+"""The tools that are held until a person has looked at them, and why: by pins, by a lock file, or for an attack in
+them.
 
-Pure: what is pinned and locked has been read before.
+Pure: pins and the lock file have been read before.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,45 +21,38 @@ from mcpctl.store.state import ListKey
 UNCHECKED = "off"
 NOT_LOCKED, SUSPICIOUS = "not_locked", "suspicious"
 Locked = Mapping[tuple[str, str], str]
-"""What a lock file has: by server and name of a tool its pin; without a name, the hash of what the server says of
-itself."""
+"""By server and tool its pin; without a tool's name, the hash of the server's instructions."""
 _NO_PINS = ServerPins()
 
 
 class Drift(NamedTuple):
-    """A tool, or what a server says of itself, that is not as it was, or that is held for another reason."""
+    """A tool, or a server's instructions, that changed or is held for another reason."""
 
     server: str
     key: str
-    """The server's name for what it says of itself."""
+    """The server's name for its instructions."""
     pin: str
-    """What `definitions.pin_of` gives for it now."""
     why: str
     """One of `models.HOLDS`."""
     is_held: bool
 
 
 class Holding(Struct, frozen=True):
-    """What tools are compared with, and what becomes of those that differ."""
-
     on_change: str = ALLOW
     pins: Pins = {}
     locked: Locked | None = None
     checks: str = UNCHECKED
-    """What becomes of a tool whose definition looks like an attack: `hold`, `warn` or `off`."""
+    """For definitions that look like an attack: `hold`, `warn` or `off`."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to compare with."""
+        """Nothing to compare with."""
         return not self.pins and self.locked is None and self.checks == UNCHECKED
 
     def judged(
         self, of: ListKey, tools: Sequence[Tool], suspicious: Collection[str] = ()
     ) -> tuple[tuple[Tool, ...], tuple[Drift, ...]]:
-        """The tools, each with why it is held and whether it was approved; and those that differ, held or not.
-
-        `suspicious` are the names of those that look like an attack.
-        """
+        """The tools, each with why it is held and whether it was approved; and those that differ, held or not."""
         pins = self.pins.get((of.server, of.fingerprint), _NO_PINS)
         judged, drifts = [], []
         for tool in tools:
@@ -76,7 +70,7 @@ class Holding(Struct, frozen=True):
         return tuple(judged), tuple(drifts)
 
     def of_instructions(self, of: ListKey, said: str, *, looks_bad: bool) -> Drift | None:
-        """What there is to say of what a server says of itself: that it is not as it was, or that it is held."""
+        """The drift of a server's instructions, where they changed or are held."""
         if not said:
             return None
         pins, pin = self.pins.get((of.server, of.fingerprint), _NO_PINS), definitions.hashed(said)

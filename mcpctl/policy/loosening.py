@@ -1,4 +1,4 @@
-"""The tools that a change lets be called without a yes: one comparison of all that may be called before it and after.
+"""The tools that a change lets be called without a yes, by comparing all that may be called before and after it.
 
 Pure: both configurations, the toolsets and the lists of tools have been read before.
 """
@@ -22,9 +22,9 @@ from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
 
 Known = Mapping[str, Mapping[str, Tool]]
-"""The tools of each server by name, as it last listed them, under the name that it has before the change."""
+"""The tools of each server by name, as it last listed them, under its name before the change."""
 ANY = "any-other"
-"""The name of a tool of which nothing is written anywhere."""
+"""The name of a tool that nothing mentions."""
 _AGAIN = "-again"
 _CLOSED = {"openWorldHint": False}
 _DECLARED: tuple[dict[str, bool], ...] = (
@@ -36,8 +36,8 @@ _DECLARED: tuple[dict[str, bool], ...] = (
 
 
 def loosened(before: Sequence[View], after: Sequence[View], known: Known) -> list[str]:
-    """The keys of the tools that may be called without a yes after a change, and not before it; `server:*` of a server
-    that is new, and `server` of one whose prompts or resources are seen now.
+    """The keys of the tools that may be called without a yes after a change, and not before it; `server:*` of a new
+    server, and `server` where prompts or resources are newly exposed.
 
     The views are of the same projects, in the same order.
     """
@@ -55,7 +55,7 @@ def _loosened(before: View, after: View, known: Known) -> Iterator[str]:
         former = [name] if is_same else others
         if not former and after.config.policy.enforces and any(_is_free(after, tool) for tool in _samples(name, ANY)):
             yield join(name.removesuffix(_AGAIN), "*")
-        # What is said of a name holds whatever runs under it.
+        # Rules on a name apply whatever runs under it.
         for each in dict.fromkeys([*former, *([name] if old else [])]):
             shown = name.removesuffix(_AGAIN)
             yield from (join(shown, tool) for tool in _freed(before, after, each, name, former or [name], known))
@@ -70,7 +70,7 @@ def _freed(before: View, after: View, old: str, new: str, former: Sequence[str],
         renamed = replace(tool, server=new, held="") if old != new else tool
         if not _is_free(after, renamed):
             continue
-        # What runs without restrictions under yet another name counts only where it is the restricted program itself.
+        # An unrestricted entry of another name counts only where it starts the restricted program itself.
         entries = before.config.servers
         alike = [each for each in former if is_same_program(entries[each], entries[old])]
         if not any(_is_free(before, replace(tool, server=each)) for each in dict.fromkeys((*alike, old))):
@@ -78,7 +78,7 @@ def _freed(before: View, after: View, old: str, new: str, former: Sequence[str],
 
 
 def _tools(before: View, after: View, old: str, new: str, known: Known) -> Iterator[Tool]:
-    """The tools that are compared: those that are listed, and of those that are not what the change names."""
+    """The listed tools, and samples of tools that only the change names."""
     listed = known.get(old, {})
     yield from listed.values()
     written = {ANY: None, **dict.fromkeys(_written(before, old)), **dict.fromkeys(_written(after, new))}
@@ -88,7 +88,7 @@ def _tools(before: View, after: View, old: str, new: str, known: Known) -> Itera
 
 
 def _written(view: View, name: str) -> Iterator[str]:
-    """The names that an entry, the rules and the toolset in force have, also such as their globs match."""
+    """The names in an entry, the rules and the toolset in force, with names that their globs match."""
     entry = view.config.servers[name]
     yield from entry.tools
     named = (rule for rule in view.rules.ordered if not rule.pattern.startswith("@") and Matcher(rule).reaches(name))
@@ -105,14 +105,12 @@ def _samples(server: str, name: str) -> Iterator[Tool]:
 
 
 def _is_free(view: View, tool: Tool) -> bool:
-    """Whether a call of the tool needs nobody's yes."""
     shown = view.toolset.shown(tool) if view.toolset else tool
     return decide(Subject(CALL, tool.server, tool.name, shown, view, listing=CURRENT)).outcome == ALLOW
 
 
 def _with_removed(before: View, after: View) -> View:
-    """The view after a change, with each program that no entry starts any more as one that restricts nothing: whoever
-    takes it away may add it again so."""
+    """With each removed program as an unrestricted entry: whoever removes it may add it again so."""
     kept = after.config.servers
     gone = {
         f"{name}{_AGAIN}": msgspec.structs.replace(
@@ -133,7 +131,7 @@ _LAUNCHER = re.compile(
     r"|java|docker|podman|nerdctl|container|env|nice|timeout|xargs|sudo|setsid|nohup|cmd|mcp-remote|mcp-proxy|supergateway"
     r"|&&|;|\w*sh"
 )
-"""A word before what a command line is about."""
+"""Words before the program that a command line is about."""
 _RUNS_IMAGES = frozenset(("docker", "podman", "nerdctl"))
 _PACKAGE_MANAGERS = frozenset(("npx", "npm", "bunx", "pnpm", "pnpx", "yarn", "dlx"))
 _PACKAGES = ("--package", "--from")
@@ -148,7 +146,7 @@ _VALUED_OF_IMAGES = frozenset((
     "--context", "--host", "-H", "--config", "--log-level",
     "--add-host", "--pull", "--gpus", "--hostname", "-h", "--cap-add", "--cap-drop", "--security-opt",
 ))  # fmt: skip
-"""Options whose value is the word after them, of launchers and of what runs images."""
+"""Options of launchers, and of container programs, whose value is the word after them."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)")
 _FILE = re.compile(r"\.(?:py|pyz|[cm]?[jt]sx?|sh|rb|jar|php|pl|exe|bat|cmd)\Z", re.IGNORECASE)
 _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", "mcp", "__main__", "bin", "dist"))
@@ -156,8 +154,8 @@ _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", 
 
 
 def is_same_program(one: Server, other: Server) -> bool:
-    """Whether two entries start the same program, or lead to the same address: they name the same package, image,
-    script or address, or one command line has all words of the other, in their order."""
+    """Whether two entries start the same program or lead to the same address: they name the same package, image, script
+    or address, or one command line has all words of the other, in their order."""
     if _names(one) & _names(other):
         return True
     if {one.kind, other.kind} != {STDIO}:
@@ -173,7 +171,6 @@ def _plain(server: Server) -> list[str]:
 
 
 def _names(server: Server) -> frozenset[str]:
-    """The names that tell the program of an entry from others."""
     if server.kind != STDIO:
         return frozenset((_address(server.url),))
     return frozenset(filter(None, _of_command(_words(server), server.cwd or "")))
@@ -226,7 +223,6 @@ def _of_module(name: str) -> Iterator[str]:
 
 
 def _package(name: str) -> str:
-    """A package's name without its version, its extras and its case."""
     bare = re.sub(r"(?<=.)(?:@|==|>=|~=|\[).*\Z", "", name.strip().removeprefix("npm:").removeprefix("jsr:"))
     return bare.lower().replace("_", "-")
 
@@ -242,7 +238,7 @@ def _address(url: str) -> str:
 
 
 def _words(server: Server) -> list[str]:
-    """The words of a command line, a shell's own included."""
+    """The words of a command line, and of the shell command in it."""
     words: list[str] = []
     for word in (server.command, *server.args):
         try:

@@ -22,19 +22,16 @@ CHANGED, NEW = "changed", "new"
 
 
 class Pin(NamedTuple):
-    """One tool as it was pinned."""
-
     of: ListKey
     name: str
     pin: str
-    """What `definitions.pin_of` gave for it."""
     definition: str
     seen: float
     approved: float | None
 
 
 class PinnedServer(NamedTuple):
-    """What a server said of itself when its tools were pinned, for clients that can do the same."""
+    """A server's instructions when its tools were pinned."""
 
     of: ListKey
     hash: str
@@ -44,34 +41,29 @@ class PinnedServer(NamedTuple):
 
 
 class Known(NamedTuple):
-    """How a tool is pinned for clients that can do the same."""
-
     pin: str
     approved: float | None = None
-    """When a person approved it."""
 
 
 class ServerPins(Struct, frozen=True):
-    """What is pinned of one server that is started in one way."""
+    """The pins of one server that is started in one way."""
 
     known: Mapping[str, Mapping[str, Known]] = {}
-    """The pins of a tool by its name, and by what the client can do."""
+    """By tool, and by the client's capabilities."""
     sets: Collection[str] = frozenset()
     """The sets of capabilities for which it has listed its tools."""
     waiting: Collection[str] = frozenset()
-    """Names of tools that were new on it and are held: nothing that another client sees makes them known."""
+    """Tools that were new on it and are held: a list for other clients does not make them known."""
     words: Collection[str] = frozenset()
-    """The hashes of what it has said of itself."""
+    """Hashes of its instructions."""
     approved_words: Collection[str] = frozenset()
-    """Those of it that a person has approved."""
     is_settled: bool = False
-    """Whether a server of this name was approved as a whole, or is known for longer than a day: what it has not shown
-    by then is new, whatever the client can do."""
+    """A server of this name was approved as a whole, or is known for longer than a day: tools that it shows later are
+    new, whatever the client can do."""
 
     def drift(self, tool: Tool, capabilities: str) -> str:
-        """`changed` or `new`, or nothing for a tool that is as it was pinned, or that there was nothing to compare
-        with: what a server lists for a set of capabilities for the first time is its baseline, unless it is settled,
-        but for tools that it has shown before. A resource is data, and never new."""
+        """`changed` or `new`; empty for a tool that is as it was pinned, and in a baseline: the first list of a server
+        for a set of capabilities, unless it is settled. A resource is data, and never new."""
         known = self.known.get(tool.name)
         if known:
             return "" if self.as_pinned(tool, capabilities) else CHANGED
@@ -81,8 +73,8 @@ class ServerPins(Struct, frozen=True):
         return NEW if capabilities in self.sets or tool.name in self.waiting or is_late else ""
 
     def as_pinned(self, tool: Tool, capabilities: str) -> Known | None:
-        """The pin that a tool has: that of clients which can do the same, or of others; where a person has approved
-        it for clients like this one, only what was approved then or since."""
+        """The pin that matches a tool, for clients with the same capabilities or for others; where a person has
+        approved it for clients like this one, only pins that were approved then or since."""
         known = self.known[tool.name]
         own = known.get(capabilities)
         since = own.approved if own else None
@@ -91,24 +83,21 @@ class ServerPins(Struct, frozen=True):
         return max(matching, key=lambda each: each.approved or 0, default=None)
 
     def is_approved(self, tool: Tool) -> bool:
-        """Whether a person has approved it as it is."""
         known = self.known.get(tool.name, {})
         return any(each.approved and definitions.is_pin_of(each.pin, tool) for each in known.values())
 
 
 Pins = Mapping[tuple[str, str], ServerPins]
-"""What is pinned, by server and fingerprint."""
 _UNKNOWN = ServerPins()
 _COMES_AND_GOES = list_of(RESOURCES)
 _MOST_RESOURCES = 2 * bounds.FEATURES
-"""Pins of one server's resources, beyond which those go that it lists no more, unless a person has approved them."""
+"""Beyond these, pins of resources that the server no longer lists go, unless a person approved them."""
 _MOST_VERSIONS = 1 << 31
 _SETTLED_S = 86_400.0
 _ALL = "(? IS NULL OR server = ?) AND (? IS NULL OR fingerprint = ?)"
 
 
 def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = None) -> Pins:
-    """What is pinned, of one server or of all."""
     which = (server, server, fingerprint, fingerprint)
     known: dict[tuple[str, str], dict[str, dict[str, Known]]] = defaultdict(lambda: defaultdict(dict))
     sets: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -144,7 +133,7 @@ def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = 
 
 
 def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str) -> ServerPins:
-    """What is pinned of a server once it has listed these: what is seen for the first time is pinned as it is."""
+    """The pins of a server once it has listed these: tools that are seen for the first time are pinned as they are."""
     before = read(file, of.server, of.fingerprint).get(of[:2], _UNKNOWN)
     if not tools:
         return before  # a blip is no baseline
@@ -174,10 +163,10 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
 
 
 def _inherit(file: PolicyFile, of: ListKey) -> None:
-    """Compare a server that is started in a way not seen before with what it was under this name until now: its pins
-    are those of its last way, and what differs is held. What a person approved has to be approved for it again.
+    """Compare a server that is started in a new way with what it was under this name until now: it gets the pins of its
+    last way, not the approvals.
 
-    Pins of the older kind were kept by the names of variables too: there the way is no other, and all is moved.
+    Older pins also depended on the names of variables: there the way is the same, and all is moved.
     """
     if file.db.execute("SELECT 1 FROM instructions WHERE server = ? AND fingerprint = ?", of[:2]).fetchone():
         return
@@ -207,7 +196,7 @@ def _inherit(file: PolicyFile, of: ListKey) -> None:
 
 
 def _keep(file: PolicyFile, of: ListKey, tool: Tool, before: ServerPins, now: float) -> None:
-    """Have a tool that is not held pinned as it is listed, for clients that can do the same."""
+    """Pin a tool that is not held as it is listed, for clients with the same capabilities."""
     pin = definitions.pin_of(tool)
     matching = before.as_pinned(tool, of.capabilities) if tool.name in before.known else None
     if matching and matching.pin != pin:
@@ -220,8 +209,7 @@ def _keep(file: PolicyFile, of: ListKey, tool: Tool, before: ServerPins, now: fl
 
 
 def _move(file: PolicyFile, of: ListKey, tool: Tool, older: str) -> None:
-    """Put the pin of a tool in place of one of the older kind, and with it what people have said yes to, or are asked
-    about."""
+    """Replace an older kind of pin, also in the yeses that were given or are asked for."""
     pin, key = definitions.pin_of(tool), join(of.server, tool.name)
     file.db.execute(
         "UPDATE pins SET pin = ?, definition = ? WHERE server = ? AND fingerprint = ? AND name = ? AND pin = ?",
@@ -241,7 +229,7 @@ def _move(file: PolicyFile, of: ListKey, tool: Tool, older: str) -> None:
 
 
 def _said_first(file: PolicyFile, of: ListKey) -> tuple[str, str] | None:
-    """The hash and text of what it said of itself to the first client, which is what it may say to the next."""
+    """The hash and text of its instructions to the first client, which are what it may say to the next."""
     row: tuple[str, str] | None = file.db.execute(
         "SELECT hash, text FROM instructions WHERE server = ? AND fingerprint = ? ORDER BY seen LIMIT 1", of[:2]
     ).fetchone()
@@ -257,7 +245,6 @@ def _forget_gone(file: PolicyFile, of: ListKey, names: Sequence[str]) -> None:
 
 
 def version(file: PolicyFile) -> int:
-    """What grows whenever anything is pinned or approved; nothing else in the file changes it."""
     with told():
         (number,) = file.db.execute("PRAGMA user_version").fetchone()
     return int(number)
@@ -268,7 +255,7 @@ def _changed(file: PolicyFile) -> None:
 
 
 def _is_as_pinned(file: PolicyFile, of: ListKey, tools: Sequence[Tool], before: ServerPins) -> bool:
-    """Whether there is nothing to pin: nearly always, and then nothing is written."""
+    """Nearly always there is nothing to pin, and then nothing is written."""
     with told():
         rows = file.db.execute("SELECT name FROM waiting WHERE server = ? AND fingerprint = ? AND capabilities = ?", of)
         waiting = {name for (name,) in rows}
@@ -284,16 +271,15 @@ def _has_pin(before: ServerPins, tool: Tool, capabilities: str) -> bool:
 
 
 class Shown(NamedTuple):
-    """What a person was shown of one list, and says yes to."""
+    """The tools of one list that a person was shown, and approves."""
 
     of: ListKey
     tools: Sequence[Tool]
     instructions: str | None = None
-    """Those of the server, where it is approved as a whole."""
+    """Where the server is approved as a whole."""
 
 
 def approve(file: PolicyFile, shown: Sequence[Shown]) -> None:
-    """Pin these as a person has approved them, and nothing else."""
     now = time.time()
     with told(), sqlite.transaction(file.db):
         _changed(file)
@@ -333,7 +319,7 @@ def pinned(file: PolicyFile, server: str) -> list[Pin]:
 
 
 def pinned_servers(file: PolicyFile, server: str) -> list[PinnedServer]:
-    """What a server said of itself, however it was started, the oldest first."""
+    """All instructions of a server, however it was started, the oldest first."""
     with told():
         rows = file.db.execute(
             "SELECT server, fingerprint, capabilities, hash, text, seen, approved FROM instructions"

@@ -1,4 +1,4 @@
-"""The file of `policy.db`: what people have decided. It is no cache: what is lost with it has to be decided again."""
+"""The file of `policy.db`, with people's decisions. It is not a cache: lost decisions have to be made again."""
 
 import contextlib
 import sqlite3
@@ -67,9 +67,6 @@ KIND = DatabaseKind(
 
 
 class PolicyFile:
-    """An open `policy.db`; closed with its `with` block. Its tables are read and written by `mcpctl.store`'s own
-    modules, one for each."""
-
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.db = connection
         self._path = path
@@ -77,9 +74,9 @@ class PolicyFile:
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
-        """That on disk, made where there is none; raises `Unusable` when it is newer, broken, lost or cannot be opened.
+        """Open it, or make it; raises `Unusable` when it is newer, broken, lost or cannot be opened.
 
-        Threads may hand it on, but not share it. Where another process writes, it waits for that one.
+        Threads may hand it on, but not share it. While another process writes, it waits.
         """
         with told():
             db = sqlite.connect_grown(paths.policy, KIND) if cls.is_made(paths) else _made(paths)
@@ -88,8 +85,7 @@ class PolicyFile:
 
     @staticmethod
     def is_made(paths: Paths) -> bool:
-        """Whether there is one; raises `Unusable` where one was lost: that is not taken for none, for what was held
-        would be called."""
+        """Whether there is one; raises `Unusable` where one was lost: without it, held tools would be called."""
         if not sqlite.is_empty(paths.policy):
             return True
         if not paths.data.is_dir():
@@ -99,30 +95,30 @@ class PolicyFile:
 
     @classmethod
     def check(cls, paths: Paths, policy: Policy) -> None:
-        """Raises what `connect` does where a policy needs it: what cannot be looked up cannot be kept to."""
+        """Raises what `connect` does, if a policy needs it."""
         if policy.is_on:
             with cls.connect(paths) as file:
                 file.look_through()
 
     @classmethod
     def as_it_lies(cls, paths: Paths) -> Self:
-        """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
+        """Open it for reading, unchanged; raises `StateError` where it cannot be read soon."""
         with told():
             return cls(sqlite.connect_unchanged(paths.policy, patience_s=0.1), paths.policy)
 
     def look_through(self) -> None:
-        """Raises `Unusable` where a part of it cannot be read: what was decided there would hold no more."""
+        """Raises `Unusable` where a part of it cannot be read: the decisions there would no longer apply."""
         with told():
             sqlite.look_through(self.db, self._path, KIND)
 
     def wait_for_nobody(self) -> None:
-        """From now on fail where another process holds it."""
+        """Fail from now on while another process holds it."""
         with told():
             self.db.execute("PRAGMA busy_timeout = 0")
 
     @property
     def is_there(self) -> bool:
-        """Whether it still is the file of its name: it was not removed, nor was another put there."""
+        """Whether it still is the file of its name: neither removed nor replaced."""
         try:
             return sqlite.inode(self._path) == self._inode
         except OSError:
@@ -130,7 +126,7 @@ class PolicyFile:
 
     @property
     def version(self) -> tuple[int, int]:
-        """What changes whenever anybody has changed it: https://www.sqlite.org/pragma.html#pragma_data_version"""
+        """Differs after each change of it: https://www.sqlite.org/pragma.html#pragma_data_version"""
         try:  # in line: it is asked at every call
             (others,) = self.db.execute("PRAGMA data_version").fetchone()
         except sqlite3.Error as error:
@@ -138,7 +134,6 @@ class PolicyFile:
         return others, self.db.total_changes
 
     def close(self) -> None:
-        """Let go of it."""
         with told():
             self.db.close()
 
@@ -182,7 +177,7 @@ def _is_made(paths: Paths) -> bool:
 
 
 def _is_noted(paths: Paths) -> bool:
-    """Whether `state.db` has it that one was made. One that is damaged has nothing."""
+    """Whether `state.db` says that one was made. A damaged one says nothing."""
     if sqlite.is_empty(paths.state):
         return False
     try:

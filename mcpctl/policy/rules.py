@@ -1,4 +1,4 @@
-"""What the rules say of a tool: the first of them that matches decides, and who asks is told which it was."""
+"""The rules on a tool: the first that matches decides, and whoever asks is told which it was."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ _NAMED = 5
 
 
 class Ruling(NamedTuple):
-    """What becomes of a tool, and the rule that says so; the policy's default where none does."""
+    """The effect on a tool, and the rule that has it; None for the policy's default."""
 
     effect: str
     rule: PolicyRule | None
 
 
 class Rules:
-    """The rules of one configuration and toolset, in the order in which they count.
+    """The rules of one configuration and toolset, in the order in which they apply:
 
     deny; what a repository asks for; `[servers.X.tools]`; ask; allow; else the default.
     """
@@ -39,17 +39,16 @@ class Rules:
         self.ordered = tuple(_ordered(config, toolset))
         self._matchers = [(rule, Matcher(rule)) for rule in self.ordered]
         self._of_server: dict[str, list[tuple[PolicyRule, Matcher]]] = {}
-        """Those that may match a tool of a server."""
         self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
         self._offers: dict[str, Offers] = {}
 
     def ruling(self, server: str, name: str, tool: Tool | None) -> Ruling:
-        """What becomes of a tool; of one that its server has not listed, as of one that declares nothing."""
+        """The ruling on a tool; one that is not listed is taken as one that declares nothing."""
         kept = self._rulings.get((server, name))
         if kept and kept[0] is tool:
             return kept[1]
         rule = next(self.matching(server, name, tool), None)
-        # What was passed on in part is read on, whatever the default is: that is for the tools of servers.
+        # A model may read on whatever the default is: that is for the tools of servers.
         default = ALLOW if server == OWN else self.policy.table.default
         ruling = Ruling(rule.effect, rule) if rule else Ruling(default, None)
         if tool and not is_feature(name):  # a model may make up names of these without end
@@ -57,10 +56,10 @@ class Rules:
         return ruling
 
     def barring(self, server: str, name: str) -> PolicyRule | None:
-        """What in the entry of a server that is in use bars a tool by its name, whatever the policy says.
+        """The rule in a server's entry that bars a tool by its name, whatever the policy says.
 
-        A tool set false is barred however its name is spelled, except by what is written of exactly this name; of
-        `only`, which loosens, a name is exactly one that is there.
+        A tool set false is barred however its name is spelled, except where exactly this name is set; `only`, which
+        loosens, has exact names.
         """
         entry = self.config.servers[server]
         if (written := refusing(entry.tools, name)) is not None:
@@ -72,7 +71,6 @@ class Rules:
         return None if self._offers[server].has(name) else _only(server, entry.only)
 
     def matching(self, server: str, name: str, tool: Tool | None) -> Iterator[PolicyRule]:
-        """The rules that match a tool, the one that decides first."""
         matchers = self._of_server.get(server)
         if matchers is None:
             matchers = [(rule, matcher) for rule, matcher in self._matchers if matcher.reaches(server)]
@@ -82,7 +80,6 @@ class Rules:
         return (rule for rule, matcher in matchers if matcher.names(subject))
 
     def classes(self, server: str, tool: Tool | None) -> frozenset[str]:
-        """The classes of a tool, by those of its hints that count for rules."""
         if tool is None:
             return _UNKNOWN
         open_world = {_OPEN_WORLD} if self.hints(server, tool)["openWorldHint"].value else set()
@@ -98,11 +95,9 @@ class Rules:
         return "destructive" if both == (_DECLARED, _DECLARED) else hints.risk(counted)
 
     def hints(self, server: str, tool: Tool) -> Mapping[str, Hint]:
-        """The hints of a tool that count for rules."""
         return hints.trusted(tool, may_loosen=self._trusts(server, tool))
 
     def _trusts(self, server: str, tool: Tool) -> bool:
-        """Whether what the tool declares may loosen."""
         trust = self.config.servers[server].trust_hints if server in self.config.servers else "no"
         return server == OWN or trust == "yes" or (trust == "pinned" and tool.is_approved)
 
@@ -112,7 +107,7 @@ _UNKNOWN = frozenset((CLASSES[3], _OPEN_WORLD))
 
 @lru_cache(maxsize=64)
 def rules_of(config: Config, toolset: Toolset | None) -> Rules:
-    """The rules in force with this configuration and toolset; the same ones each time."""
+    """The same object for the same configuration and toolset."""
     return Rules(config, toolset)
 
 
@@ -128,7 +123,7 @@ def names_tool(rule: PolicyRule, server: str, name: str) -> bool:
 
 
 def names_any(rule: PolicyRule, tools: Iterable[tuple[str, str]]) -> bool:
-    """Whether a rule's glob names one of these, each a server and a tool of it."""
+    """Whether a rule's glob names one of these pairs of server and tool."""
     matcher = Matcher(rule)
     return any(
         matcher.reaches(server) and matcher.names(_Named(name, tool_keys.folded(name), frozenset()))
@@ -137,7 +132,7 @@ def names_any(rule: PolicyRule, tools: Iterable[tuple[str, str]]) -> bool:
 
 
 class Matcher:
-    """Whether a rule matches: what tightens compares names as servers may read them, what loosens exactly."""
+    """A rule's pattern: one that tightens compares names as servers may read them, one that loosens exactly."""
 
     def __init__(self, rule: PolicyRule) -> None:
         self._is_own = rule.pattern.startswith(f"{OWN}:")
@@ -150,22 +145,19 @@ class Matcher:
         self._name = re.compile(re.escape(name)) if rule.is_of_one_tool else _glob(name)
 
     def reaches(self, server: str) -> bool:
-        """Whether it may match a tool of this server, by the server's name. Our own tool is matched by rules that name
-        it, and not by those that are for all, or for a class."""
+        """Whether it may match a tool of this server. Rules for all, or for a class, do not match our own tool."""
         if server == OWN:
             return self._is_own
         return bool(self._class or self._server.fullmatch(server if self._is_exact else server.casefold()))
 
     def names(self, subject: _Named) -> bool:
-        """Whether it matches this tool of a server that it reaches."""
         if self._class:
             return self._class in subject.classes
         return self._name.fullmatch(subject.name if self._is_exact else subject.folded) is not None
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
-    """A glob of `*` and `?`. What stands between two stars is taken where it comes first, which is never too early,
-    and given back no more: a stranger's pattern takes no longer than another."""
+    """A glob of `*` and `?`. Matches each part where it first occurs, without backtracking, so that none is slow."""
     first, *parts = ["".join("." if c == "?" else re.escape(c) for c in part) for part in re.split(r"\*+", pattern)]
     if not parts:
         return re.compile(first, re.DOTALL)
@@ -191,7 +183,6 @@ def _of_one_tool(server: str, name: str, effect: str) -> PolicyRule:
 
 
 def refusing(tools: Mapping[str, bool | str], name: str) -> str | None:
-    """What is set false, of the names that servers may read as this one."""
     if not tools or name in tools:
         return name if tools.get(name) is False else None
     alike = tool_keys.folded(name)
@@ -200,21 +191,19 @@ def refusing(tools: Mapping[str, bool | str], name: str) -> str | None:
 
 
 def _only(server: str, patterns: Sequence[str]) -> PolicyRule:
-    """The rule that `only` is for all that it does not have."""
     names = ", ".join(f'"{pattern}"' for pattern in patterns[:_NAMED])
     more = ", …" if len(patterns) > _NAMED else ""
     return PolicyRule(DENY, f"[{names}{more}]", ("servers", server), ONLY)
 
 
 class Offers:
-    """The names that `only` has, exactly as they are written, and its globs."""
+    """The names and globs of `only`, exactly as they are written."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._globs = [_glob(pattern) for pattern in patterns if set(pattern) & {"*", "?"}]
         self._names = frozenset(patterns)
 
     def has(self, name: str) -> bool:
-        """Whether a tool of this name is offered."""
         return name in self._names or any(glob.fullmatch(name) for glob in self._globs)
 
 

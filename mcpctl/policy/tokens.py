@@ -1,4 +1,4 @@
-"""The tokens in `policy.db`: what each may see, and the hash of its text. The text itself is nowhere."""
+"""The tokens in `policy.db`: what each may see, and the hash of its text. The text itself is not kept."""
 
 import hashlib
 import json
@@ -18,14 +18,14 @@ from mcpctl.store import clock, sqlite
 from mcpctl.store.state import told
 
 PREFIX = "mcpctl_"
-"""How the text of every token begins, so that people and scanners know one."""
+"""The beginning of every token, so that people and scanners know one."""
 LONGEST = 256
 """Characters of a text that is taken for a token at all."""
 _COLUMNS = "id, hash, projects, servers, read_only, created, expires, revoked"
 
 
 class Token(NamedTuple):
-    """A token as it is kept. All that it may see and do is bounded by it, and nothing is given by it."""
+    """A token as it is kept. It only restricts, and gives nothing."""
 
     id: str
     hash: str
@@ -40,17 +40,14 @@ class Token(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether there are servers that it may not see."""
         return bool(self.projects or self.servers)
 
     def state(self, now: float) -> str:
-        """`valid`, `expired` or `revoked`."""
         if self.revoked is not None:
             return "revoked"
         return "valid" if self.expires is None or now < self.expires else "expired"
 
     def row(self, now: float) -> dict[str, Any]:
-        """The token with the fields that people see."""
         return {
             "id": self.id,
             "projects": sorted(self.projects),
@@ -63,10 +60,7 @@ class Token(NamedTuple):
 
 
 def identified(text: str, tokens: Iterable[Token], now: float) -> Token | None:
-    """The valid token of this text, None where it is that of none.
-
-    Every hash is compared, and in a time that does not depend on where two differ.
-    """
+    """The valid token of this text. Every hash is compared, in a time that does not depend on where two differ."""
     import hmac
 
     digest = digest_of(text)
@@ -75,10 +69,7 @@ def identified(text: str, tokens: Iterable[Token], now: float) -> Token | None:
 
 
 def digest_of(text: str) -> str:
-    """What is kept of a token's text.
-
-    A text has 256 random bits, which nobody can guess: a slow hash, as passwords need, would guard nothing.
-    """
+    """A text has 256 random bits, which nobody can guess: a slow hash, as passwords need, would guard nothing."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -103,7 +94,7 @@ def create(
 
 
 def every(file: PolicyFile) -> tuple[Token, ...]:
-    """All that were ever made, the oldest first."""
+    """All tokens ever made, the oldest first."""
     with told():
         rows = file.db.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id").fetchall()
     return tuple(
@@ -113,7 +104,7 @@ def every(file: PolicyFile) -> tuple[Token, ...]:
 
 
 def revoke(file: PolicyFile, ids: Sequence[str]) -> None:
-    """Have these stop being valid, all or none of them; raises `NotFound` for an id that no token has."""
+    """Revoke all of these or none; raises `NotFound` for an id that no token has."""
     with told(), sqlite.transaction(file.db):
         known = {id_ for (id_,) in file.db.execute("SELECT id FROM tokens")}
         for id_ in ids:
@@ -135,7 +126,7 @@ _MAX_FILE = 4096
 
 
 def own_token(file: Path | None = None) -> str | None:
-    """The token in `file`, else in MCPCTL_TOKEN, None where neither has one; it may be any text.
+    """The token of this process, any text: that in `file`, else that in MCPCTL_TOKEN.
 
     Raises `McpctlError` for a file that cannot be read or has no token. Warns about one that others can read.
     """

@@ -1,4 +1,5 @@
-"""What a request is seen from: made once for each, passed down, and never changed."""
+"""The view of one request: the configuration, project and toolset in force, the caller, and the servers that its token
+and the projects let it see. Made once for each request, and never changed."""
 
 from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
@@ -20,43 +21,41 @@ NO_TOKEN, NOT_VALID = "no_token", "token_not_valid"
 
 
 class Access(NamedTuple):
-    """The token of a request, or what is wrong with it."""
+    """The token of a request, or the problem with it."""
 
     token: Token | None = None
     problem: str = ""
-    """The code of a refusal: it has no token and needs one, or that which it has is not valid."""
+    """The code of a refusal: it has no token and needs one, or its token is not valid."""
     binds: bool = True
-    """Whether that, and what the token does not permit, is refused and not only recorded."""
+    """Whether the problem is refused, and not only recorded."""
 
     @property
     def is_barred(self) -> bool:
-        """Whether nothing is found or called."""
         return self.binds and bool(self.problem)
 
     @property
     def only_reads(self) -> bool:
-        """Whether tools that may change anything are kept from it."""
         return self.token is not None and self.token.read_only
 
 
 UNBOUND = Access()
-"""That of a person, and of a request where no policy is on."""
+"""For a person, and for a request where no policy is on."""
 
 
 class Scope(NamedTuple):
-    """Which servers of a configuration are seen."""
+    """The servers of a configuration that are seen."""
 
     project: str | None = None
     """The project that the request names, `UNASSIGNED` for servers without one, None where it names none."""
     is_granted: bool = False
     """Whether a token is for this project by name."""
     projects: frozenset[str] = frozenset()
-    """The projects of the token; empty for any."""
+    """Those of the token; empty for any."""
     servers: frozenset[str] = frozenset()
-    """The servers of the token; empty for any."""
+    """Those of the token; empty for any."""
 
     def sees(self, server: str, projects: frozenset[str] | None) -> bool:
-        """Whether a server with these projects is seen; with None, it is one of every project."""
+        """With `projects` None, the server is in every project."""
         if self.servers and server not in self.servers:
             return False
         if projects is None:
@@ -69,9 +68,9 @@ class Scope(NamedTuple):
 def access_of(
     config: Config, claims: Claims, own_token: str | None, tokens: Collection[Token], now: float
 ) -> tuple[Config, Access]:
-    """What a request sees of the configuration, and by which token.
+    """The configuration that a request sees, and its access.
 
-    The token in its claims goes before that of the process, and counts only with a policy. Whether one is required is
+    The token in its claims goes before that of the process, and applies only with a policy. Whether one is required is
     for the process's own project to say: a request cannot name one that asks for less.
     """
     policy = config.policy
@@ -142,12 +141,12 @@ def _without(
 
 
 class Standing(Struct, frozen=True):
-    """The yeses that hold, and the tokens that were made, expired and revoked ones included."""
+    """People's decisions beside the configuration, with expired and revoked tokens."""
 
     grants: Collection[Grant] = frozenset()
     tokens: Collection[Token] = ()
     ends: float | None = None
-    """When the first of the yeses and tokens ends, in seconds since the epoch."""
+    """When the first grant or token ends, in seconds since the epoch."""
 
 
 NOTHING_DECIDED = Standing()
@@ -158,8 +157,6 @@ if TYPE_CHECKING:
 
 
 class View(Struct, frozen=True, dict=True):
-    """The configuration, the project and the toolset in force at the moment of one request, and who makes it."""
-
     config: Config
     toolset: Toolset | None = None
     caller: Caller | None = None
@@ -167,13 +164,10 @@ class View(Struct, frozen=True, dict=True):
     generation: int = 0
     """Grows whenever a running `serve` follows a change of the configuration."""
     standing: Standing = NOTHING_DECIDED
-    """What people have decided beside the configuration."""
     access: Access = UNBOUND
-    """The token that the request has, or lacks."""
     is_locked: bool = False
-    """Whether nothing may be found or called but what a lock file has."""
+    """Whether only tools of a lock file may be found or called."""
     toolset_place: ToolsetPlace | None = None
-    """Where the toolset is."""
 
     @cached_property
     def verdicts(self) -> dict[Any, Any]:
@@ -182,7 +176,7 @@ class View(Struct, frozen=True, dict=True):
 
     @cached_property
     def origin(self) -> "Origin":
-        """Where what comes of the request is from, for the record."""
+        """The origin of the request, for the record."""
         from mcpctl.store.recorder import Origin
 
         client = self.caller.client if self.caller else Client()
@@ -190,13 +184,12 @@ class View(Struct, frozen=True, dict=True):
 
     @cached_property
     def project(self) -> str | None:
-        """The project in force; without one, all servers are seen."""
         return self.config.project
 
     @cached_property
     def capability_sets(self) -> Sequence[str]:
-        """What the client can do, as servers may have been told it: the newer kind all of it, the older at least what
-        they may ask; nothing for a person at the command line."""
+        """The client's capabilities, as servers may have been told them: all of them by the newer kind, at least those
+        that servers may ask for by the older; none for a person at the command line."""
         if self.caller is None:
             return ("",)
         declared = self.caller.capabilities
@@ -204,10 +197,9 @@ class View(Struct, frozen=True, dict=True):
 
     @cached_property
     def token_id(self) -> str:
-        """The id of the token that the request has; empty where it has none."""
+        """Empty where the request has none."""
         return self.access.token.id if self.access.token else ""
 
     @cached_property
     def rules(self) -> Rules:
-        """The rules in force."""
         return rules_of(self.config, self.toolset)

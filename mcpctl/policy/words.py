@@ -1,4 +1,4 @@
-"""What a model and a person are told of a failure: the only two places where failures become sentences."""
+"""The sentences of a failure for a model and for a person: the only place where failures become sentences."""
 
 import shlex
 from collections.abc import Iterable, Mapping
@@ -28,14 +28,14 @@ HELD = {
     "suspicious": "its definition looks like an attack on the model",
     "not_locked": "the lock file does not have it as it is",
 }
-"""Why a tool is held, by `models.HOLDS`."""
+"""By `models.HOLDS`."""
 MAY = {
     "read-only": "only reads",
     "changing": "changes things",
     "destructive": "may delete data",
     "not-declared": "does not say what it may do",
 }
-"""What a tool of each class does, by `hints.RISKS`."""
+"""By `hints.RISKS`."""
 _EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")
 """After these a call that was sent may have taken effect."""
 _MAX_SERVERS = 50
@@ -43,7 +43,7 @@ _LONGEST_KEY = 256
 
 
 def for_model(failure: Failure, *, call: str = "") -> str:
-    """What a model is told: words of ours alone, with what it can do next; `call` is the start of the call's id."""
+    """The sentence for a model: our own words alone, and its next step; `call` is the start of the call's id."""
     facts = failure.facts
     if failure.code in _OF_TOOL:
         return _of_tool(failure)[0]
@@ -59,8 +59,8 @@ def for_model(failure: Failure, *, call: str = "") -> str:
 
 
 def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlError:
-    """The error that a person, a command or the record is told, with the server's own words where it had some; where
-    nothing else helps, `see` is the command to look with."""
+    """The error for a person, a command or the record, with the server's own words where it had some; `see` is the
+    command to look with where nothing else helps."""
     facts = failure.facts
     if failure.code in _OF_TOOL:
         return _of_tool(failure)[1]
@@ -80,20 +80,18 @@ def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlE
 
 
 def in_brief(failure: Failure) -> str:
-    """Why a server failed, for lists of servers and for the record, in one clause. It is read later, so it does not say
-    when the server is tried again."""
+    """Why a server failed, in one clause that is read later: it does not say when the server is tried again."""
     if failure.code == "needs_login" and "server" in failure.facts:
         return ": ".join(_login(failure.facts))
     return f"{_what(failure)}{failure.said}"
 
 
 def why_unlisted(error: Exception) -> str:
-    """Why a server's tools could not be listed, for a person."""
     return in_brief(error.failure) if isinstance(error, Failed) else str(error)
 
 
 def named(key: str) -> str:
-    """The tool of this key, in a sentence of ours: a name that is a sentence itself is left out of it."""
+    """A tool in our sentences: a name that is a sentence itself is left out."""
     if is_plain(key):
         return f"tool '{key}'"
     return "this resource" if is_feature(split(key)[1]) else "this tool"
@@ -105,7 +103,7 @@ def _outcome(failure: Failure) -> str:
 
 
 def _login(facts: Mapping[str, Any]) -> tuple[str, str]:
-    """What a server wants, and the command that gives it that."""
+    """The login that a server needs, and the command for it."""
     more = " with more rights" if "scopes" in facts else ""
     scopes = "".join(f" --scope {scope}" for scope in facts.get("scopes", ()))
     return f"server '{facts['server']}' needs a login{more}", f"mcpctl servers login {facts['server']}{scopes}"
@@ -142,7 +140,7 @@ def _of_feature(failure: Failure) -> str:
 
 
 def _of_tool(failure: Failure) -> tuple[str, McpctlError]:
-    """What a model and what a person is told of a tool that is not called."""
+    """The sentences for a model and for a person on a tool that is not called."""
     facts, code, view = failure.facts, failure.code, failure.facts["view"]
     tool, key, server, path = named(facts["key"]), _shown(facts["key"]), facts["server"], view.config.path
     if code in _OF_POLICY:
@@ -195,7 +193,7 @@ def _of_tool(failure: Failure) -> tuple[str, McpctlError]:
 
 
 def _of_policy(failure: Failure, tool: str, key: str) -> tuple[str, McpctlError]:
-    """The same of a call that the user's policy keeps back."""
+    """The same for a call that the user's policy keeps back."""
     code, facts = failure.code, failure.facts
     explain = f"see why with: mcpctl policy explain {key}"
     if why := _WITHOUT_TOKEN.get(code):
@@ -230,7 +228,7 @@ def _of_policy(failure: Failure, tool: str, key: str) -> tuple[str, McpctlError]
 
 
 def pending(failure: Failure) -> str:
-    """What a model is told of a call that waits for the user's consent."""
+    """The sentence for a model on a call that waits for the user's consent."""
     facts = failure.facts
     key = facts["key"] if is_plain(facts["key"]) else named(facts["key"])
     what = f"not run yet: {key} {MAY[facts['risk']]} and needs the user's consent"
@@ -247,7 +245,7 @@ def pending(failure: Failure) -> str:
 
 
 def question_of(approval: Approval, arguments: str) -> str:
-    """The question whether a call may be made: which, by which rule, and with what, as `shown_arguments` has it."""
+    """The question whether a call may be made; `arguments` are as `consent.in_form` shows them."""
     lines = [
         f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
         f"Its hints: {approval.hints}.",
@@ -261,7 +259,7 @@ def question_of(approval: Approval, arguments: str) -> str:
 
 
 def hints_of(effective: Mapping[str, Hint]) -> str:
-    """Hints in one line, with where each comes from; that one is not declared is not a no."""
+    """Hints in one line, with their sources: "not declared" is not a no."""
     said = {
         "declared": "{} (declared by its server)", "override": "{} (set by a toolset)",
         "default": "not declared (counts as {})",
@@ -274,13 +272,13 @@ def hints_of(effective: Mapping[str, Hint]) -> str:
 
 
 def by(failure: Failure) -> str:
-    """The rule by which a call was kept back, and where it is written."""
+    """The rule that kept a call back, and where it is written."""
     ruling, view = failure.facts.get("ruling"), failure.facts["view"]
     return ", ".join(part for part in rule_of(ruling, view.config) if part) if ruling else failure.code
 
 
 def hold_rule(why: str, config: Config) -> tuple[str, str]:
-    """The setting by which a tool is held for this reason, one of `models.HOLDS`, and the place where it is written."""
+    """The setting by which a tool is held for this reason, one of `models.HOLDS`, and where it is written."""
     if why == NOT_LOCKED:
         return "locked", ""
     name = "checks" if why == SUSPICIOUS else "on_change"
@@ -290,7 +288,7 @@ def hold_rule(why: str, config: Config) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
-    """The rule of a ruling as people are shown it, and the place where it is written, as `config.toml:14`."""
+    """A rule as people are shown it, and where it is written, as `config.toml:14`."""
     if ruling.rule is None:
         return f"default {ruling.effect}", ""
     rule = ruling.rule
@@ -302,7 +300,7 @@ def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
 
 
 def _shown(key: str) -> str:
-    """A key as a person is shown it: one that no tool can have is cut."""
+    """No tool can have a longer key."""
     return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
 
 
@@ -313,11 +311,11 @@ def _near(facts: Mapping[str, Any], before: str, after: str) -> str:
 
 
 OF_CONSENT = frozenset(("needs_consent", "declined"))
-"""The codes of calls that wait for a yes, or had a no: what was decided of them is put on record on the way there."""
+"""The codes of calls that wait for a yes, or had a no: those decisions are recorded when they are made."""
 DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
-"""The codes of refusals that are put on record as decisions where the call is refused."""
+"""The codes of refusals that are recorded as decisions where the call is refused."""
 OF_FEATURE = frozenset(("unknown_prompt", "unknown_resource", "ambiguous_resource"))
-"""The codes of what is no prompt or resource of one server that may be had."""
+"""The codes of prompts and resources that cannot be had, or that several servers have."""
 _OF_FEATURE_HINT = {
     "unknown_prompt": "see: mcpctl prompts ls",
     "unknown_resource": "see: mcpctl resources ls",

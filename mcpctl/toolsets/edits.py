@@ -31,8 +31,6 @@ _ELSEWHERE = "make it writable, or name another toolset"
 
 
 class Draft:
-    """A toolset and the text of its file, while it is changed."""
-
     def __init__(self, text: str, place: ToolsetPlace) -> None:
         self._mark = files.BOM if text.startswith(files.BOM) else ""
         self._json = text.removeprefix(files.BOM)
@@ -41,11 +39,10 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The whole file's text."""
         return self._mark + self._json
 
     def items(self, member: str) -> Sequence[Any]:
-        """The items of a list; raises `Unusable` for another value, which a change would lose."""
+        """Raises `Unusable` for a value that is not a list, which a change would lose."""
         if not isinstance(self.content.get(member), list | None):
             raise Unusable(
                 f"{self._place.path}: {member} is not a list", f"make {member} a list there", "toolset_unusable"
@@ -53,9 +50,8 @@ class Draft:
         return items(self.content, member)
 
     def add(self, member: str, *entries: Mapping[str, Any]) -> None:
-        """Put entries into a list, which is created if it does not exist: each after the one whose tool's name comes
-        before its own. At the end of the list, those of two branches would always be a conflict.
-        """
+        """Put entries into a list, which is created if it does not exist, sorted by tool. At the end of the list, the
+        entries of two branches would always be a conflict."""
         sorted_entries = sorted(entries, key=_name_of)
         if not isinstance(self.content.get(member), list):
             self.put((member,), sorted_entries)
@@ -70,15 +66,12 @@ class Draft:
         self._update(json_edit.insert(self._json, (*self._at, member), *places))
 
     def append_at(self, place: Place, *values: Any) -> None:
-        """Put items at the end of an existing list."""
         self._update(json_edit.append(self._json, (*self._at, *place), *values))
 
     def put(self, place: Place, value: Any) -> None:
-        """Set a member."""
         self._update(json_edit.put(self._json, (*self._at, *place), value))
 
     def drop(self, *places: Place) -> None:
-        """Remove members and items."""
         self._update(json_edit.drop(self._json, *((*self._at, *place) for place in places)))
 
     def _update(self, text: str) -> None:
@@ -88,11 +81,11 @@ class Draft:
 
 Change = Callable[[Draft], None]
 Permit = Callable[[ToolsetPlace, str, str], None]
-"""Raises `Refused` where nobody may put the second text of a toolset's file in place of the first."""
+"""Raises `Refused` where the second text of a toolset's file may not replace the first."""
 
 
 def notes_alone(_: ToolsetPlace, __: str, ___: str) -> None:
-    """Permits all: for changes of notes, by which nothing can be called that could not be."""
+    """Permits all: notes let nothing more be called."""
 
 
 def change(place: ToolsetPlace, make: Change, permit: Permit, *, dry_run: bool = False) -> list[str]:
@@ -156,7 +149,7 @@ def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None, 
 
 
 def add_tools(draft: Draft, tools: Iterable[Tool]) -> list[Tool]:
-    """Put tools into the list; returns those that were not in it before."""
+    """Returns the tools that were not in the list before."""
     present = {reference_of(item).index for item in draft.items("tools")}
     new = [tool for tool in tools if dotted(tool) not in present and ref_id(tool) not in present]
     if new:
@@ -167,7 +160,7 @@ def add_tools(draft: Draft, tools: Iterable[Tool]) -> list[Tool]:
 def remove_tools(draft: Draft, indexes: Collection[str]) -> set[str]:
     """Remove the tools with these names and hashes from the list, and return those that were in it.
 
-    Their notes and overrides stay, and count again if the tools come back.
+    Their notes and overrides stay, and apply again if the tools come back.
     """
     references = [(number, reference_of(item).index) for number, item in enumerate(draft.items("tools"))]
     removed = [(number, index) for number, index in references if index in indexes]
@@ -178,7 +171,7 @@ def remove_tools(draft: Draft, indexes: Collection[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class NotedTool:
-    """The tool that a change is about: the listed tool, or only the toolset's reference to it if it is not listed."""
+    """The tool that a change is about, as it is listed; `tool` is None if it is not listed."""
 
     reference: Reference
     tool: Tool | None
@@ -191,7 +184,6 @@ class NotedTool:
 
     @property
     def written(self) -> dict[str, str]:
-        """The reference as a file has it."""
         if self.tool:
             return _reference(self.tool)
         members = {"namespacedName": self.reference.name, "refId": self.reference.ref_id}
@@ -200,7 +192,7 @@ class NotedTool:
 
 @dataclass(frozen=True)
 class Added:
-    """The notes that were added, and those that the tool had already, which stay as they were."""
+    """The new notes, and those that the tool had already, which stay as they were."""
 
     added: list[Note]
     skipped: list[Note]
@@ -221,7 +213,7 @@ def check_notes(notes: Sequence[Note]) -> None:
 
 
 def check_visible(text: str, what: str, code: str) -> None:
-    """Raises `WrongUsage` for a text with a character that a model reads and no person sees."""
+    """Raises `WrongUsage` for a character that a model reads and no person sees."""
     if hidden := HIDDEN.search(text):
         message = f"{what} has a hidden character, U+{ord(hidden[0]):04X}, at {hidden.start() + 1}"
         raise WrongUsage(message, "leave it out; line breaks and tabs are fine", code)
@@ -245,7 +237,7 @@ def add_notes(draft: Draft, subject: NotedTool, notes: Sequence[Note]) -> Added:
 
 
 def notes_of_tool(content: Mapping[str, Any], subject: NotedTool) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The notes of a tool as a file has them, also those that do not count, each with its place."""
+    """The notes of a tool as a file has them, also invalid ones, each with its place."""
     for number, entry in enumerate(items(content, "toolNotes")):
         if _is_about(entry, subject):
             for index, note in enumerate(items(entry, "notes")):
@@ -253,9 +245,9 @@ def notes_of_tool(content: Mapping[str, Any], subject: NotedTool) -> Iterator[tu
 
 
 def remove_notes(draft: Draft, subject: NotedTool, names: Collection[str] | None) -> list[str]:
-    """Remove a tool's notes of these names, or all of them for None; returns the names of those that were there.
+    """Remove a tool's notes of these names, or all of them for None; returns the names that were there.
 
-    An entry that then says nothing more goes too.
+    An entry that is then empty goes too.
     """
     wanted = None if names is None else set(names)
     notes = list(notes_of_tool(draft.content, subject))
@@ -274,7 +266,7 @@ def remove_notes(draft: Draft, subject: NotedTool, names: Collection[str] | None
 
 
 def rewrite_note(draft: Draft, subject: NotedTool, note: Note) -> None:
-    """Give a tool's note of that name another text; of several with one name the first, which is the one that counts.
+    """Change the text of a tool's note; of several with one name the first, which is the one that counts.
 
     Raises `KeyError` if there is none.
     """
@@ -285,7 +277,7 @@ def rewrite_note(draft: Draft, subject: NotedTool, note: Note) -> None:
 def override(
     draft: Draft, subject: NotedTool, hints: Mapping[str, bool], title: str | None, inherit: Iterable[str]
 ) -> None:
-    """Set hints and the title of a tool; `inherit` names hints (or `title`) that its server decides again."""
+    """`inherit` names hints (or `title`) that the server decides again."""
     for name in inherit:
         _inherit(draft, subject, name)
     for name, value in hints.items():

@@ -1,4 +1,4 @@
-"""Which files `annotate check` looks at: those that are named, and in folders whatever may be meant as a toolset."""
+"""The files that `annotate check` looks at: those that are named, and in folders any that may be meant as a toolset."""
 
 import os
 import re
@@ -17,7 +17,6 @@ from mcpctl.toolsets.schema import MEMBERS
 
 _SKIPPED = frozenset(("node_modules",))
 _NAMED = 5
-"""How many of the files that are passed over are named."""
 _TELLING = re.compile(r'"(?:namespacedName|toolRef|toolNotes|toolOverrides|toolsets)"')
 _SCHEMA = "json-schema.org/"
 _LIKE = {"tool", "tools", "toolset", "toolsets", "toolnote", "toolnotes", "tooloverride", "tooloverrides"}
@@ -25,7 +24,7 @@ _LIKE = {"tool", "tools", "toolset", "toolsets", "toolnote", "toolnotes", "toolo
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file to be checked: where it is, and its text, or why it has none."""
+    """A file to be checked; without text where it has a problem."""
 
     path: Path
     text: str
@@ -34,17 +33,16 @@ class Candidate:
 
 @dataclass
 class Chosen:
-    """The files to be checked, by how they were named, and what in folders is not."""
+    """The files to be checked, by how they were named, and the others in their folders."""
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     """Files that are clearly something else."""
     links: list[str] = field(default_factory=list)
-    """Links to folders: what they lead to is not looked into."""
+    """Links to folders are not followed."""
 
     @property
     def told(self) -> str:
-        """How many there are, and which were passed over."""
         parts = [counted(len(self.candidates), "file")]
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped as no toolset: {_first(self.skipped)}")
@@ -103,8 +101,7 @@ def _choose_within(folder: Path, choice: Chosen) -> None:
 
 
 def _candidate(path: Path, within: Path | None = None) -> Candidate:
-    """A file's text, or why it has none. With `within`, a link that leads out of that folder is not followed: what a
-    stranger's repository links to is not the stranger's to see."""
+    """A link that leads out of the folder `within` is not followed: a stranger's repository may not have it read."""
     try:
         if within and path.is_symlink():
             files.target(path, within)
@@ -118,7 +115,6 @@ def _candidate(path: Path, within: Path | None = None) -> Candidate:
 
 
 def _label(path: str | Path) -> str:
-    """A path as findings show it, also one whose bytes are not UTF-8."""
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
@@ -127,7 +123,7 @@ def _first(names: list[str]) -> str:
 
 
 def _is_something_else(candidate: Candidate) -> bool:
-    """Whether a file is clearly no toolset: it can be read, at least with comments, and says what no toolset says."""
+    """Whether a file is clearly not a toolset: it is JSON, perhaps with comments, without a toolset's members."""
     if candidate.problem:
         return candidate.path.lstat().st_size > files.MAX_BYTES  # larger than any toolset may be
     try:

@@ -20,7 +20,7 @@ _MOST_FOLLOWED = 64
 
 
 def named(config: Config, option: str | None) -> str | None:
-    """The reference to the toolset that goes before the equipped one; None if nothing names one."""
+    """The reference to the toolset that goes before the equipped one."""
     return _chosen(option) or of_project(config)
 
 
@@ -31,7 +31,7 @@ def current(paths: Paths, config: Config, option: str | None, state: State) -> T
 
 
 def required(paths: Paths, config: Config, option: str | None, state: State) -> tuple[ToolsetPlace, Toolset]:
-    """The toolset in force and its place; raises `NotFound` if none is in force."""
+    """Raises `NotFound` if none is in force."""
     reference = named(config, option) or state.equipped()
     if not reference or reference == NONE:
         hint = "equip one with: mcpctl toolsets equip NAME, or name one with --toolset"
@@ -76,8 +76,8 @@ class Followed(Struct):
     toolset: Toolset | None = None
 
     def read(self) -> None:
-        """Have it as its file has it now. Where that cannot be read it stays as it was, or has no tools where it never
-        could be, so that what a team left out stays out; its `problem` says why."""
+        """Read the file. Where that fails, the toolset stays as it was, or has no tools where it never could be read,
+        so that tools that a team left out stay out; its `problem` says why."""
         if self.place is None:
             return
         try:
@@ -92,8 +92,8 @@ class Followed(Struct):
 class InForce:
     """The toolsets in force, for a process that runs while people equip and edit them. Belongs to one thread.
 
-    It is to be looked at where a file is not as in `stamps`: that costs a `stat` of each, and no query for the equipped
-    toolset as long as nobody writes to the log of the database.
+    Call `look` where a file differs from `stamps`: that costs a `stat` of each, and a query for the equipped toolset
+    only after writes to the log of the database.
     """
 
     def __init__(self, paths: Paths, option: str | None, state: State) -> None:
@@ -104,18 +104,17 @@ class InForce:
         self._equipped: str | None = None
         self._log = state.log
         self._log_stamp = object()
-        """That of the log at the last answer."""
         self._followed: dict[str | None, Followed] = {}
         self.left = 0
-        """How many toolsets are followed no more, since others are: what was made of them is not to be kept."""
+        """How many toolsets are no longer followed: caches of what was made from them are to be cleared."""
         self.outdated: list[Followed] = []
-        """Those whose files have changed since they were read."""
+        """Toolsets whose files have changed since they were read."""
         self.stamps: list[tuple[Path, object]] = []
         """The files that all this is read from, as they were at the last look."""
         self._remember(_chosen(option))
 
     def of(self, config: Config) -> Followed:
-        """The toolset in force with this configuration and its project; its file is read the first time."""
+        """The toolset in force with this configuration; its file is read the first time."""
         reference = named(config, self._option)
         if reference is None:
             if not self._is_equipped_asked:
@@ -132,7 +131,7 @@ class InForce:
         return self._followed[reference]
 
     def look(self) -> bool:
-        """Note which files have changed; whether another toolset is equipped than at the last look, and counts."""
+        """Note which files have changed; returns whether another toolset is equipped than at the last look."""
         for followed in self._followed.values():
             if followed.place and (stamp := files.stamp(followed.place.path)) != followed.stamp:
                 followed.stamp = stamp
@@ -162,17 +161,15 @@ class InForce:
         return True
 
     def read(self) -> None:
-        """Have those that are outdated as their files have them now; in any thread."""
         while self.outdated:
             self.outdated.pop().read()
 
     def look_for_missing(self) -> None:
-        """Have what could not be found be looked for once more."""
         self._followed = {reference: each for reference, each in self._followed.items() if each.place}
         self._note_stamps()
 
     def _remember(self, reference: str | None) -> None:
-        """Keep that a client has this toolset in force, though nothing in the configuration says so."""
+        """Record that a client has this toolset in force, though nothing in the configuration says so."""
         if reference and reference != NONE:
             with suppress(McpctlError):
                 self._state.remember_named(os.path.realpath(place_of(self._paths, reference).path))

@@ -1,4 +1,4 @@
-"""Checks of a toolset that need no list of tools."""
+"""The rules of `annotate check`, and the checks of a toolset that need no list of tools."""
 
 import json
 from collections import Counter
@@ -92,19 +92,17 @@ RULES = {rule.id: rule for rule in _ALL}
 
 
 Who = Callable[[Reference], str]
-"""The tool that a reference names: references to the same tool give the same text."""
+"""The same text for all references to one tool."""
 
 _MOST_COMPARED = 20
 """Members whose names are compared with one that is missing."""
 _OPTIONAL = ("toolNotes", "toolOverrides", "policy")
-"""Members of a toolset that nobody misses where their names are misspelled."""
+"""Members that nobody misses where their names are misspelled."""
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A violation of a rule, and its place in the file's JSON."""
-
     rule: str
     place: Place
     message: str
@@ -112,7 +110,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of a toolset: its place, its content, and the tool it is about."""
+    """One entry of a toolset and its place."""
 
     place: tuple[str | int, ...]
     said: Mapping[str, Any]
@@ -144,7 +142,7 @@ def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item
 
 
 def shape(root: Any) -> Iterator[Problem]:
-    """Wrong types and missing members, as the JSON Schema defines them.
+    """Wrong types and missing members, by the JSON Schema.
 
     It does not use jsonschema, which takes a minute for the largest file that a toolset may be.
     """
@@ -185,7 +183,7 @@ def _with_article(kind: str) -> str:
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that knows which member names it had more than once."""
+    """A JSON object that knows its repeated member names."""
 
     repeated: tuple[str, ...] = ()
 
@@ -198,7 +196,7 @@ def _object(members: list[tuple[str, Any]]) -> _Object:
 
 
 def repeated_members(text: str) -> Iterator[Problem]:
-    """Members that an object has more than once, in JSON text that was decoded before."""
+    """In JSON text that was decoded before."""
     try:
         pending: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_object))]
     except (ValueError, RecursionError):
@@ -221,7 +219,6 @@ def _label(place: Place) -> str:
 def content_problems(
     content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, max_note_chars: int
 ) -> Iterator[Problem]:
-    """The problems of one toolset that need no list of tools."""
     yield from _name(content, at)
     yield from _misspelled(content, at)
     yield from _references(content, at)
@@ -317,7 +314,6 @@ def _hidden(text: str, place: Place, label: str) -> Iterator[Problem]:
 
 
 def hints_of(entry: Mapping[str, Any]) -> dict[str, bool]:
-    """The hints that an entry of `toolOverrides` sets."""
     annotations = entry.get("annotations")
     values = annotations if isinstance(annotations, dict) else {}
     return {name: values[name] for name in HINTS if isinstance(values.get(name), bool)}
@@ -340,7 +336,7 @@ def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) 
 
 
 def _contradiction(entry: Item, merged: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """A contradiction within one entry, or with the entries before it."""
+    """Within one entry, or with the entries before it."""
     pair = ("readOnlyHint", "destructiveHint")
     if all(merged.get(name) is True for name in pair) and any(name in values for name in pair):
         message = f"{entry.reference.label} is called read-only and destructive"

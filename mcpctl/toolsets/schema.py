@@ -72,7 +72,6 @@ _TOOLSET: dict[str, Any] = {
     },
 }
 MEMBERS = frozenset(_TOOLSET["properties"])
-"""The members that a toolset may have."""
 _SEVERAL = {
     "properties": {
         "toolsets": {

@@ -19,9 +19,9 @@ NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
 """The names that toolsets and notes may have."""
 MAX_NOTE = 500
 MAX_NOTES = 20
-"""The most notes that may be added at once, and that are shown of one tool."""
+"""The most of one tool, and the most that may be added at once."""
 MAX_NOTES_CHARS = 4000
-"""The most characters of one tool's notes that are shown, all together."""
+"""All notes of one tool together."""
 MAX_TITLE = 200
 HIDDEN = re.compile(
     # controls, line separators, marks and overrides of direction, invisible operators, tags and variation selectors
@@ -35,7 +35,7 @@ _EXACT = 1 << 53
 
 
 def ref_id(tool: Tool) -> str:
-    """The hash of a tool that toolsets keep beside its name: it changes with the tool's parameters, output or hints.
+    """The hash that changes with a tool's parameters, output or hints.
 
     It is 64 hexadecimal digits, computed as hypertool-mcp does, as far as another program can.
     """
@@ -54,35 +54,32 @@ def _as_javascript(value: Any) -> Any:
 
 
 def dotted(tool: Tool) -> str:
-    """A tool's name in toolset files, `server.tool`."""
+    """The name in toolset files, `server.tool`."""
     return f"{tool.server}.{tool.name}"
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """How a file names a tool. If there is a name, it alone decides: a hash that differs is only information."""
+    """If there is a name, it alone decides: a hash that differs is only information."""
 
     name: str | None
     ref_id: str | None
 
     @property
     def label(self) -> str:
-        """The reference as messages show it."""
         return self.name or f"refId {(self.ref_id or '')[:12]}"
 
     @property
     def index(self) -> str:
-        """The text to look up: the name, else the hash. A name has a dot and a hash has none."""
+        """The text to look up: the name, which has a dot, else the hash, which has none."""
         return self.name or self.ref_id or ""
 
     @property
     def key(self) -> str | None:
-        """The tool key, `server:tool`, if the reference has a name."""
+        """`server:tool`, if the reference has a name."""
         return self.name.replace(".", ":", 1) if self.name else None
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A person's guidance for a tool."""
-
     name: str
     text: str
 
@@ -102,18 +99,17 @@ class ToolsetEntry(msgspec.Struct, frozen=True):
 
 
 def rendered(notes: Iterable[Note]) -> str:
-    """The text that notes add to a description; empty if there are none."""
     lines = [note.line for note in notes]
     return "\n".join((_HEADING, "", *lines)) if lines else ""
 
 
 def searched(tools: Iterable[Tool]) -> dict[str, str]:
-    """The notes of tools, without their heading, by tool key: searches read them beside the descriptions."""
+    """Notes without their heading, by tool key: searches read them beside the descriptions."""
     return {tool.key: tool.notes[len(_HEADING) :] for tool in tools if tool.notes}
 
 
 class Toolset(Struct, frozen=True, eq=False, dict=True):
-    """A named list of tools with notes and overrides, as a file has it. Immutable: a changed file gives another."""
+    """A named list of tools with notes and overrides, as a file has it. Immutable."""
 
     name: str
     path: Path
@@ -122,11 +118,10 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
     tools: Sequence[Reference] = ()
     entries: Sequence[ToolsetEntry] = ()
     content: Mapping[str, Any] = field(default_factory=dict)
-    """All members of the toolset in the file, those that mcpctl does not know included."""
+    """All members in the file, also unknown ones."""
     problem: str = ""
-    """Why this is not what the file says now; empty if it is."""
+    """Why this differs from the file."""
     rules: Sequence[PolicyRule] = ()
-    """What it denies, and what is asked for with it in force."""
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary)
     _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict)
     """The merged entries of tools that were looked up, by name and hash: a file may have many entries for one tool."""
@@ -141,12 +136,10 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def description(self) -> str | None:
-        """The purpose of the toolset, in its author's words."""
         text = self.content.get("description")
         return text if isinstance(text, str) and text else None
 
     def holds(self, tool: Tool) -> bool:
-        """Whether the tool is in the toolset."""
         return dotted(tool) in self._names or bool(self._hashes and ref_id(tool) in self._hashes)
 
     def may_hold(self, server: str, name: str) -> bool:
@@ -154,11 +147,10 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
         return bool(self._hashes) or f"{server}.{name}" in self._names
 
     def names_server(self, server: str) -> bool:
-        """Whether it has a tool of this server by name."""
         return any(name.startswith(f"{server}.") for name in self._names)
 
     def shown(self, tool: Tool) -> Tool:
-        """The tool with its notes, its title and its hints as the toolset has them: a copy, the same one each time."""
+        """The tool with the toolset's notes, title and hints: a copy, the same one each time."""
         copy = self._shown.get(tool)
         if copy is None:
             copy = self._shown[tool] = self._copy(tool)
@@ -222,7 +214,7 @@ def _merged(reference: Reference, entries: Sequence[ToolsetEntry]) -> ToolsetEnt
 
 
 def first(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """The notes of a tool that models read: the first ones, within MAX_NOTES and MAX_NOTES_CHARS."""
+    """The notes that models read: the first ones, within MAX_NOTES and MAX_NOTES_CHARS."""
     shown: list[Note] = []
     budget = MAX_NOTES_CHARS
     for note in notes:

@@ -30,7 +30,7 @@ _MEMBERS = ("name", "tools", "toolNotes", "toolOverrides")
 _EFFECTS = (DENY, ASK)
 _MOST_RULES, _LONGEST_RULE = 1000, 1100
 _ALL_RULES = 1 << 15
-"""Characters of all rules of one list: what makes patterns of them takes time for each."""
+"""Characters of all rules of one list, each of which is compiled."""
 
 
 class ToolsetPlace(msgspec.Struct, frozen=True):
@@ -45,15 +45,15 @@ class ToolsetPlace(msgspec.Struct, frozen=True):
 
     @property
     def reference(self) -> str:
-        """The name or path that a person writes for it."""
+        """As a person writes it."""
         place = self.path.stem if self.is_named else str(self.path)
         return f"{place}#{self.inner}" if self.inner else place
 
     @property
     def within(self) -> Path | None:
-        """The folder that a change may not leave through a link: the repository that the file is in.
+        """The repository of the file, which a change may not leave through a link: both may come from a stranger.
 
-        A repository may come from anyone, and so may a link in it. None for a toolset that was given by its name.
+        None for a toolset that was given by its name.
         """
         if self.is_named:
             return None
@@ -66,7 +66,7 @@ def repository_of(folder: Path) -> Path:
 
 
 def place_of(paths: Paths, reference: str) -> ToolsetPlace:
-    """The place that `reference` names: a toolset's name or a path, with `#NAME` for one of several in a file."""
+    """The place of a toolset's name or path, with `#NAME` for one of several in a file."""
     if is_path(reference):
         file, mark, inner = reference.rpartition("#")
         if not mark or not NAME.match(inner) or os.path.exists(reference):  # noqa: PTH110 - Path.exists raises for a text too long for a path
@@ -81,12 +81,11 @@ def place_of(paths: Paths, reference: str) -> ToolsetPlace:
 
 
 def is_path(reference: str) -> bool:
-    """Whether a reference is a path, not a name."""
     return "/" in reference or ".json#" in reference or reference.endswith(".json")
 
 
 def absolute_reference(option: str | None) -> str | None:
-    """The reference of the option or the environment, valid in any folder; None if neither names a toolset."""
+    """The reference of the option or the environment, valid in any folder."""
     reference = option or os.environ.get(VARIABLE)
     return str(Path(reference).expanduser().absolute()) if reference and is_path(reference) else reference
 
@@ -99,14 +98,14 @@ def check_name(name: str, what: str) -> None:
 
 
 def read(place: ToolsetPlace) -> Toolset:
-    """The toolset at that place; raises `NotFound` or `Unusable`."""
+    """Raises `NotFound` or `Unusable`."""
     text = read_text(place)
     pointer, content = located(text, place)
     return parsed(place, pointer, content)
 
 
 def read_text(place: ToolsetPlace) -> str:
-    """The file's text, a byte order mark included."""
+    """With a byte order mark."""
     try:
         return files.read_text(place.path, code="toolset_unusable")
     except NotFound:
@@ -136,7 +135,7 @@ def _decoded(text: str, place: ToolsetPlace) -> Any:
 
 
 def _one_of(root: Mapping[str, Any], place: ToolsetPlace) -> tuple[Place, dict[str, Any]]:
-    """The toolset that a place names in a file of several: the named one, the only one, or the last equipped one."""
+    """The named toolset of a file of several, else the only one, else the last equipped one."""
     several = {name: (pointer, content) for name, pointer, content in _several(root["toolsets"])}
     last = root.get("lastEquippedToolset")
     name = place.inner or (next(iter(several)) if len(several) == 1 else last if isinstance(last, str) else None)
@@ -148,7 +147,7 @@ def _one_of(root: Mapping[str, Any], place: ToolsetPlace) -> tuple[Place, dict[s
 
 
 def names(text: str, place: ToolsetPlace) -> list[str | None]:
-    """The names of the toolsets in a file; None for a file that is itself a toolset."""
+    """None for a file that is itself a toolset."""
     root = _decoded(text.removeprefix(files.BOM), place)
     if isinstance(root, dict) and "tools" not in root and isinstance(root.get("toolsets"), dict | list):
         return [name for name, _, _ in _several(root["toolsets"])]
@@ -182,7 +181,7 @@ def parsed(place: ToolsetPlace, pointer: Place, content: dict[str, Any]) -> Tool
 
 
 def policy_problems(content: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """What is wrong with the rules of a toolset, each with its place below `policy`."""
+    """The problems of a toolset's rules, each with its place below `policy`."""
     policy = content.get("policy", {})
     if not isinstance(policy, dict):
         yield (), "must be an object"
@@ -212,13 +211,13 @@ def _rules(content: Mapping[str, Any], place: ToolsetPlace) -> Iterator[PolicyRu
 
 
 def items(content: Mapping[str, Any], member: str) -> Sequence[Any]:
-    """The items of a member that should be a list; empty if it is not."""
+    """Empty if the member is not a list."""
     value = content.get(member)
     return value if isinstance(value, list) else ()
 
 
 def reference_of(item: Any) -> Reference:
-    """The reference in decoded JSON; one that names no tool if the JSON has another shape."""
+    """A reference that names no tool if the JSON has another shape."""
     members = item if isinstance(item, dict) else {}
     name, hash_ = members.get("namespacedName"), members.get("refId")
     return Reference(name if isinstance(name, str) and "." in name else None, hash_ if isinstance(hash_, str) else None)
@@ -231,14 +230,14 @@ def _note_entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
 
 
 def note_names(entry: Mapping[str, Any]) -> Iterator[str]:
-    """The names of the notes in one entry of `toolNotes`, those that do not count included."""
+    """The names in one entry of `toolNotes`, also of notes that do not count."""
     for note in items(entry, "notes"):
         if isinstance(note, dict) and isinstance(name := note.get("name"), str):
             yield name
 
 
 def notes_of(entry: Mapping[str, Any]) -> Iterator[Note]:
-    """The notes of one entry of `toolNotes` that have a valid name and length, without hidden characters."""
+    """The valid notes of one entry of `toolNotes`, without hidden characters."""
     for note in items(entry, "notes"):
         name, text = (note.get("name"), note.get("note")) if isinstance(note, dict) else (None, None)
         if isinstance(name, str) and NAME.match(name) and isinstance(text, str) and len(text) <= MAX_NOTE:
@@ -260,14 +259,13 @@ def _override_entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
 
 
 def _title(value: Any) -> str | None:
-    """A title on one line; None if it is empty or too long."""
+    """On one line; None if it is empty or too long."""
     if not isinstance(value, str) or len(value) > MAX_TITLE:
         return None
     return HIDDEN.sub("", " ".join(value.split())) or None
 
 
 def not_found(place: ToolsetPlace) -> NotFound:
-    """The failure for a toolset file that does not exist."""
     if not place.is_named:
         return NotFound(f"there is no toolset file {place.path}", "check the path", "toolset_not_found")
     existing = [path.stem for path in place.path.parent.glob("*.json")]
