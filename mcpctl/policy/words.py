@@ -1,7 +1,7 @@
 """The sentences of a failure for a model and for a person: the only place where failures become sentences."""
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,12 +16,6 @@ from mcpctl.policy.approvals import Approval
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
 
-EXECUTE = "tool_execute"
-DENIED = frozenset((
-    "not_permitted", "not_in_project", "not_in_toolset", "server_disabled", "wrong_execute", "not_listed",
-    "held", "denied", "needs_consent", "never_asked", "declined", "no_token", "token_not_valid", "token_read_only",
-))  # fmt: skip
-"""The codes of refusals that are decisions; the record calls them `denied`, and other failures `failed`."""
 HELD = {
     "changed": "it has changed since it was first seen",
     "new": "it is new on a server whose tools are known",
@@ -41,19 +35,99 @@ _EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_remo
 _MAX_SERVERS = 50
 _LONGEST_KEY = 256
 
+_NOT_IN_TIME = "was not called: server '{server}' has not listed its tools in time"
+_WRONG_EXECUTE = "{tool} is not called with tool_execute_{used} but with tool_execute_{needed}"
+_DISABLED = "server '{server}' is disabled"
+_UNUSABLE = "server '{server}' cannot be used: {reason}"
+_WITHOUT_TOKEN = "tool '{key}' was not called: {why}"
+_DENIED_BY = "tool '{key}' is denied by the policy ({by})"
+_YOU_SAID_NO = "tool '{key}' was not run: you said no"
+_NOBODY_ASKED = "tool '{key}' needs consent, which nobody is asked for ({by})"
+_GIVE_A_TOKEN = "make one with: mcpctl tokens create; and give it in MCPCTL_TOKEN or with serve --token-file"
+_EXPLAIN = "see why with: mcpctl policy explain {key}"
+_ASK_FOR_A_TOKEN = "{why}; ask the user for one, and do not retry it without"
+_OF_TOOL = {
+    "no_token": (_ASK_FOR_A_TOKEN, _WITHOUT_TOKEN, _GIVE_A_TOKEN),
+    "token_not_valid": (_ASK_FOR_A_TOKEN, _WITHOUT_TOKEN, _GIVE_A_TOKEN),
+    "token_read_only": ("{tool} is not permitted: {why}; do not retry it", _WITHOUT_TOKEN, _GIVE_A_TOKEN),
+    "unknown_tool": (
+        "there is no {near_or_end} Tool keys have the form server:tool; the servers are: {servers}."
+        " Search with tool_discovery", "no tool '{key}'", "{near_or_list}",
+    ),
+    "server_unusable": (_UNUSABLE, _UNUSABLE, "fix it in {path}"),
+    "server_disabled": (
+        f"{_DISABLED} in the user's configuration", _DISABLED, "enable it with: mcpctl servers enable {server}"
+    ),
+    "not_permitted": (
+        "{tool} is not permitted by the user's configuration; do not retry it",
+        "tool '{key}' is not permitted{but_others}", "see {entry}",
+    ),
+    "not_in_toolset": (
+        "{tool} is not in the toolset '{toolset}', whose tools alone may be called now{problem}; {near_or_stop}",
+        "tool '{key}' is not in the toolset in force",
+        "see what is in it with: mcpctl toolsets show{project}; or call it with --toolset none",
+    ),
+    "not_listed": (
+        f"{{tool}} {_NOT_IN_TIME}, and the user's configuration permits only what can be checked;"
+        " try again in a moment", f"tool '{{key}}' {_NOT_IN_TIME}", "see why with: mcpctl servers check {server}",
+    ),
+    "wrong_execute": (_WRONG_EXECUTE, _WRONG_EXECUTE, "call it with that one"),
+    "held": (
+        "{tool} is held until the user has looked at it: {why}{look}; do not retry it",
+        "tool '{key}' is held: {why}", "{look_and_approve}",
+    ),
+    "denied": ("{tool} is denied by the user's policy; do not retry it", _DENIED_BY, _EXPLAIN),
+    "declined": ("{tool} was not run: the user said no; do not retry it", _YOU_SAID_NO, _EXPLAIN),
+    "needs_consent": ("{pending}", _NOBODY_ASKED, _EXPLAIN),
+    "never_asked": (
+        "{tool} needs the user's consent, which the user's policy never asks for; do not retry it",
+        _NOBODY_ASKED, _EXPLAIN,
+    ),
+}  # fmt: skip
+"""By code, the sentence for a model, the one for a person, and that person's hint; `_values` fills them in."""
+_WITH_APPROVAL = (
+    "{pending}", "tool '{key}' was not run: it needs your consent (approval {approval})",
+    "answer with: mcpctl approvals allow {approval} (or deny; show has what it would do); then call it again",
+)  # fmt: skip
+_NO_PROMPT, _NO_RESOURCE = "there is no prompt '{name}'", "there is no resource '{uri}' of any server"
+_SEVERAL = "several servers have this URI: {servers}; read mcpctl+{first}:URI"
+_OF_FEATURE = {
+    "unknown_prompt": (_NO_PROMPT, _NO_PROMPT, "see: mcpctl prompts ls"),
+    "unknown_resource": (_NO_RESOURCE, _NO_RESOURCE, "see: mcpctl resources ls"),
+    "ambiguous_resource": (_SEVERAL, _SEVERAL, "read one with: mcpctl resources read {of_first}"),
+}
+_KINDS: Mapping[str, type[McpctlError]] = {
+    "unknown_tool": NotFound, "server_unusable": Unusable, "unknown_prompt": NotFound, "unknown_resource": NotFound,
+    "ambiguous_resource": WrongUsage,
+}  # fmt: skip
+_WHY = {
+    "no_token": "nothing can be found or called without a token",
+    "token_not_valid": "the token in use is not valid; it may have expired, or have been revoked",
+    "token_read_only": "the token in use only permits tools that read",
+}
+
+DENIED = frozenset(_OF_TOOL) - {"unknown_tool", "server_unusable"} | {"not_in_project"}
+"""The codes of refusals that are decisions; the record calls them `denied`, and other failures `failed`."""
+OF_CONSENT = frozenset(("needs_consent", "declined"))
+"""The codes of calls that wait for a yes, or had a no: those decisions are recorded when they are made."""
+DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
+"""The codes of refusals that are recorded as decisions where the call is refused."""
+OF_FEATURE = frozenset(_OF_FEATURE)
+"""The codes of prompts and resources that cannot be had, or that several servers have."""
+OF_TOKEN = frozenset(_WHY)
+"""The codes of refusals for want of a token that permits more."""
+
 
 def for_model(failure: Failure, *, call: str = "") -> str:
     """The sentence for a model: our own words alone, and its next step; `call` is the start of the call's id."""
-    facts = failure.facts
-    if failure.code in _OF_TOOL:
-        return _of_tool(failure)[0]
-    if failure.code in OF_FEATURE:
-        return _of_feature(failure)
+    if refusal := _refusal(failure):
+        return refusal[0]
     if failure.code == "interrupted":
-        return f"the session is ending before the tool has answered; {_effect(failure)}"
+        effect = "the call may have taken effect" if failure.was_sent else "the call was not sent"
+        return f"the session is ending before the tool has answered; {effect}"
     see = ""
     if failure.said:
-        see = f"calls show {call}" if failure.was_sent and call else f"servers check {facts.get('server')}"
+        see = f"calls show {call}" if failure.was_sent and call else f"servers check {failure.facts.get('server')}"
         see = f". The user can see why with: mcpctl {see}"
     return f"{_outcome(failure)}{_sent(failure)}{see}"
 
@@ -62,21 +136,16 @@ def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlE
     """The error for a person, a command or the record, with the server's own words where it had some; `see` is the
     command to look with where nothing else helps."""
     facts = failure.facts
-    if failure.code in _OF_TOOL:
-        return _of_tool(failure)[1]
-    if failure.code in OF_FEATURE:
-        if failure.code == "ambiguous_resource":
-            uri = shlex.quote(escaped(f"mcpctl+{facts['servers'][0]}:{facts['uri']}"))
-            return WrongUsage(_of_feature(failure), f"read one with: mcpctl resources read {uri}", failure.code)
-        return NotFound(_of_feature(failure), _OF_FEATURE_HINT[failure.code], failure.code)
+    if refusal := _refusal(failure):
+        return refusal[1]
     if failure.code == "interrupted":
         return UpstreamFailed(for_model(failure), "call it again", failure.code)
     if failure.code == "needs_login" and "server" in facts:
         what, command = _login(facts)
         return UpstreamFailed(f"{what}{failure.said}", f"log in with: {command}", failure.code)
     has_more = failure.said and "logs_of" in facts
-    hint = f"see all that it wrote with: mcpctl servers logs {facts['logs_of']}" if has_more else ""
-    return UpstreamFailed(f"{_outcome(failure)}{failure.said}{_sent(failure)}", hint or f"see: {see}", failure.code)
+    hint = f"see all that it wrote with: mcpctl servers logs {facts['logs_of']}" if has_more else f"see: {see}"
+    return UpstreamFailed(f"{_outcome(failure)}{failure.said}{_sent(failure)}", hint, failure.code)
 
 
 def in_brief(failure: Failure) -> str:
@@ -97,6 +166,104 @@ def named(key: str) -> str:
     return "this resource" if is_feature(split(key)[1]) else "this tool"
 
 
+def _refusal(failure: Failure) -> tuple[str, McpctlError] | None:
+    """The sentences for a model and for a person on a call or a feature that is refused."""
+    code, facts = failure.code, failure.facts
+    if code == "not_in_project":
+        error: McpctlError = facts["view"].config.not_in_project(facts["server"])
+        return f"{error.message}; do not retry it", error
+    if code in _OF_FEATURE:
+        templates, values = _OF_FEATURE[code], _feature_values(facts)
+    elif code in _OF_TOOL:
+        has_approval = code == "needs_consent" and facts.get("approval")
+        templates, values = _WITH_APPROVAL if has_approval else _OF_TOOL[code], _values(failure)
+    else:
+        return None
+    model, person, hint = (template.format_map(values) for template in templates)
+    return model, _KINDS.get(code, Refused)(person, hint, "tool_not_found" if code == "unknown_tool" else code)
+
+
+def _feature_values(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    servers, uri = facts.get("servers", ("",)), facts.get("uri", "")
+    return {
+        "name": escaped(_shown(facts.get("name", ""))), "uri": escaped(_shown(uri)), "servers": ", ".join(servers),
+        "first": servers[0], "of_first": shlex.quote(escaped(f"mcpctl+{servers[0]}:{uri}")),
+    }  # fmt: skip
+
+
+def _values(failure: Failure) -> Mapping[str, Any]:
+    """The facts of a refused call, and the parts of sentences that depend on them."""
+    facts = failure.facts
+    more = _MORE[failure.code](facts) if failure.code in _MORE else {}
+    return {
+        "why": _WHY.get(failure.code), **facts, "tool": named(facts["key"]), "key": _shown(facts["key"]),
+        "by": _rule_by(failure), "path": facts["view"].config.path, **more,
+    }  # fmt: skip
+
+
+def _of_unknown(facts: Mapping[str, Any]) -> Mapping[str, str]:
+    near, tool = _near(facts), named(facts["key"]) if is_plain(facts["key"]) else "such tool"
+    return {
+        "near_or_end": f"{tool}: {near}" if near else f"{tool}.",
+        "near_or_list": near or f"see: mcpctl tools ls --server {facts['server']}",
+        "servers": ", ".join(list(facts["view"].config.enabled)[:_MAX_SERVERS]) or "none",
+    }
+
+
+def _of_barred(facts: Mapping[str, Any]) -> Mapping[str, str]:
+    barring, server, config = facts["barring"], facts["server"], facts["view"].config
+    if barring.is_of_one_tool:
+        return {"but_others": "", "entry": f"[servers.{server}.tools] in {config.path}"}
+    line = config.line_of(barring.table, barring.key)
+    place = f"{config.path}, line {line}" if line else config.path
+    return {"but_others": f": only others of server '{server}' are", "entry": f"only of [servers.{server}] in {place}"}
+
+
+def _of_left_out(facts: Mapping[str, Any]) -> Mapping[str, str]:
+    toolset, project = facts["view"].toolset, facts["view"].project
+    return {
+        "toolset": toolset.name, "problem": f" ({toolset.problem})" if toolset.problem else "",
+        "near_or_stop": _near(facts) or "do not retry it", "project": f" --project {project}" if project else "",
+    }  # fmt: skip
+
+
+def _of_held(facts: Mapping[str, Any]) -> Mapping[str, str]:
+    why, key = facts["held"], _shown(facts["key"])
+    if why == NOT_LOCKED:
+        look, approve = "", "see what differs with: mcpctl tools diff --lock FILE"
+    else:
+        look = "; the user can look with: mcpctl tools diff"
+        approve = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
+    return {"why": HELD[why], "look": look, "look_and_approve": approve}
+
+
+def _of_waiting(facts: Mapping[str, Any]) -> Mapping[str, str]:
+    key = facts["key"] if is_plain(facts["key"]) else named(facts["key"])
+    what = f"not run yet: {key} {MAY[facts['risk']]} and needs the user's consent"
+    if "approval" not in facts:
+        return {"pending": what}
+    id_, until = facts["approval"], facts["until"]
+    where = f", or in the dashboard at {facts['dashboard']}approvals" if facts.get("dashboard") else ""
+    pending = (
+        f"{what} (approval {id_}, open until {until}).\n"
+        f"Ask the user to answer in a terminal of their own: mcpctl approvals show {id_}{where}. Do not run that"
+        " command yourself, and do not call another tool instead.\n"
+        "When the user says it is approved, call the tool again with the same arguments."
+    )
+    return {"pending": pending}
+
+
+_MORE: Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, str]]] = {
+    "unknown_tool": _of_unknown, "not_permitted": _of_barred, "not_in_toolset": _of_left_out, "held": _of_held,
+    "needs_consent": _of_waiting,
+}  # fmt: skip
+
+
+def _near(facts: Mapping[str, Any]) -> str:
+    names = " or ".join(facts.get("near", ()))
+    return f"did you mean {names}?" if names else ""
+
+
 def _outcome(failure: Failure) -> str:
     what, facts = _what(failure), failure.facts
     return f"{what}; it is tried again in {facts['retry_s']} s" if "retry_s" in facts else what
@@ -114,134 +281,13 @@ def _what(failure: Failure) -> str:
     if failure.code == "needs_login" and "server" in facts:
         return ": the user can log in with: ".join(_login(facts))
     parts = (f"server '{facts['server']}'" if "server" in facts else "", facts.get("did", ""))
-    what = " ".join(part for part in parts if part)
-    reason = facts.get("reason", "")
-    return f"{what}: {reason}" if what and reason else what or reason
+    return ": ".join(filter(None, (" ".join(filter(None, parts)), facts.get("reason", ""))))
 
 
 def _sent(failure: Failure) -> str:
     if failure.was_sent and failure.code in _EFFECT_UNKNOWN:
         return ". The call was sent and may have taken effect; it was not sent again"
     return ""
-
-
-def _effect(failure: Failure) -> str:
-    return "the call may have taken effect" if failure.was_sent else "the call was not sent"
-
-
-def _of_feature(failure: Failure) -> str:
-    facts = failure.facts
-    if failure.code == "ambiguous_resource":
-        servers = facts["servers"]
-        return f"several servers have this URI: {', '.join(servers)}; read mcpctl+{servers[0]}:URI"
-    if failure.code == "unknown_prompt":
-        return f"there is no prompt '{escaped(_shown(facts['name']))}'"
-    return f"there is no resource '{escaped(_shown(facts['uri']))}' of any server"
-
-
-def _of_tool(failure: Failure) -> tuple[str, McpctlError]:
-    """The sentences for a model and for a person on a tool that is not called."""
-    facts, code, view = failure.facts, failure.code, failure.facts["view"]
-    tool, key, server, path = named(facts["key"]), _shown(facts["key"]), facts["server"], view.config.path
-    if code in _OF_POLICY:
-        return _of_policy(failure, tool, key)
-    if code == "unknown_tool":
-        what = tool if is_plain(facts["key"]) else "such tool"
-        no = f"there is no {what}{_near(facts, ': did you mean ', '?') or '.'}"
-        servers = ", ".join(list(view.config.enabled)[:_MAX_SERVERS]) or "none"
-        hint = _near(facts, "did you mean ", "?") or f"see: mcpctl tools ls --server {server}"
-        return (
-            f"{no} Tool keys have the form server:tool; the servers are: {servers}. Search with tool_discovery",
-            NotFound(f"no tool '{key}'", hint, "tool_not_found"),
-        )
-    if code == "not_in_toolset":
-        name, problem = view.toolset.name, f" ({view.toolset.problem})" if view.toolset.problem else ""
-        which = f" --project {view.project}" if view.project else ""
-        hint = f"see what is in it with: mcpctl toolsets show{which}; or call it with --toolset none"
-        return (
-            f"{tool} is not in the toolset '{name}', whose tools alone may be called now{problem}"
-            f"{_near(facts, '; did you mean ', '?') or '; do not retry it'}",
-            Refused(f"tool '{key}' is not in the toolset in force", hint, code),
-        )
-    if code == "not_listed":
-        was = f"was not called: server '{server}' has not listed its tools in time"
-        return (
-            f"{tool} {was}, and the user's configuration permits only what can be checked; try again in a moment",
-            Refused(f"tool '{key}' {was}", f"see why with: mcpctl servers check {server}", code),
-        )
-    if code == "wrong_execute":
-        refusal = f"{tool} is not called with {EXECUTE}_{facts['used']} but with {EXECUTE}_{facts['needed']}"
-        return refusal, Refused(refusal, "call it with that one", code)
-    if code == "not_in_project":
-        stranger = view.config.not_in_project(server)
-        return f"{stranger.message}; do not retry it", stranger
-    if code == "server_unusable":
-        refusal = f"server '{server}' cannot be used: {facts['reason']}"
-        return refusal, Unusable(refusal, f"fix it in {path}", code)
-    if code == "server_disabled":
-        is_disabled = f"server '{server}' is disabled"
-        hint = f"enable it with: mcpctl servers enable {server}"
-        return f"{is_disabled} in the user's configuration", Refused(is_disabled, hint, code)
-    barring, refusal = facts["barring"], f"tool '{key}' is not permitted"
-    if barring.is_of_one_tool:
-        hint = f"see [servers.{server}.tools] in {path}"
-    else:
-        line = view.config.line_of(barring.table, barring.key)
-        hint = f"see only of [servers.{server}] in {path}{f', line {line}' if line else ''}"
-        refusal += f": only others of server '{server}' are"
-    return f"{tool} is not permitted by the user's configuration; do not retry it", Refused(refusal, hint, code)
-
-
-def _of_policy(failure: Failure, tool: str, key: str) -> tuple[str, McpctlError]:
-    """The same for a call that the user's policy keeps back."""
-    code, facts = failure.code, failure.facts
-    explain = f"see why with: mcpctl policy explain {key}"
-    if why := _WITHOUT_TOKEN.get(code):
-        refused = Refused(f"tool '{key}' was not called: {why}", _GIVE_A_TOKEN, code)
-        return f"{why}; ask the user for one, and do not retry it without", refused
-    if code == "token_read_only":
-        why = "the token in use only permits tools that read"
-        refused = Refused(f"tool '{key}' was not called: {why}", _GIVE_A_TOKEN, code)
-        return f"{tool} is not permitted: {why}; do not retry it", refused
-    if code == "held":
-        why, look = HELD[facts["held"]], "; the user can look with: mcpctl tools diff"
-        hint = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
-        if facts["held"] == NOT_LOCKED:
-            look, hint = "", "see what differs with: mcpctl tools diff --lock FILE"
-        refused = Refused(f"tool '{key}' is held: {why}", hint, code)
-        return f"{tool} is held until the user has looked at it: {why}{look}; do not retry it", refused
-    if code == "denied":
-        refused = Refused(f"tool '{key}' is denied by the policy ({by(failure)})", explain, code)
-        return f"{tool} is denied by the user's policy; do not retry it", refused
-    if code == "declined":
-        refused = Refused(f"tool '{key}' was not run: you said no", explain, code)
-        return f"{tool} was not run: the user said no; do not retry it", refused
-    if id_ := facts.get("approval") if code == "needs_consent" else None:
-        hint = f"answer with: mcpctl approvals allow {id_} (or deny; show has what it would do); then call it again"
-        return pending(failure), Refused(
-            f"tool '{key}' was not run: it needs your consent (approval {id_})", hint, code
-        )
-    refused = Refused(f"tool '{key}' needs consent, which nobody is asked for ({by(failure)})", explain, code)
-    if code == "needs_consent":
-        return pending(failure), refused
-    return f"{tool} needs the user's consent, which the user's policy never asks for; do not retry it", refused
-
-
-def pending(failure: Failure) -> str:
-    """The sentence for a model on a call that waits for the user's consent."""
-    facts = failure.facts
-    key = facts["key"] if is_plain(facts["key"]) else named(facts["key"])
-    what = f"not run yet: {key} {MAY[facts['risk']]} and needs the user's consent"
-    if "approval" not in facts:
-        return what
-    id_, until = facts["approval"], facts["until"]
-    where = f", or in the dashboard at {facts['dashboard']}approvals" if facts.get("dashboard") else ""
-    return (
-        f"{what} (approval {id_}, open until {until}).\n"
-        f"Ask the user to answer in a terminal of their own: mcpctl approvals show {id_}{where}. Do not run that"
-        " command yourself, and do not call another tool instead.\n"
-        "When the user says it is approved, call the tool again with the same arguments."
-    )
 
 
 def question_of(approval: Approval, arguments: str) -> str:
@@ -260,21 +306,19 @@ def question_of(approval: Approval, arguments: str) -> str:
 
 def hints_of(effective: Mapping[str, Hint]) -> str:
     """Hints in one line, with their sources: "not declared" is not a no."""
-    said = {
+    forms = {
         "declared": "{} (declared by its server)", "override": "{} (set by a toolset)",
         "default": "not declared (counts as {})",
     }  # fmt: skip
-    hints = [
-        f"{name.removesuffix('Hint')} {said[hint.source].format(str(hint.value).lower())}"
+    return ", ".join(
+        f"{name.removesuffix('Hint')} {forms[hint.source].format(str(hint.value).lower())}"
         for name, hint in effective.items()
-    ]
-    return ", ".join(hints)
+    )
 
 
-def by(failure: Failure) -> str:
-    """The rule that kept a call back, and where it is written."""
+def _rule_by(failure: Failure) -> str:
     ruling, view = failure.facts.get("ruling"), failure.facts["view"]
-    return ", ".join(part for part in rule_of(ruling, view.config) if part) if ruling else failure.code
+    return ", ".join(filter(None, rule_of(ruling, view.config))) if ruling else failure.code
 
 
 def hold_rule(why: str, config: Config) -> tuple[str, str]:
@@ -302,30 +346,3 @@ def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
 def _shown(key: str) -> str:
     """No tool can have a longer key."""
     return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
-
-
-def _near(facts: Mapping[str, Any], before: str, after: str) -> str:
-    near: Iterable[str] = facts.get("near", ())
-    names = " or ".join(near)
-    return f"{before}{names}{after}" if names else ""
-
-
-OF_CONSENT = frozenset(("needs_consent", "declined"))
-"""The codes of calls that wait for a yes, or had a no: those decisions are recorded when they are made."""
-DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
-"""The codes of refusals that are recorded as decisions where the call is refused."""
-OF_FEATURE = frozenset(("unknown_prompt", "unknown_resource", "ambiguous_resource"))
-"""The codes of prompts and resources that cannot be had, or that several servers have."""
-_OF_FEATURE_HINT = {
-    "unknown_prompt": "see: mcpctl prompts ls",
-    "unknown_resource": "see: mcpctl resources ls",
-}
-_WITHOUT_TOKEN = {
-    "no_token": "nothing can be found or called without a token",
-    "token_not_valid": "the token in use is not valid; it may have expired, or have been revoked",
-}
-_GIVE_A_TOKEN = "make one with: mcpctl tokens create; and give it in MCPCTL_TOKEN or with serve --token-file"
-OF_TOKEN = frozenset(("token_read_only", *_WITHOUT_TOKEN))
-"""The codes of refusals for want of a token that permits more."""
-_OF_POLICY = frozenset(("held", "denied", "never_asked")) | OF_CONSENT | OF_TOKEN
-_OF_TOOL = DENIED | {"unknown_tool", "server_unusable"}
