@@ -23,7 +23,7 @@ _LOOK = "Read what changed; if it is right: mcpctl tools approve KEY"
 _ALL = (
     Rule("E701", "A hint became looser.", "Clients and rules let more happen without asking on account of it.",
          "Find out whether the tool really does less than before; if so: mcpctl tools approve KEY"),
-    Rule("E702", "A new text looks like an attack on the model.", "What was harmless when it was approved is not now.",
+    Rule("E702", "A new text looks like an attack on the model.", "It was harmless when it was approved.",
          "Do not approve it before you know why it is there; ask the server's author."),
     Rule("W801", "A description changed.", "Models follow what descriptions say.", _LOOK),
     Rule("W802", "A schema changed.", "A parameter can ask for what the tool has no use for.", _LOOK),
@@ -36,7 +36,7 @@ _ALL = (
          "Compare the tools; if they are right: mcpctl tools approve --server NAME"),
     Rule("W806", "The icons or the page that clients show with a tool changed.",
          "People decide by what they are shown; a page can call tools.", _LOOK),
-    Rule("I901", "A tool is gone.", "What relied on it does not find it.", "Nothing, or name another in toolsets."),
+    Rule("I901", "A tool is gone.", "Toolsets that name it do not find it.", "Nothing, or name another in toolsets."),
     Rule("I902", "A hint was added or left out without a change of meaning, or became stricter.",
          "It loosens nothing.", _LOOK),
     Rule("I903", "A title changed.", "People tell tools apart by it.", _LOOK),

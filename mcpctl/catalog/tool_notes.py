@@ -2,8 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcpctl.base.errors import McpctlError, NotFound, warn
 from mcpctl.base.models import HINTS, Found, Row
@@ -18,14 +17,13 @@ from mcpctl.toolsets.toolset import Note, Reference, Toolset, ToolsetEntry, dott
 from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(NamedTuple):
     """The outcome of a change; `diff` is empty where nothing changed."""
 
-    subject: NotedTool
     place: ToolsetPlace
     diff: Sequence[str]
-    notes: Added
+    names: Sequence[str] = ()
+    """The notes that were added or removed."""
 
 
 def add(
@@ -40,24 +38,18 @@ def add(
     """Add notes to a tool of the toolset in force; warns of those that it already has, which stay as they are."""
     edits.check_notes(notes)
     place, subject = _named(paths, option, key, project)
-    done = add_to(place, subject, notes, dry_run=dry_run)
-    for note in done.notes.skipped:
-        change_it = shlex.join(
-            ["mcpctl", "annotate", "edit", key, note.name, *(["--toolset", option] if option else [])]
-        )
+    diff, outcome = add_to(place, subject, notes, dry_run=dry_run)
+    for note in outcome.skipped:
+        toolset = ["--toolset", option] if option else []
+        change_it = shlex.join(["mcpctl", "annotate", "edit", key, note.name, *toolset])
         warn(f"{key} has a note '{note.name}' already; it stays as it is; change it with: {change_it}")
-    return done
+    return Done(place, diff, [note.name for note in outcome.added])
 
 
-def add_to(place: ToolsetPlace, subject: NotedTool, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
-    added = Added([], [])
-
-    def change(draft: Draft) -> None:
-        nonlocal added
-        added = edits.add_notes(draft, subject, notes)
-
-    diff = edits.change(place, change, edits.notes_alone, dry_run=dry_run)
-    return Done(subject, place, diff, added)
+def add_to(
+    place: ToolsetPlace, subject: NotedTool, notes: Sequence[Note], *, dry_run: bool = False
+) -> tuple[Sequence[str], Added]:
+    return edits.change(place, lambda draft: edits.add_notes(draft, subject, notes), edits.notes_alone, dry_run=dry_run)
 
 
 def remove(
@@ -68,27 +60,24 @@ def remove(
     *,
     project: str | None = None,
     dry_run: bool = False,
-) -> tuple[Done, list[str]]:
-    """Remove a tool's notes of these names, or all of them for None; returns the names that were removed.
+) -> Done:
+    """Remove a tool's notes of these names, or all of them for None.
 
     Raises `NotFound` if the tool has no note of a name; then none is removed.
     """
     place, subject, _ = _noted(paths, option, key, project)
-    removed: list[str] = []
 
-    def change(draft: Draft) -> None:
+    def change(draft: Draft) -> list[str]:
         present = {str(note.get("name")) for _, note in edits.notes_of_tool(draft.content, subject)}
         for name in names or ():
             if name not in present:
                 raise _no_note(key, name, present)
-        removed[:] = edits.remove_notes(draft, subject, names)
+        return edits.remove_notes(draft, subject, names)
 
-    diff = edits.change(place, change, edits.notes_alone, dry_run=dry_run)
-    return Done(subject, place, diff, Added([], [])), removed
+    return Done(place, *edits.change(place, change, edits.notes_alone, dry_run=dry_run))
 
 
-@dataclass(frozen=True)
-class FoundNote:
+class FoundNote(NamedTuple):
     place: ToolsetPlace
     subject: NotedTool
     key: str
@@ -107,8 +96,8 @@ class FoundNote:
             if note != self.note:
                 edits.rewrite_note(draft, self.subject, note)
 
-        diff = edits.change(self.place, change, edits.notes_alone, dry_run=dry_run)
-        return Done(self.subject, self.place, diff, Added([], []))
+        diff, _ = edits.change(self.place, change, edits.notes_alone, dry_run=dry_run)
+        return Done(self.place, diff)
 
 
 def find(paths: Paths, option: str | None, key: str, name: str, project: str | None = None) -> FoundNote:
@@ -118,12 +107,11 @@ def find(paths: Paths, option: str | None, key: str, name: str, project: str | N
 
 
 def _note(content: Mapping[str, Any], subject: NotedTool, key: str, name: str) -> Note:
-    texts: dict[str, str] = {}
-    for _, note in edits.notes_of_tool(content, subject):
-        texts.setdefault(str(note.get("name")), str(note.get("note")))
-    if name not in texts:
-        raise _no_note(key, name, texts)
-    return Note(name, texts[name])
+    notes = [note for _, note in edits.notes_of_tool(content, subject)]
+    for note in notes:
+        if str(note.get("name")) == name:
+            return Note(name, str(note.get("note")))
+    raise _no_note(key, name, dict.fromkeys(str(note.get("name")) for note in notes))
 
 
 def _no_note(key: str, name: str, names: Iterable[str]) -> NotFound:
@@ -145,12 +133,10 @@ def override(
 ) -> Done:
     """Override hints and the title of a tool of the toolset in force, or inherit them from its server again."""
     place, subject = _named(paths, option, key, project)
-
-    def change(draft: Draft) -> None:
-        edits.override(draft, subject, hints, title, inherit)
-
-    diff = edits.change(place, change, permit, dry_run=dry_run)
-    return Done(subject, place, diff, Added([], []))
+    diff, _ = edits.change(
+        place, lambda draft: edits.override(draft, subject, hints, title, inherit), permit, dry_run=dry_run
+    )
+    return Done(place, diff)
 
 
 def listed(paths: Paths, option: str | None, key: str | None, project: str | None = None) -> Found:

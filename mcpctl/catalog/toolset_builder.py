@@ -44,12 +44,7 @@ def build(
 def add(paths: Paths, reference: str, words: Sequence[str], permit: edits.Permit) -> list[str]:
     """Put tools into a toolset; returns the keys of those that were not in it."""
     tools = _tools(paths, words)
-    added: list[Tool] = []
-
-    def change(draft: Draft) -> None:
-        added[:] = edits.add_tools(draft, tools)
-
-    edits.change(place_of(paths, reference), change, permit)
+    _, added = edits.change(place_of(paths, reference), lambda draft: edits.add_tools(draft, tools), permit)
     return [tool.key for tool in added]
 
 

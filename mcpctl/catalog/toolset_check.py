@@ -19,7 +19,6 @@ from mcpctl.base.paths import Paths
 from mcpctl.base.rules import Selection
 from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows
-from mcpctl.catalog.cache import Catalog
 from mcpctl.config.policy_settings import CLASSES, PolicyRule
 from mcpctl.jsonc.faults import fault
 from mcpctl.jsonc.positions import Place, Positions
@@ -37,13 +36,7 @@ _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint
 
 
 @dataclass(frozen=True)
-class Asked:
-    max_note_chars: int
-    rules: Selection
-
-
-@dataclass(frozen=True)
-class Known:
+class KnownTools:
     """The tools that entries are compared with; nothing is compared where none are known."""
 
     tools: Sequence[Tool] = ()
@@ -74,81 +67,75 @@ class Known:
         return dotted(tool) if tool else reference.index
 
 
-def cached(paths: Paths) -> Known:
+def cached(paths: Paths) -> KnownTools:
     """The last lists of the configured servers."""
     with rows.catalog(paths, quiet=True) as catalog:
-        known = Known(catalog.known(), frozenset(_listed(catalog)))
+        listed = (name for name in catalog.config.enabled if catalog.listed(name))
+        known = KnownTools(catalog.known(), frozenset(listed))
     if not known.servers:
         warn("no server has listed its tools; entries are compared with none: give --catalog FILE or --live")
         return replace(known, compares=False)
     return known
 
 
-def _listed(catalog: Catalog) -> Iterator[str]:
-    return (name for name in catalog.config.enabled if catalog.listed(name) is not None)
-
-
-def snapshot(path: Path) -> Known:
+def snapshot(path: Path) -> KnownTools:
     """The tools of a file, as a server's list."""
     tools = list(rows.tools_in_file(path))
-    return Known(tools, frozenset(tool.server for tool in tools))
+    return KnownTools(tools, frozenset(tool.server for tool in tools))
 
 
-def check(paths: Paths, candidates: Mapping[str, Candidate], known: Known, asked: Asked) -> list[Row]:
+def check(
+    paths: Paths, candidates: Mapping[str, Candidate], known: KnownTools, max_note_chars: int, selection: Selection
+) -> list[Row]:
     """The findings by file and then by place."""
     found: list[Row] = []
-    for name, candidate in candidates.items():
+    for file, candidate in candidates.items():
         own = toolset_files.place_of(paths, str(candidate.path.absolute())).own
-        text = candidate.text.removeprefix(files.BOM)
-        found += _File(name, own, text, candidate.problem, known, asked).findings()
+        of_file: list[Row] = []
+        for problem, (line, column), toolset in _located(candidate, known, max_note_chars, selection, own=own):
+            rule = RULES[problem.rule]
+            of_file.append({
+                "path": file, "line": line, "column": column, "rule": rule.id, "severity": rule.severity,
+                "message": _bounded(problem.message), "why": rule.why, "fix": rule.fix, "toolset": toolset,
+                "counts": selection.counts(rule.id),
+            })  # fmt: skip
+        found += sorted(of_file, key=lambda row: (row["line"], row["column"], row["rule"]))
     return found
 
 
-@dataclass(frozen=True)
-class _File:
-    name: str
-    own: bool
-    text: str
-    unreadable: str
-    known: Known
-    asked: Asked
+def _located(
+    candidate: Candidate, known: KnownTools, max_note_chars: int, selection: Selection, *, own: bool
+) -> Iterator[tuple[Problem, tuple[int, int], str | None]]:
+    """The selected problems of a file, each with its line and column, and its toolset's name."""
+    text = candidate.text.removeprefix(files.BOM)
+    try:
+        root = None if candidate.problem else msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        line, column, message = _fault(text, error)
+    else:
+        line, column, message = 1, 1, candidate.problem
+    if message:
+        if selection.wants("E101"):
+            yield Problem("E101", (), message), (line, column), None
+        return
+    found = _problems(root, text, known, max_note_chars, own=own)
+    if problems := [problem for problem in found if selection.wants(problem.rule)]:
+        positions, names = Positions(text), _names(root)
+        for problem in problems:
+            yield problem, positions.of(problem.place), names.get(tuple(problem.place[:2]), names.get(()))
 
-    def findings(self) -> list[Row]:
-        if self.unreadable:
-            return self._no_json(1, 1, self.unreadable)
-        try:
-            root = msgspec.json.decode(self.text)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            return self._no_json(*_fault(self.text, error))
-        wanted = [problem for problem in self._problems(root) if self.asked.rules.wants(problem.rule)]
-        if not wanted:
-            return []
-        positions, names = Positions(self.text), _names(root)
-        told = [self._row(problem, *positions.of(problem.place), _name(names, problem)) for problem in wanted]
-        return sorted(told, key=lambda row: (row["line"], row["column"], row["rule"]))
 
-    def _no_json(self, line: int, column: int, message: str) -> list[Row]:
-        return [self._row(Problem("E101", (), message), line, column, None)] if self.asked.rules.wants("E101") else []
-
-    def _problems(self, root: Any) -> Iterator[Problem]:
-        several = lint.toolsets(root)
-        if not several and not (isinstance(root, dict) and "toolsets" in root):
-            yield Problem("E104", (), "the file is not a toolset: it has neither tools nor toolsets")
-            return
-        yield from lint.shape(root)
-        yield from lint.repeated_members(self.text)
-        for at, content in several:
-            yield from lint.content_problems(content, at, self.known.who, self.asked.max_note_chars)
-            if self.known.compares:
-                yield from _against(content, at, self.known, own=self.own)
-
-    def _row(self, problem: Problem, line: int, column: int, toolset: str | None) -> Row:
-        rule = RULES[problem.rule]
-        return {
-            "path": self.name, "line": line, "column": column, "rule": rule.id, "severity": rule.severity,
-            "message": _bounded(problem.message), "why": rule.why, "fix": rule.fix, "toolset": toolset,
-            "counts": self.asked.rules.counts(rule.id),
-        }  # fmt: skip
+def _problems(root: Any, text: str, known: KnownTools, max_note_chars: int, *, own: bool) -> Iterator[Problem]:
+    several = lint.toolsets(root)
+    if not several and not (isinstance(root, dict) and "toolsets" in root):
+        yield Problem("E104", (), "the file is not a toolset: it has neither tools nor toolsets")
+        return
+    yield from lint.shape(root)
+    yield from lint.repeated_members(text)
+    for at, content in several:
+        yield from lint.content_problems(content, at, known.who, max_note_chars)
+        if known.compares:
+            yield from _against(content, at, known, own=own)
 
 
 def _bounded(message: str) -> str:
@@ -159,10 +146,6 @@ def _names(root: Any) -> dict[Place, str]:
     """The names of the toolsets of a file, by place."""
     named = {at: content.get("name", at[-1] if at else None) for at, content in lint.toolsets(root)}
     return {at: name for at, name in named.items() if isinstance(name, str)}
-
-
-def _name(names: Mapping[Place, str], problem: Problem) -> str | None:
-    return names.get(tuple(problem.place[:2]), names.get(()))
 
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:
@@ -176,7 +159,7 @@ def _fault(text: str, error: Exception) -> tuple[int, int, str]:
     return before.count("\n") + 1, len(before) - before.rfind("\n"), f"it is not strict: {error}"
 
 
-def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known, *, own: bool) -> Iterator[Problem]:
+def _against(content: Mapping[str, Any], at: Place, known: KnownTools, *, own: bool) -> Iterator[Problem]:
     """The problems of a toolset beside the tools that there are."""
     every = [item for member in ("tools", "toolNotes", "toolOverrides") for item in lint.entries(content, at, member)]
     missing = [item for item in every if known.tool(item.reference) is None]
@@ -194,7 +177,7 @@ def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known
             yield from _overriding(item, tool, own=own)
 
 
-def _unmatched(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known) -> Iterator[Problem]:
+def _unmatched(content: Mapping[str, Any], at: Place, known: KnownTools) -> Iterator[Problem]:
     """The rules of the policy that match no tool; one for any server may wait for a tool to come."""
     if any(policy_problems(content)):
         return
@@ -218,7 +201,7 @@ def _unmatched(content: Mapping[str, Any], at: tuple[str | int, ...], known: Kno
                 yield Problem("I304", place, f"server '{server}' of the rule '{rule.label}' is not known")
 
 
-def _missing(item: Item, known: Known, *, suggests: bool) -> Problem:
+def _missing(item: Item, known: KnownTools, *, suggests: bool) -> Problem:
     name = item.reference.name
     if name is None:
         return Problem("W205", (*item.at, "refId"), f"{item.reference.label} is of no tool that is known")
@@ -226,17 +209,13 @@ def _missing(item: Item, known: Known, *, suggests: bool) -> Problem:
     place = (*item.at, "namespacedName")
     if server not in known.servers:
         return Problem("W204", place, f"server '{server}' of {name} is not known")
-    told = f"server '{server}' has no tool '{tool}'"
-    return Problem("E113", place, f"{told}{_similar(tool, server, known) if suggests else ''}")
-
-
-def _similar(name: str, server: str, known: Known) -> str:
-    near = alike(name, [tool.name for tool in known.tools if tool.server == server], n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    near = alike(tool, [each.name for each in known.tools if each.server == server], n=1) if suggests else []
+    more = f"; did you mean '{near[0]}'?" if near else ""
+    return Problem("E113", place, f"server '{server}' has no tool '{tool}'{more}")
 
 
 def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
-    said = lint.hints_of(item.said)
+    said = toolset_files.hints_of(item.said)
     here = replace(tool, overrides=Overrides(said, "", own))
     shown, decides = hints.effective(here), hints.deciding(here)
     for name, value in said.items():

@@ -41,7 +41,7 @@ def note_request(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[No
 
 def add(place: ToolsetPlace, subject: NotedTool, notes: list[Note], toolset: str) -> bytes:
     """Add them; the result says which were added and which were there already. May wait for the file's lock."""
-    done = tool_notes.add_to(place, subject, notes).notes
+    _, done = tool_notes.add_to(place, subject, notes)
     content: dict[str, Any] = {
         "toolset": toolset,
         "tool": {"namespacedName": subject.reference.name, "refId": subject.reference.ref_id},

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, Unusable, WrongUsage
@@ -79,7 +79,7 @@ class Draft:
         self.content = located(text, self._place)[1]
 
 
-Change = Callable[[Draft], None]
+_T = TypeVar("_T")
 Permit = Callable[[ToolsetPlace, str, str], None]
 """Raises `Refused` where the second text of a toolset's file may not replace the first."""
 
@@ -88,44 +88,38 @@ def notes_alone(_: ToolsetPlace, __: str, ___: str) -> None:
     """Permits all: notes let nothing more be called."""
 
 
-def change(place: ToolsetPlace, make: Change, permit: Permit, *, dry_run: bool = False) -> list[str]:
-    """Change a toolset's file under its lock, and return the change as the lines of a diff.
+def change(
+    place: ToolsetPlace, make: Callable[[Draft], _T], permit: Permit, *, dry_run: bool = False
+) -> tuple[list[str], _T]:
+    """Change a toolset's file under its lock; returns the lines of a diff, and the result of `make`.
 
     `permit` is asked about the very text that is written. A dry run writes nothing. Raises `NotFound` if there is no
     file.
     """
-    diff: list[str] = []
+    outcome: list[tuple[list[str], _T]] = []
 
-    def apply(before: bytes | None) -> bytes:
-        if before is None:
+    def apply(content: bytes | None) -> bytes:
+        if content is None:
             raise not_found(place)
-        after = _applied(make, before, place)
-        diff[:] = _diff(place, before, after)
+        try:
+            before = content.decode()
+        except UnicodeDecodeError:
+            raise Unusable(f"{place.path} is not UTF-8", "make it UTF-8", "toolset_unusable") from None
+        draft, path = Draft(before, place), str(place.path)
+        result = make(draft)  # a lastModified stays: no program needs it, and two branches would conflict in its line
+        after = draft.text
+        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
+        diff = list(lines) if after != before else []  # a comparison of a large file takes long
         if diff and not dry_run:
-            permit(place, before.decode(), after.decode())
-        return after
+            permit(place, before, after)
+        outcome.append((diff, result))
+        return after.encode()
 
     if dry_run:
         apply(read_text(place).encode())
     else:
         files.edit(place.path, apply, _ELSEWHERE, within=place.within)
-    return diff
-
-
-def _applied(make: Change, before: bytes, place: ToolsetPlace) -> bytes:
-    try:
-        draft = Draft(before.decode(), place)
-    except UnicodeDecodeError:
-        raise Unusable(f"{place.path} is not UTF-8", "make it UTF-8", "toolset_unusable") from None
-    make(draft)  # a lastModified stays as it is: no program needs it, and two branches would conflict in its line
-    return draft.text.encode()
-
-
-def _diff(place: ToolsetPlace, before: bytes, after: bytes) -> list[str]:
-    if before == after:
-        return []
-    old, new, path = before.decode().splitlines(), after.decode().splitlines(), str(place.path)
-    return list(difflib.unified_diff(old, new, path, path, lineterm=""))
+    return outcome[-1]
 
 
 def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None, permit: Permit) -> None:

@@ -13,7 +13,7 @@ from mcpctl.base.rules import Rule
 from mcpctl.jsonc.positions import Place
 from mcpctl.toolsets.schema import MEMBERS, SCHEMA
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Reference, first
-from mcpctl.toolsets.toolset_files import NONE, items, notes_of, policy_problems, reference_of
+from mcpctl.toolsets.toolset_files import NONE, hints_of, items, notes_of, policy_problems, reference_of
 
 _ALL = (
     Rule("E101", "The file is not strict JSON, or cannot be read.", "None of its tools counts.",
@@ -35,7 +35,7 @@ _ALL = (
     Rule("E109", "A note is too long.", "It is ignored: every model would pay for it on every search.",
          "Shorten it, or write several."),
     Rule("E110", "A note is empty.", "It says nothing, so it is ignored.", "Write it, or remove it."),
-    Rule("E111", "An override calls a tool read-only and destructive.", "What only reads destroys nothing.",
+    Rule("E111", "An override calls a tool read-only and destructive.", "A tool that only reads destroys nothing.",
          "Keep the one that is true."),
     Rule("E112", "A hint or title is overridden twice with different values.", "Only the first one counts.",
          "Keep the one that is meant."),
@@ -96,9 +96,11 @@ Who = Callable[[Reference], str]
 
 _MOST_COMPARED = 20
 """Members whose names are compared with one that is missing."""
+_PAIR = ("readOnlyHint", "destructiveHint")
 _OPTIONAL = ("toolNotes", "toolOverrides", "policy")
 """Members that nobody misses where their names are misspelled."""
-_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
+_TYPES = {"object": (dict, "an object"), "array": (list, "an array"), "string": (str, "a string"),
+          "boolean": (bool, "a boolean")}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -155,8 +157,8 @@ def shape(root: Any) -> Iterator[Problem]:
         schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
         type_ = schema.get("type", "object")
         kinds = [type_] if isinstance(type_, str) else type_
-        if not any(isinstance(value, _TYPES[kind]) for kind in kinds):
-            yield Problem("E102", place, f"{_label(place)} is not {' or '.join(map(_with_article, kinds))}")
+        if not any(isinstance(value, _TYPES[kind][0]) for kind in kinds):
+            yield Problem("E102", place, f"{_label(place)} is not {' or '.join(_TYPES[kind][1] for kind in kinds)}")
         elif isinstance(value, dict):
             yield from _missing(value, schema, place)
             properties, others = schema.get("properties", {}), schema.get("additionalProperties")
@@ -178,35 +180,24 @@ def _missing(value: Mapping[str, Any], schema: Mapping[str, Any], place: Place) 
         yield Problem("E103", place, f"{_label(place)} has neither {' nor '.join(alternatives)}")
 
 
-def _with_article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "ao" else f"a {kind}"
-
-
-class _Object(dict[str, Any]):
-    """A JSON object that knows its repeated member names."""
-
-    repeated: tuple[str, ...] = ()
-
-
-def _object(members: list[tuple[str, Any]]) -> _Object:
-    result = _Object(members)
-    if len(result) < len(members):
-        result.repeated = tuple(name for name, count in Counter(name for name, _ in members).items() if count > 1)
-    return result
+class _Members(list[tuple[str, Any]]):
+    """A JSON object, with its repeated members."""
 
 
 def repeated_members(text: str) -> Iterator[Problem]:
     """In JSON text that was decoded before."""
     try:
-        pending: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_object))]
+        pending: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_Members))]
     except (ValueError, RecursionError):
         return  # deeper than any toolset is
     while pending:
         place, value = pending.pop()
-        if isinstance(value, _Object):
-            for name in value.repeated:
+        if isinstance(value, _Members):
+            members = dict(value)
+            names = Counter(name for name, _ in value) if len(members) < len(value) else {}
+            for name in (name for name, count in names.items() if count > 1):
                 yield Problem("E114", (*place, name), f"{_label((*place, name))} appears more than once")
-            pending += (((*place, name), member) for name, member in value.items())
+            pending += (((*place, name), member) for name, member in members.items())
         elif isinstance(value, list):
             pending += (((*place, number), item) for number, item in enumerate(value))
 
@@ -276,7 +267,11 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
             name, text = (note.get("name"), note.get("note")) if isinstance(note, dict) else (None, None)
             place = (*entry.place, "notes", number)
             if isinstance(name, str):
-                yield from _note_name(name, (*place, "name"), (tool, name) in seen, entry.reference)
+                if not NAME.match(name):
+                    yield Problem("E107", (*place, "name"), f"'{name[:80]}' cannot name a note")
+                if (tool, name) in seen:
+                    message = f"{entry.reference.label} has a note '{name[:80]}' already"
+                    yield Problem("E108", (*place, "name"), message)
                 seen.add((tool, name))
             if isinstance(text, str):
                 yield from _note_text(name, text, (*place, "note"))
@@ -313,12 +308,6 @@ def _hidden(text: str, place: Place, label: str) -> Iterator[Problem]:
         yield Problem("E115", place, message)
 
 
-def hints_of(entry: Mapping[str, Any]) -> dict[str, bool]:
-    annotations = entry.get("annotations")
-    values = annotations if isinstance(annotations, dict) else {}
-    return {name: values[name] for name in HINTS if isinstance(values.get(name), bool)}
-
-
 def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
     seen: dict[str, dict[str, Any]] = {}
     for entry in entries(content, at, "toolOverrides"):
@@ -332,15 +321,9 @@ def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) 
                 place = (*entry.place, *(("title",) if name == "title" else ("annotations", name)))
                 earlier = json.dumps(before[name], ensure_ascii=False)
                 yield Problem("E112", place, f"{name} of {entry.reference.label} is {earlier} in an earlier entry")
-        yield from _contradiction(entry, before, values)
-
-
-def _contradiction(entry: Item, merged: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Within one entry, or with the entries before it."""
-    pair = ("readOnlyHint", "destructiveHint")
-    if all(merged.get(name) is True for name in pair) and any(name in values for name in pair):
-        message = f"{entry.reference.label} is called read-only and destructive"
-        yield Problem("E111", (*entry.place, "annotations"), message)
+        if all(before.get(name) is True for name in _PAIR) and any(name in values for name in _PAIR):
+            message = f"{entry.reference.label} is called read-only and destructive"
+            yield Problem("E111", (*entry.place, "annotations"), message)
 
 
 def _override(entry: Item) -> Iterator[Problem]:

@@ -61,7 +61,7 @@ _TOOLSET: dict[str, Any] = {
     "required": ["tools"],
     "properties": {
         "name": {"type": "string", "pattern": _NAME, "not": {"const": "none"}},
-        "description": {"type": "string", "description": "What it is for."},
+        "description": {"type": "string", "description": "Its purpose."},
         "version": {"type": "string"},
         "createdAt": {"type": "string"},
         "lastModified": {"type": "string"},

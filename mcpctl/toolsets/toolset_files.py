@@ -252,10 +252,14 @@ def notes_of(entry: Mapping[str, Any]) -> Iterator[Note]:
 def _override_entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
     for item in items(content, "toolOverrides"):
         if isinstance(item, dict) and (reference := reference_of(item.get("toolRef"))).index:
-            annotations, title = item.get("annotations"), item.get("title")
-            values = annotations if isinstance(annotations, dict) else {}
-            hints = {name: values[name] for name in HINTS if isinstance(values.get(name), bool)}
-            yield ToolsetEntry(reference, (), hints, _title(title))
+            yield ToolsetEntry(reference, (), hints_of(item), _title(item.get("title")))
+
+
+def hints_of(entry: Mapping[str, Any]) -> dict[str, bool]:
+    """The hints that one entry of `toolOverrides` sets."""
+    annotations = entry.get("annotations")
+    values = annotations if isinstance(annotations, dict) else {}
+    return {name: values[name] for name in HINTS if isinstance(values.get(name), bool)}
 
 
 def _title(value: Any) -> str | None:

@@ -230,7 +230,8 @@ def test_a_file_beside_the_repository_is_written_when_it_is_named_from_there(
     monkeypatch.chdir(tmp_path / "repository")
     place = place_of(paths, "../beside.json")
     edits.create(place, [TOOL], None, edits.notes_alone)
-    assert edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", []), edits.notes_alone) != []
+    diff, _ = edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", []), edits.notes_alone)
+    assert diff
     assert (place.path, place.within) == (tmp_path / "beside.json", tmp_path)
 
 

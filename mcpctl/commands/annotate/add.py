@@ -36,4 +36,4 @@ def add(
     notes = columns.notes(name, text, note or [])
     paths = place.paths()
     change = tool_notes.add(paths, place.toolset, key, notes, project=place.project, dry_run=dry_run)
-    columns.write_change(key, change, [note.name for note in change.notes.added], dry_run, json)
+    columns.write_change(key, change, change.names, dry_run, json)

@@ -10,7 +10,7 @@ from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
-    from mcpctl.catalog.toolset_check import Known
+    from mcpctl.catalog.toolset_check import KnownTools
 
 COMMAND = "mcpctl annotate check"
 Places = Annotated[list[str] | None, opt.argument("[PATH...]", "Toolset files, or folders that have some.")]
@@ -68,13 +68,13 @@ def check(
     chosen = files_to_check.chosen(paths, places or [])
     if not chosen.candidates:
         raise WrongUsage("nothing to check: you have no toolsets", "name a file: mcpctl annotate check PATH")
-    asked = toolset_check.Asked(max_note_chars, told)
-    rows = toolset_check.check(paths, chosen.candidates, _known(paths, catalog, live), asked)
+    known = _known(paths, catalog, live)
+    rows = toolset_check.check(paths, chosen.candidates, known, max_note_chars, told)
     checks.write_findings(COMMAND, RULES, kind, rows, FINDING_FIELDS, list(chosen.candidates))
     checks.summarize(COMMAND, rows, chosen.told)
 
 
-def _known(paths: "Paths", catalog: Path | None, live: bool) -> "Known":
+def _known(paths: "Paths", catalog: Path | None, live: bool) -> "KnownTools":
     """The tools with which entries are compared."""
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage

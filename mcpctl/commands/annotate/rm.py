@@ -38,7 +38,5 @@ def rm(
         hint = "name the notes to remove, or give --all alone to remove all of them"
         raise WrongUsage("names and --all contradict each other" if everything else "no note was named", hint)
     paths = place.paths()
-    change, removed = tool_notes.remove(
-        paths, place.toolset, key, names or None, project=place.project, dry_run=dry_run
-    )
-    columns.write_change(key, change, removed, dry_run, json)
+    change = tool_notes.remove(paths, place.toolset, key, names or None, project=place.project, dry_run=dry_run)
+    columns.write_change(key, change, change.names, dry_run, json)
