@@ -92,8 +92,17 @@ def paths(home: Path) -> Paths:
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program of a client's servers is there, but those whose names say that they are not."""
+    from mcpctl.clients import client_environment
+
     which = SimpleNamespace(which=lambda name, path: None if "no-such-program" in name else name)
-    monkeypatch.setattr("mcpctl.clients.client_environment.shutil", which)
+    missing_program = client_environment.missing_program
+
+    def missing(*args: Any) -> str:
+        with monkeypatch.context() as patched:
+            patched.setattr(client_environment, "shutil", which)
+            return missing_program(*args)
+
+    monkeypatch.setattr(client_environment, "missing_program", missing)
 
 
 @pytest.fixture

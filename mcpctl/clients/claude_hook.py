@@ -1,7 +1,7 @@
 """The PreToolUse hook of Claude Code: the policy decides on the tool inside of a `tool_execute`, before it is called.
 
-What it reads and prints is at https://code.claude.com/docs/en/hooks#pretooluse. Nothing is started: the decision is
-made on the tools as they were last listed, and `mcpctl serve` makes it again when the call comes.
+Its input and output are at https://code.claude.com/docs/en/hooks#pretooluse. Nothing is started: the decision is made
+on the tools as they were last listed, and `mcpctl serve` makes it again when the call comes.
 """
 
 import json
@@ -20,7 +20,7 @@ from mcpctl.base.hints import PERMISSIONS, RISKS
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.catalog import explained, rows
-from mcpctl.clients import client_config, client_kinds
+from mcpctl.clients import client_config
 from mcpctl.config.policy_settings import ASK, DENY
 from mcpctl.metatools import own_tool
 from mcpctl.output.text import line_of
@@ -44,25 +44,23 @@ _PLAIN_RULE = re.compile(r"[A-Za-z0-9_@*?:./-]{1,200}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class InForce(NamedTuple):
-    """With what `mcpctl serve` runs in Claude Code, and so the hook."""
+class HookOptions(NamedTuple):
+    """The options with which Claude Code starts `mcpctl serve`, and so the hook."""
 
     find_paths: Callable[[], Paths]
     project: str | None = None
     toolset: str | None = None
     entry: str = "mcpctl"
-    """The name of the entry that starts it there."""
 
 
-class Answer(NamedTuple):
-    """What Claude Code is told: `allow`, `ask` or `deny`, and why."""
+class HookAnswer(NamedTuple):
+    """The hook's decision, `allow`, `ask` or `deny`, and why."""
 
     decision: str
     reason: str
 
     @property
     def json(self) -> str:
-        """The text for stdout."""
         output = {
             "hookEventName": EVENT,
             "permissionDecision": self.decision,
@@ -84,28 +82,27 @@ class _Execute(msgspec.Struct):
 
 
 def prefix(entry: str) -> str:
-    """What the names of all tools of an entry begin with in Claude Code."""
     return f"mcp__{_NOT_IN_NAMES.sub('_', entry)}__"
 
 
-def answer(read: Callable[[], str], in_force: InForce) -> Answer | None:
-    """The answer to what Claude Code says, which `read` gets from stdin; None where the hook has nothing to say.
+def answer(read: Callable[[], str], options: HookOptions) -> HookAnswer | None:
+    """The answer to the call that `read` gets from stdin; None where the hook has nothing to say.
 
     Whatever goes wrong, a person is asked: a hook that fails would let the call through.
     """
     try:
         call = msgspec.json.decode(read(), type=_Input)
-        name = call.tool_name.removeprefix(prefix(in_force.entry))
+        name = call.tool_name.removeprefix(prefix(options.entry))
         if call.hook_event_name != EVENT or name == call.tool_name:
             return None
         execute = _EXECUTE.fullmatch(name)
-        return _decided(call, execute[1], in_force) if execute else None
+        return _decided(call, execute[1], options) if execute else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return Answer(ASK, "this is not a call that mcpctl understands")
+        return HookAnswer(ASK, "this is not a call that mcpctl understands")
     except McpctlError as error:
-        return Answer(ASK, f"it could not decide: {error.message}")
+        return HookAnswer(ASK, f"it could not decide: {error.message}")
     except Exception as error:
-        return Answer(ASK, f"it could not decide: {error!r}")
+        return HookAnswer(ASK, f"it could not decide: {error!r}")
 
 
 def settings(entry: str, options: Mapping[str, Path | str | bool | None]) -> str:
@@ -118,17 +115,11 @@ def settings(entry: str, options: Mapping[str, Path | str | bool | None]) -> str
     return json.dumps(block, indent=2, ensure_ascii=False)
 
 
-def settings_go_into() -> str:
-    """A sentence that says where a person puts them."""
-    place = client_kinds.claude_folder() / "settings.json"
-    return f"Claude Code reads this from {place}: add it to what the file has"
-
-
-def _decided(call: _Input, permission: str | None, in_force: InForce) -> Answer | None:
+def _decided(call: _Input, permission: str | None, options: HookOptions) -> HookAnswer | None:
     execute = msgspec.json.decode(call.tool_input, type=_Execute)
     server, name = split(execute.toolKey)
-    paths = in_force.find_paths()
-    with rows.catalog(paths, in_force.toolset, in_force.project, quiet=True) as found:
+    paths = options.find_paths()
+    with rows.catalog(paths, options.toolset, options.project, quiet=True) as found:
         view = replace(found.view, standing=explained.standing(paths))
         tool = own_tool.TOOL if execute.toolKey == own_tool.TOOL.key else found.find(server, name)
         subject = Subject(CALL, server, name, tool, view, permission, listing=CURRENT)
@@ -141,7 +132,7 @@ def _decided(call: _Input, permission: str | None, in_force: InForce) -> Answer 
 
 def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute) -> None:
     """Keep that Claude Code asks now: if its user says yes, `serve` gets just this call, and does not ask again, where
-    the process that has started this hook has started that one, too."""
+    the process that started this hook started that one, too."""
     assert verdict.failure
     claude_code, *_ = posix.parents() or (0,)
     if not claude_code:
@@ -163,25 +154,25 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
         approvals.expect(file, wanted, approvals.CLAUDE_CODE, claude_code)
 
 
-def _answer(subject: Subject, verdict: Verdict, *, is_planning: bool) -> Answer | None:
+def _answer(subject: Subject, verdict: Verdict, *, is_planning: bool) -> HookAnswer | None:
     policy = subject.view.config.policy
     counts = policy.enforces
     failure, decision = verdict.failure, explained.decision_of(verdict)
     if verdict.outcome == LIST or (failure and failure.code == "unknown_tool"):
-        return Answer(ASK, f"{_named(subject)} is not known: no server has listed it") if policy.is_on else None
+        return HookAnswer(ASK, f"{_named(subject)} is not known: no server has listed it") if policy.is_on else None
     if counts and decision == ASK:
-        return Answer(ASK, f"{_does(subject)}{_rule(subject, verdict)}")
+        return HookAnswer(ASK, f"{_does(subject)}{_rule(subject, verdict)}")
     if failure is None:
         may = counts and _is_allowed(subject, verdict.ruling, is_planning=is_planning)
-        return Answer(ALLOW, f"{_does(subject)}{_rule(subject, verdict)}") if may else None
+        return HookAnswer(ALLOW, f"{_does(subject)}{_rule(subject, verdict)}") if may else None
     if verdict.outcome == ALLOW and not counts:
         return None
-    return Answer(DENY, f"{words.for_model(failure)}{_rule(subject, verdict)}")
+    return HookAnswer(DENY, f"{words.for_model(failure)}{_rule(subject, verdict)}")
 
 
 def _is_allowed(subject: Subject, ruling: Ruling | None, *, is_planning: bool) -> bool:
     """Whether Claude Code is to ask nobody: its user has written so, and more than a default of ours lets it through.
-    While it plans, only what reads."""
+    While it plans, only for tools that read."""
     rule = ruling.rule if ruling else None
     is_written = rule is not None and rule.key == ALLOW and not rule.is_of_one_tool
     if not (is_written and subject.view.config.policy.table.claude_hook):
@@ -190,7 +181,7 @@ def _is_allowed(subject: Subject, ruling: Ruling | None, *, is_planning: bool) -
 
 
 def _named(subject: Subject) -> str:
-    """The tool's key; a name that may say anything is left out of what a model or a person is told."""
+    """The tool's key; a name that is not plain is kept from models and people."""
     return subject.key if is_plain(subject.key) else "this tool"
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl.base import paths
-from mcpctl.clients import client_kinds, window_path
+from mcpctl.clients import client_kinds
+from mcpctl.clients.client_environment import window_path
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config.server_settings import Server
 
@@ -19,9 +20,6 @@ NAME = "mcpctl"
 VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
 _PLACES = ("--config", "--data-dir")
 SHOWN = (*VARIABLES, "PATH")
-"""The variables that the entry of mcpctl may have, which are no secrets."""
-FROM_A_SHELL = ("claude-code", "codex", "gemini-cli", "opencode")
-"""Clients that a person starts in a shell, so that they have its PATH."""
 
 
 def text(client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()) -> str:
@@ -40,17 +38,17 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
 def entry(
     client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = (), old: Any = None
 ) -> dict[str, Any]:
-    """The entry in that block, as a value, with those options of an old entry that are not given now."""
+    """The entry in that block, with the options of an old entry that are not given now."""
     words = [*command(), "serve", *_kept(old, {*_PLACES, *(name for name, value in options.items() if value)})]
     words += option_words(options)
     env = environment()
-    if client not in FROM_A_SHELL and (path := window_path.complete(servers)):
+    if not CLIENTS[client].from_shell and (path := window_path(servers)):
         env["PATH"] = path
     return _entry(client, words, env)
 
 
 def add_command(client: str, entry: Mapping[str, Any]) -> str | None:
-    """The command of the client's own that adds this entry, for a shell; None if it has none."""
+    """The client's own command that adds this entry, for a shell; None if it has none."""
     if client == "vscode":
         return shlex.join(["code", "--add-mcp", json.dumps({"name": NAME, **entry}, ensure_ascii=False)])
     variables = [f"{name}={value}" for name, value in entry.get("env", {}).items()]
@@ -70,9 +68,8 @@ def _each(option: str, values: Iterable[str]) -> list[str]:
     return [word for value in values for word in (option, value)]
 
 
-def goes_into(client: str) -> str:
-    """A sentence that says where a person puts the block."""
-    place = next(client_kinds.places(CLIENTS[client]))
+def goes_into(client: str, place: Path | None = None) -> str:
+    place = place or next(client_kinds.places(CLIENTS[client]))
     return f"{CLIENTS[client].title} reads this from {place}: add it to what the file has"
 
 
@@ -94,7 +91,6 @@ def _entry(client: str, words: list[str], env: dict[str, str]) -> dict[str, Any]
 
 
 def _kept(old: Any, others: Collection[str]) -> list[str]:
-    """The words of an old entry's options, without those others."""
     words = start_words(old)
     words = words[words.index("serve") + 1 :] if "serve" in words else []
     kept: list[str] = []
@@ -117,14 +113,12 @@ def start_words(value: Any) -> list[str]:
 
 
 def config_file(words: Iterable[str], env: Mapping[str, str]) -> Path:
-    """The config.toml that a command with this environment uses."""
     parts = [part for word in words for part in word.split("=", 1)]
     named = next((value for word, value in pairwise(parts) if word == "--config"), None)
     return Path(named).expanduser() if named else paths.find(env=env).config
 
 
 def option_words(options: Mapping[str, Path | str | bool | None]) -> list[str]:
-    """Options as words of a command line, without those that are not given."""
     words: list[str] = []
     for option, value in options.items():
         if value:

@@ -2,25 +2,27 @@
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from mcpctl.base import files
 from mcpctl.base.errors import Unusable
-from mcpctl.clients import client_files, toml_entries
+from mcpctl.clients import client_files
+from mcpctl.config import toml_places
 from mcpctl.jsonc import edit as json_edit
 
 Place = tuple[str, ...]
 """The names of the members that lead to a section or to an entry."""
+_TomlPlace = tuple[str, str]
 _NOTHING = object()
 
 
-class Draft:
-    """The text of a client's file and what it says.
+class ClientDraft:
+    """The text of a client's file and the value that it has, changed alike.
 
-    Both are changed alike. `data` compares them, so that a form that this does not know ends in an error and not in a
-    broken file: names that occur twice, or an inline table in TOML.
+    `data` compares the two, so that a form that is not known here ends in an error and not in a broken file: names that
+    occur twice, or an inline table in TOML.
     """
 
     def __init__(self, path: Path, data: bytes) -> None:
@@ -40,7 +42,7 @@ class Draft:
 
     @property
     def data(self) -> bytes:
-        """The bytes of the file; raises `Unusable` if they do not say what they should."""
+        """The bytes of the file; raises `Unusable` if they differ from the value."""
         try:
             data = (self._mark + self.text).encode()
             says = client_files.decoded(self._path, data)
@@ -52,7 +54,6 @@ class Draft:
         return data
 
     def at(self, place: Place, default: Any = None) -> Any:
-        """The value at a place, or the default if there is none."""
         value = self.value
         for name in place:
             if not isinstance(value, dict) or name not in value:
@@ -61,11 +62,9 @@ class Draft:
         return value
 
     def has(self, place: Place) -> bool:
-        """Whether there is anything at a place."""
         return self.at(place, _NOTHING) is not _NOTHING
 
     def drop(self, places: Iterable[Place]) -> None:
-        """Remove entries, or whole sections, that exist."""
         places = list(places)
         for place in places:
             del self.at(place[:-1])[place[-1]]
@@ -73,7 +72,7 @@ class Draft:
             return
         try:
             if self.is_toml:
-                self.text = toml_entries.drop(self.text, [_pair(place) for place in places])
+                self.text = _without_tables(self.text, [_pair(place) for place in places])
                 for section in {place[0] for place in places if not self.value[place[0]]}:
                     self._settle(section)
             else:
@@ -82,14 +81,13 @@ class Draft:
             raise _too_odd(self._path) from error
 
     def put(self, place: Place, entry: dict[str, Any]) -> None:
-        """Set an entry; its section is made if there is none."""
         if not isinstance(self.at(place[:-1], {}), dict):  # such as null
             raise _too_odd(self._path)
         if self.is_toml:
             import tomli_w
 
             table = tomli_w.dumps({place[0]: {place[1]: entry}})
-            self.text = toml_entries.put(self.text, _pair(place), table)
+            self.text = _with_table(self.text, _pair(place), table)
         else:
             depth = next(n for n in range(1, len(place) + 1) if n == len(place) or not self.has(place[:n]))
             value: Any = entry
@@ -98,11 +96,11 @@ class Draft:
             self.text = json_edit.put(self.text, place[:depth], value)
         self._set(place, entry)
 
-    def copy(self, older: "Draft", place: Place, before: str | None) -> None:
-        """Put back what `older` has at a place, in its own words, before the entry of that name or at the end."""
+    def copy(self, older: "ClientDraft", place: Place, before: str | None) -> None:
+        """Put back the entry of `older` at a place, in its own words, before the entry of that name or at the end."""
         if self.is_toml:
-            table = toml_entries.text_at(older.text, _pair(place))
-            self.text = toml_entries.put_text(self.text, _pair(place), table, before)
+            table = _text_at(older.text, _pair(place))
+            self.text = _with_text(self.text, _pair(place), table, before)
         elif self.has(place[:-1]):
             text = json_edit.text_at(older.text, place)
             self.text = json_edit.put_text(self.text, place, text, before)
@@ -132,7 +130,7 @@ class Draft:
             del self.value[section]
 
 
-def _pair(place: Place) -> toml_entries.Place:
+def _pair(place: Place) -> _TomlPlace:
     return place[0], place[1]
 
 
@@ -143,3 +141,78 @@ def _canonical(value: Any) -> str:
 def _too_odd(path: Path) -> Unusable:
     hint = "write the servers as an object of entries by name there"
     return Unusable(f"{path} has its servers in a form that cannot be edited", hint, "client_form")
+
+
+# An entry of TOML is moved as whole lines. One in another form, such as an inline table, has none of its own, and
+# `data` finds that.
+
+
+def _without_tables(text: str, places: Collection[_TomlPlace]) -> str:
+    lines = text.split("\n")
+    removed = {n for place, start, end in _tables(text) if place in places for n in range(start, end)}
+    kept: list[str] = []
+    for number, line in enumerate(lines):
+        # The blank line after a table goes with it if there is one before it, or nothing.
+        is_double = number - 1 in removed and not line.strip() and (not kept or not kept[-1].strip())
+        if is_double and number < len(lines) - 1:
+            removed.add(number)
+        if number not in removed:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _with_table(text: str, place: _TomlPlace, table: str) -> str:
+    """The text with this table's text in place of the entry at `place`, or after its section."""
+    own = [(start, end) for each, start, end in _tables(text) if each == place]
+    if not own:
+        return _with_text(text, place, table, None)
+    lines = text.split("\n")
+    for start, end in reversed(own[1:]):
+        del lines[start:end]
+    return "\n".join([*lines[: own[0][0]], *_lines(text, table), *lines[own[0][1] :]])
+
+
+def _with_text(text: str, place: _TomlPlace, table: str, before: str | None) -> str:
+    """The text with these lines before the entry `before` of the same section, or behind the section's last table."""
+    lines = text.split("\n")
+    tables = [each for each in _tables(text) if each[0][0] == place[0]]
+    at = next((start for (_, name), start, _ in tables if name == before), None)
+    if at is not None:
+        return "\n".join([*lines[:at], *_lines(text, f"{table}\n\n-")[:-1], *lines[at:]])
+    if not tables:
+        while lines and not lines[-1].strip():
+            lines.pop()
+    at = max((end for _, _, end in tables), default=len(lines))
+    new = [*([""] if at else []), *_lines(text, table)]
+    rest = lines[at:] or [""]
+    return "\n".join([*lines[:at], *(line + ("\r" if _is_crlf(text) and not line else "") for line in new), *rest])
+
+
+def _text_at(text: str, place: _TomlPlace) -> str:
+    """The lines of the tables at `place`, and the blank lines between them."""
+    lines = text.split("\n")
+    return "\n\n".join("\n".join(lines[start:end]) for each, start, end in _tables(text) if each == place)
+
+
+def _tables(text: str) -> Iterator[tuple[_TomlPlace, int, int]]:
+    """The place of every table in a section, the number of its first line, and that after its last statement."""
+    place: _TomlPlace | None = None
+    start = end = 0
+    for each in toml_places.statements(text):
+        if each.is_header:
+            if place:
+                yield place, start, end
+            place = (each.table[0], each.table[1]) if len(each.table) > 1 else None
+            start = each.tokens[0][0] - 1
+        end = each.last_line
+    if place:
+        yield place, start, end
+
+
+def _lines(text: str, table: str) -> list[str]:
+    end = "\r" if _is_crlf(text) else ""
+    return [line.removesuffix("\r") + end for line in table.rstrip("\r\n").split("\n")]
+
+
+def _is_crlf(text: str) -> bool:
+    return "\r\n" in text

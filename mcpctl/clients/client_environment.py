@@ -1,25 +1,37 @@
-"""The variables that clients have, and so what an mcpctl has that they start."""
+"""The variables that clients have, and the mcpctl that they start; and the PATH of those with a window.
+
+No shell starts a client with a window, so that its PATH lacks the folders of nvm, uv or pyenv.
+"""
 
 import os
+import re
 import shutil
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from mcpctl.clients import window_path
-from mcpctl.clients.client_config import FROM_A_SHELL
+from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_environment import expand, inherited
 from mcpctl.config.server_settings import ALL, FROM_COMMAND, MINIMAL, Server
 from mcpctl.secrets.redact import mask
 
+_STANDARD = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", *(("/usr/local/bin",) if sys.platform == "darwin" else ()))
+_RUNNERS = ("npx", "node", "uvx", "uv")
+"""Servers that are added later need these, too."""
+_INTERPRETER = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?([\w.+-]+)")
+_MAX_CHAIN = 3
+
 
 def inherited_from(client: str, server: Server) -> dict[str, str]:
-    """What the process of an entry inherits of its client; `server` is the entry, as config.toml would have it."""
-    if client not in FROM_A_SHELL:  # a window has nothing of what a shell's own files set
+    """The variables that the process of an entry inherits of its client; `server` is the entry, as config.toml would
+    have it."""
+    if not CLIENTS[client].from_shell:  # a window has nothing of what a shell's own files set
         usual = inherited(msgspec.structs.replace(server, inherit_env=MINIMAL))
-        return {**usual, "PATH": os.pathsep.join(window_path.STANDARD)}
+        return {**usual, "PATH": os.pathsep.join(_STANDARD)}
     if client == "codex":  # which passes on only what the entry names
         return inherited(server)
     return inherited(msgspec.structs.replace(server, inherit_env=ALL))
@@ -38,10 +50,10 @@ def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
 
 
 def missing_program(server: Server, variables: Mapping[str, str]) -> str:
-    """The program of a server that is not there for an mcpctl with these variables; empty where it is, and where only
-    a start can tell. Nothing is run to find out.
+    """The program of a server that an mcpctl with these variables does not find; empty where it does, and where only a
+    start can tell. Nothing is run to find out.
 
-    What is on the PATH of this shell is there: `install` writes that into the entry of a client with a window.
+    A program on the PATH of this shell is found: `install` writes that into the entry of a client with a window.
     """
     texts = [server.command, server.cwd or "", server.env.get("PATH", "")]
     if not server.command or any(FROM_COMMAND in text for text in texts):
@@ -57,3 +69,50 @@ def missing_program(server: Server, variables: Mapping[str, str]) -> str:
         file = os.path.join(os.path.expanduser(cwd), file)  # noqa: PTH111, PTH118
     paths = [path] if path else [variables.get("PATH", ""), os.environ.get("PATH", "")]
     return "" if any(shutil.which(file, path=each or os.defpath) for each in paths) else mask(server.command)
+
+
+def missing_in_windows(servers: Mapping[str, Server], path: str | None = None) -> dict[str, str]:
+    """The servers that start from this shell but not from a window, each with the program that is missing there.
+
+    `path` is another PATH than the usual one that a client with a window has.
+    """
+    path = os.pathsep.join(_STANDARD) if path is None else path
+    missing = {}
+    for name, server in servers.items():
+        if server.command and "PATH" not in server.env:
+            programs = [program for program in _programs(server.command) if shutil.which(program)]
+            lost = [program for program in programs if not shutil.which(program, path=path)]
+            missing.update({name: lost[0]} if lost else {})
+    return missing
+
+
+def window_path(servers: Iterable[Server]) -> str | None:
+    """A PATH that finds what starts these servers, in this shell's order; None if the standard one finds it."""
+    commands = [*_RUNNERS, *(server.command for server in servers if server.command and "PATH" not in server.env)]
+    programs = [program for command in commands for program in _programs(command)]
+    needed = {str(Path(file).parent) for program in programs if (file := shutil.which(program))}
+    if needed.issubset(_STANDARD):
+        return None
+    usual = [place for place in (*_STANDARD, "/usr/local/bin") if Path(place).is_dir()]
+    shell = [str(Path(place)) for place in os.environ.get("PATH", "").split(os.pathsep) if Path(place).is_absolute()]
+    return os.pathsep.join(dict.fromkeys([*(place for place in shell if place in {*needed, *usual}), *usual]))
+
+
+def _programs(command: str) -> Iterator[str]:
+    """The names that the start of a command looks up on the PATH: its own, and those in the #! lines of scripts."""
+    for _ in range(_MAX_CHAIN):
+        if os.sep not in command:
+            yield command
+        file = Path(shutil.which(command) or os.devnull)
+        try:
+            interpreter = _INTERPRETER.match(_beginning(file)) if file.is_file() else None
+        except OSError:
+            return
+        if interpreter is None:
+            return
+        command = interpreter[1].decode()
+
+
+def _beginning(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(200)

@@ -1,23 +1,21 @@
 """The servers in a client's file, exactly as the file has them."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mcpctl import jsonc
 from mcpctl.base import files as disk
-from mcpctl.base.errors import NotFound, Unusable, warn
+from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.base.near_names import did_you_mean
-from mcpctl.clients import approvals, client_kinds
+from mcpctl.clients import client_kinds
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 
 
 @dataclass(frozen=True)
 class ClientFile:
-    """A file that may have servers in it."""
-
     path: Path
     client: ClientKind | None
 
@@ -38,11 +36,11 @@ class ClientEntry:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """The values that VS Code would ask for, by their ids, each with the default that it would offer."""
     place: tuple[str, ...] = ()
-    """Where the file has it: the names of the members that lead to it."""
+    """The names of the members that lead to it."""
     approval: str = ""
-    """For a server of a project's .mcp.json, what a person decided in Claude Code: see `approvals.lookup`."""
+    """For a server of a project's .mcp.json, a person's decision in Claude Code: see `_approvals`."""
     switches: Mapping[str, Any] = field(default_factory=dict)
-    """What opencode's file switches on and off: tools by `SERVER_TOOL`, or patterns of them."""
+    """The tools, as `SERVER_TOOL` or a pattern, that opencode's file switches on and off."""
 
 
 def files(source: str | None) -> list[ClientFile]:
@@ -87,7 +85,7 @@ def entries(file: ClientFile) -> list[ClientEntry] | None:
     inputs = _inputs(document)
     of_opencode = file.client is CLIENTS["opencode"] and isinstance(document.get("tools"), dict)
     switches = document["tools"] if of_opencode else {}
-    approval = approvals.lookup(project) if project and file.path.name == ".mcp.json" else None
+    approval = _approvals(project) if project and file.path.name == ".mcp.json" else None
     return [
         # JSON can hold half a surrogate pair, which no other text can.
         ClientEntry(
@@ -104,12 +102,11 @@ def _existing(client: ClientKind) -> Iterator[ClientFile]:
 
 
 def document_in(path: Path) -> Any:
-    """What a client's file says, JSON with comments or TOML; raises `Unusable` if it cannot be read."""
     return decoded(path, disk.read(path, disk.MAX_LARGE_BYTES, "client_config"))
 
 
 def decoded(path: Path, data: bytes) -> Any:
-    """What the bytes of a client's file at `path` say; raises `Unusable`."""
+    """The value in the bytes of a client's file at `path`; raises `Unusable`."""
     try:
         if path.suffix == ".toml":
             return tomllib.loads(data.decode("utf-8-sig"))
@@ -162,3 +159,40 @@ def _inputs(document: dict[str, Any]) -> dict[str, Any]:
     section = document.get("inputs") or (mcp.get("inputs") if isinstance(mcp, dict) else None)
     inputs = section if isinstance(section, list) else []
     return {str(item.get("id")): item.get("default") for item in inputs if isinstance(item, dict)}
+
+
+def _approvals(project: Path) -> Callable[[str], str]:
+    """A function from a server's name to its approval: `refused`, `none` if nobody decided, empty if approved."""
+    own, shared = list(_own(project)), _read(project / ".claude" / "settings.json")
+    # A repository's own file can refuse its servers, but it cannot approve them: only a person can.
+    refused = {name for settings in (*own, shared) for name in _names(settings, "disabledMcpjsonServers")}
+    approved = {name for settings in own for name in _names(settings, "enabledMcpjsonServers")}
+    all_approved = any(settings.get("enableAllProjectMcpServers") is True for settings in own)
+
+    def approval(name: str) -> str:
+        return "refused" if name in refused else "" if all_approved or name in approved else "none"
+
+    return approval
+
+
+def _own(project: Path) -> Iterator[Mapping[str, Any]]:
+    """The settings that a person, and not the repository, has made for the project."""
+    state = next(client_kinds.places(CLIENTS["claude-code"]))
+    projects = _read(state).get("projects")
+    settings = projects.get(str(project)) if isinstance(projects, dict) else None
+    yield settings if isinstance(settings, dict) else {}
+    yield _read(project / ".claude" / "settings.local.json")
+    yield _read(client_kinds.claude_folder() / "settings.json")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        settings = jsonc.decoded(disk.read(path, disk.MAX_LARGE_BYTES))
+    except (McpctlError, ValueError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def _names(settings: Mapping[str, Any], key: str) -> list[str]:
+    names = settings.get(key)
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

@@ -9,19 +9,19 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class ClientKind:
-    """One program that keeps MCP servers in a file."""
-
     name: str
     title: str
     places: tuple[str, ...]
     """Its files, the user's own first; `{apps}` is the folder where desktop programs keep their files."""
     section: str = "mcpServers"
+    from_shell: bool = False
+    """Whether a person starts it in a shell, so that it has its PATH."""
     fills_in: bool = False
     """Whether it replaces `${VAR}` with the variable's value, as mcpctl does."""
     timeout_unit_s: float | None = None
     """The unit of its `timeout`, if that limits a call; else None."""
     restart: str = "start a new session of it"
-    """What a person does so that it reads its file again."""
+    """How a person has it read its file again."""
 
 
 _CODE = ("Code", "Code - Insiders", "VSCodium")
@@ -36,7 +36,13 @@ CLIENTS = {
             ("{apps}/Claude/claude_desktop_config.json",),
             restart="quit it wholly and start it again",
         ),
-        ClientKind("claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"), fills_in=True),
+        ClientKind(
+            "claude-code",
+            "Claude Code",
+            ("{claude}/.claude.json", "{project}/.mcp.json"),
+            from_shell=True,
+            fills_in=True,
+        ),
         ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json"), restart="restart it"),
         ClientKind(
             "vscode",
@@ -50,11 +56,14 @@ CLIENTS = {
             restart="restart it, or its servers under 'MCP: List Servers'",
         ),
         ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), restart="restart it"),
-        ClientKind("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
+        ClientKind(
+            "codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), "mcp_servers", from_shell=True
+        ),
         ClientKind(
             "gemini-cli",
             "Gemini CLI",
             ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
+            from_shell=True,
             fills_in=True,
             timeout_unit_s=0.001,
         ),
@@ -82,6 +91,7 @@ CLIENTS = {
                 "{project}/opencode.jsonc",
             ),
             section="mcp",
+            from_shell=True,
         ),
     )
 }
@@ -95,7 +105,6 @@ def places(client: ClientKind) -> Iterator[Path]:
 
 
 def own_places(client: ClientKind) -> list[Path]:
-    """The files in which `client` may keep this user's servers for all projects."""
     return list(_filled(place for place in client.places if not place.startswith("{project}")))
 
 
@@ -130,7 +139,6 @@ def owner(path: Path) -> ClientKind | None:
 
 
 def project_of(path: Path) -> Path | None:
-    """The folder of the project that this file belongs to; None for a user's own file."""
     folder = path.absolute().parent
     if path.name == ".mcp.json":
         return folder
@@ -138,12 +146,10 @@ def project_of(path: Path) -> Path | None:
 
 
 def claude_folder() -> Path:
-    """The folder in which Claude Code keeps a user's settings."""
     return _named("CLAUDE_CONFIG_DIR") or Path.home() / ".claude"
 
 
 def codex_folder() -> Path:
-    """The folder in which Codex keeps a user's settings."""
     return _named("CODEX_HOME") or Path.home() / ".codex"
 
 

@@ -5,15 +5,24 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from mcpctl.clients import client_config
 from mcpctl.clients.client_files import ClientEntry
-from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 from mcpctl.config import server_settings
 from mcpctl.servers import server_entries
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_IN_BRACES = re.compile(r"\$\{([^{}]*)\}")
+_OURS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-.*)?\Z", re.DOTALL)
+_OPENCODE = re.compile(r"(?<!\$)\{(env|file):([^{}]*)\}")
+_BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_CLIENT_ONLY = re.compile(
+    r"(?:env|file|command|config|secret|workspaceFolder):|(?:workspaceFolder\w*|workspaceRoot|execPath|cwd)\Z"
+)
 _ALIASES = {
     "serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type", "environment": "env",
     "envFile": "env_file", "http_headers": "headers", "disabledTools": "disabled_tools",
@@ -27,16 +36,88 @@ _KINDS = {
 _SAME_HERE = ("source",)
 """Keys that can be left out without a note: Zed's `source: "custom"` means nothing here."""
 _RULES = {"codex": ("default_tools_approval_mode", "tools"), "gemini-cli": ("trust",)}
-"""Keys that are permission rules, by client."""
 NEEDS_RULES = "its permission rules are left out; take them over with: mcpctl policy import"
 _MAX_SECONDS = 1e10
 _ITSELF = re.compile(r"mcpctl(?:\.exe)?(?:(?:@|==).*)?\Z")
 Table = dict[str, Any]
 
 
+class CannotTake(ValueError):
+    """A client's entry cannot be translated; the message says why."""
+
+
+class LeftOut(CannotTake):
+    """A client's entry is left out, though nothing is wrong with it; the message says why."""
+
+
+@dataclass
+class EntryTexts:
+    """Translates one entry's texts and collects `notes` on it for a person."""
+
+    entry: ClientEntry
+    notes: list[str] = field(default_factory=list)
+
+    def translate(self, text: str, variable: str = "") -> str:
+        """`text` with `${env:X}`, `${userHome}`, `${input:…}` and the like as config.toml writes them.
+
+        `variable` is the environment variable whose value this is. Raises `CannotTake` for a variable that only the
+        client can fill in.
+        """
+        client = self.entry.file.client
+        if client and client.name == "gemini-cli":
+            text = _BARE.sub(r"${\1}", text)
+        text = _OPENCODE.sub(lambda match: f"${{{match[1]}:{match[2]}}}", text)
+
+        def replacement(match: re.Match[str]) -> str:
+            return self._replacement(match[1], variable if match[0] == text else "")
+
+        return _IN_BRACES.sub(replacement, text)
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _replacement(self, body: str, variable: str) -> str:
+        if body in ("/", "pathSeparator"):
+            return "/"
+        if body == "userHome":
+            return "${HOME}"
+        if body.startswith("input:"):
+            return self._input(body.removeprefix("input:"), variable)
+        if body.startswith("env:") and _OURS.match(body.removeprefix("env:")):
+            return f"${{{body.removeprefix('env:')}}}"
+        if _CLIENT_ONLY.match(body):
+            return self._project_folder(body)
+        if match := _OURS.match(body):
+            self._note_kept(match[1])
+        return f"${{{body}}}"
+
+    def _input(self, id: str, variable: str) -> str:
+        """A variable in place of a value that VS Code asks for: the one that it sets, or one named after its id."""
+        name = variable if _NAME.match(variable) else re.sub(r"\W+", "_", id, flags=re.ASCII).upper()
+        name = name if _NAME.match(name) else f"_{name}"
+        self.note(f"the client asks for '{id}'; set {name} for mcpctl instead")
+        default = self.entry.inputs.get(id)
+        return (
+            f"${{{name}:-{default}}}" if isinstance(default, str) and default and "}" not in default else f"${{{name}}}"
+        )
+
+    def _project_folder(self, body: str) -> str:
+        project: Path | None = self.entry.project
+        if project and body in ("workspaceFolder", "workspaceRoot", "workspaceFolderBasename"):
+            self.note(f"${{{body}}} is replaced by this project's folder, {project}")
+            return project.name if body.endswith("Basename") else str(project)
+        raise CannotTake(f"only the client knows ${{{body}}}; write its value instead")
+
+    def _note_kept(self, name: str) -> None:
+        client = self.entry.file.client
+        if client and not client.fills_in:
+            self.note(f"{client.title} passes ${{{name}}} on unchanged; mcpctl replaces it with the variable's value")
+
+
 def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
-    """The entry for config.toml, and what a person should know of it; raises `CannotTake`."""
-    texts = Texts(entry)
+    """The entry for config.toml, and notes on it for a person; raises `CannotTake`."""
+    texts = EntryTexts(entry)
     remaining = _plain(entry.value)
     enabled = _flag(remaining, "enabled", True) and not _flag(remaining, "disabled", False)
     kind = _kind(remaining, texts)
@@ -84,8 +165,7 @@ def _off(entry: ClientEntry) -> list[str]:
     return [name for name, is_on in entry.switches.items() if is_on is False]
 
 
-def _switched_off(entry: ClientEntry, texts: Texts) -> list[str]:
-    """The tools of a server that opencode's file switches off."""
+def _switched_off(entry: ClientEntry, texts: EntryTexts) -> list[str]:
     names = [name.removeprefix(f"{entry.name}_") for name in _off(entry) if name.startswith(f"{entry.name}_")]
     if patterns := [name for name in names if "*" in name and name.strip("*")]:
         texts.note(f"its tools {', '.join(patterns)} are switched off in opencode, not here: deny them with tools deny")
@@ -130,8 +210,7 @@ def _flag(remaining: Table, key: str, default: bool) -> bool:
     return value
 
 
-def _kind(remaining: Table, texts: Texts) -> str:
-    """The transport of an entry: stdio, http or sse."""
+def _kind(remaining: Table, texts: EntryTexts) -> str:
     type_ = remaining.pop("type", None)
     kind = _KINDS.get(re.sub(r"[^a-z]", "", type_.lower())) if isinstance(type_, str) else "" if type_ is None else None
     if kind is None:
@@ -152,7 +231,7 @@ def _kind(remaining: Table, texts: Texts) -> str:
     return kind or "http"
 
 
-def _local(remaining: Table, texts: Texts) -> Table:
+def _local(remaining: Table, texts: EntryTexts) -> Table:
     command, args = remaining.pop("command"), remaining.pop("args", [])
     if isinstance(command, list):
         command, args = command[0], [*command[1:], *(args if isinstance(args, list) else [args])]
@@ -175,7 +254,7 @@ def _local(remaining: Table, texts: Texts) -> Table:
     return table
 
 
-def _remote(remaining: Table, texts: Texts, kind: str) -> Table:
+def _remote(remaining: Table, texts: EntryTexts, kind: str) -> Table:
     table: Table = {"url": _text(remaining.pop("url"), "url", texts)}
     if kind == "sse":
         table["transport"] = kind
@@ -192,7 +271,7 @@ def _remote(remaining: Table, texts: Texts, kind: str) -> Table:
     return table
 
 
-def _timeouts(remaining: Table, texts: Texts) -> Table:
+def _timeouts(remaining: Table, texts: EntryTexts) -> Table:
     client = texts.entry.file.client
     units = {
         "startup_timeout_ms": ("start_timeout_s", 0.001),
@@ -212,7 +291,7 @@ def _timeouts(remaining: Table, texts: Texts) -> Table:
     return table
 
 
-def _text(value: Any, where: str, texts: Texts, variable: str = "") -> str:
+def _text(value: Any, where: str, texts: EntryTexts, variable: str = "") -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
@@ -222,13 +301,13 @@ def _text(value: Any, where: str, texts: Texts, variable: str = "") -> str:
     return texts.translate(value, variable)
 
 
-def _words(value: Any, where: str, texts: Texts) -> list[str]:
+def _words(value: Any, where: str, texts: EntryTexts) -> list[str]:
     if not isinstance(value, list):
         raise CannotTake(f"{where} must be a list")
     return [_text(word, where, texts) for word in value]
 
 
-def _pairs(value: Any, where: str, texts: Texts) -> dict[str, str]:
+def _pairs(value: Any, where: str, texts: EntryTexts) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise CannotTake(f"{where} must be an object")
     for name in [name for name, item in value.items() if item is None]:
@@ -241,12 +320,12 @@ def _pairs(value: Any, where: str, texts: Texts) -> dict[str, str]:
 
 
 def _variable(name: Any, where: str) -> str:
-    if not isinstance(name, str) or not NAME.match(name):
+    if not isinstance(name, str) or not _NAME.match(name):
         raise CannotTake(f"{where} must name a variable")
     return f"${{{name}}}"
 
 
-def _split(line: str, texts: Texts) -> list[str]:
+def _split(line: str, texts: EntryTexts) -> list[str]:
     try:
         words = shlex.split(line)
     except ValueError:
@@ -255,7 +334,7 @@ def _split(line: str, texts: Texts) -> list[str]:
     return words or [line]
 
 
-def _path(path: str, texts: Texts) -> str:
+def _path(path: str, texts: EntryTexts) -> str:
     """The path made absolute if it is relative to the project: mcpctl starts servers elsewhere."""
     base = texts.entry.project
     return path if base is None or path.startswith(("/", "~", "$")) else str(base / path)

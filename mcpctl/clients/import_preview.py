@@ -18,16 +18,14 @@ _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 _HUNK = re.compile(r"@@ -(\d+)(\S*) \+(\d+)(\S*) @@")
 _CONTEXT = 3
 _LONGEST = 1000
-"""As many characters of a line are shown: some clients write all on one."""
+"""Some clients write all on one line."""
 
 
 def between(path: Path, before: str, after: str) -> list[str]:
-    """The difference of two texts of a config.toml, as a unified diff with secrets masked."""
     return _unified(path, _masked(before, "servers"), _masked(after, "servers"))
 
 
 def of_client(path: Path, before: str, after: str, sections: list[tuple[str, ...]]) -> list[str]:
-    """The difference of two texts of a client's file, as a unified diff with secrets masked."""
     if path.suffix == ".toml":
         texts = [_masked(text, "mcp_servers") for text in (before, after)]
     else:
@@ -50,7 +48,6 @@ def _unified(path: Path, before: str, after: str) -> list[str]:
 
 
 def alike(old: list[str], new: list[str]) -> int:
-    """How many lines are the same at the beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
@@ -72,7 +69,6 @@ def _masked(text: str, section: str) -> str:
 
 
 def _masked_json(text: str, sections: list[tuple[str, ...]]) -> str:
-    """The text of a client's JSON with the secrets of its servers masked."""
     if not text.strip():
         return text
     document = jsonc.decoded(text.encode())
@@ -108,10 +104,8 @@ _TABLES: Mapping[str, Callable[[str], str]] = {
 
 
 def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Each text of an entry that has a secret: its place there, and the masked text.
-
-    A value without a secret is left out, so that it keeps the way it is written.
-    """
+    """The place and the masked text of each text of an entry that has a secret; others keep the way they are
+    written."""
     for key, value in entry.items():
         found: Iterable[tuple[tuple[str | int, ...], Any, str]] = ()
         if key in _TEXTS and isinstance(value, str):

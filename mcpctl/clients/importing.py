@@ -13,56 +13,50 @@ import msgspec
 
 from mcpctl.base.errors import Unusable, WrongUsage, warn
 from mcpctl.base.models import IMPORT_FIELDS, Row
-from mcpctl.clients import client_environment, client_files, client_kinds, consequences, import_preview
+from mcpctl.clients import client_environment, client_files, client_kinds, import_preview
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.clients.entry_translation import Table, is_mcpctl, table_of
-from mcpctl.clients.entry_variables import CannotTake, LeftOut
+from mcpctl.clients.entry_translation import CannotTake, LeftOut, Table, is_mcpctl, table_of
 from mcpctl.config import config, server_environment, server_settings
 from mcpctl.config.config import Config
 from mcpctl.config.server_settings import Server
 from mcpctl.servers import server_entries
 
 ITSELF = "it starts mcpctl itself"
-"""Why an entry for mcpctl is left out."""
 TAKEN = ("added", "replaced", "unchanged")
-"""What happens to entries that the configuration has afterwards."""
+"""The actions on entries that the configuration has afterwards."""
 _OUTCOMES = {"failed": "could not be imported", "skipped": "is left out"}
 _ADDED = (
     "oauth", "enabled", "start_timeout_s", "call_timeout_s", "projects", "may_ask", "only", "trust_hints", "expose",
 )  # fmt: skip
-"""What people add here to an entry that they have taken over; what it starts stays the same."""
+"""The keys that people add to an entry that they have taken over."""
 _DEFAULTS = Server()
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @dataclass
 class Import:
-    """The files and entries of one import, and what became of each."""
-
     prefix: str = ""
     replace: bool = False
     rename: Sequence[tuple[str, str]] = ()
-    """Names of entries, and what they are called here: see `_Merged`."""
+    """Names of entries, and their names here: see `_MergedServers`."""
     ways: str = "--replace or --prefix P, or "
     """The other options for an entry whose name is taken."""
     files: list[ClientFile] = field(default_factory=list)
-    """The files that were read."""
     entries: list[ClientEntry] = field(default_factory=list)
     broken: list[tuple[ClientFile, Unusable]] = field(default_factory=list)
     """The files that could not be read, each with the reason."""
     rows: list[Row] = field(default_factory=list)
     taken: list[ClientEntry] = field(default_factory=list)
-    """The entries that the configuration has afterwards."""
     variables: dict[tuple[str, Path], Mapping[str, str]] = field(default_factory=dict)
-    """What an mcpctl has that a client starts, by the client and the folder of its file: what cannot start
-    stays there."""
+    """The variables of an mcpctl that a client starts, by the client and the folder of its file: a server that cannot
+    start with them stays there."""
     told: list[str] = field(default_factory=list)
-    """What a person must not miss: what is switched off, and what does not start."""
+    """Consequences that a person must not miss: servers that are switched off, and those that do not start."""
 
     def select(self, loaded: Config) -> dict[str, Table]:
         """The entries to write into a configuration, by name; afterwards `rows` says what becomes of each entry."""
-        merged = _Merged(loaded, self)
+        merged = _MergedServers(loaded, self)
         self.taken, self.told = [], merged.told
         self.rows = [_row(file, None, None, "failed", error.message) for file, error in self.broken]
 
@@ -100,7 +94,6 @@ def read(source: str | None, prefix: str = "", replace: bool = False, rename: Se
 
 
 def renames(options: Iterable[str]) -> list[tuple[str, str]]:
-    """The `OLD=NEW` of `--rename`; raises `WrongUsage`."""
     pairs = []
     for option in options:
         old, equals, new = option.rpartition("=")
@@ -111,7 +104,6 @@ def renames(options: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def places(source: str | None) -> list[Path]:
-    """The files that `--from` names, whether they exist or not."""
     if source is not None and source not in CLIENTS:
         return [Path(source)]
     if source is None:
@@ -125,7 +117,7 @@ def valid_name(name: str) -> str:
     return _OTHER_CHARACTERS.sub("-", ascii_).strip("-") or "server"
 
 
-class _Merged:
+class _MergedServers:
     """A configuration while imported entries are put into it.
 
     Of several entries with a name that is to change, the first that can keeps it; each other takes the next new one.
@@ -133,18 +125,13 @@ class _Merged:
 
     def __init__(self, loaded: Config, batch: Import) -> None:
         self._loaded = loaded
-        self._prefix = batch.prefix
-        self._replace = batch.replace
-        self._rename = batch.rename
-        self._ways = batch.ways
+        self._batch = batch
         self._count = Counter(entry.name for entry in batch.entries)
-        self._variables = batch.variables
         self._imported: dict[str, tuple[Server, ClientEntry]] = {}
         self.changes: dict[str, Table] = {}
         self.told: list[str] = []
 
     def take(self, entry: ClientEntry) -> Row:
-        """Put the entry in if possible; the row says what became of it."""
         if is_mcpctl(entry.value):
             return _row(entry.file, None, entry.name, "skipped", ITSELF)
         try:
@@ -156,8 +143,8 @@ class _Merged:
         if stays := self._why_it_stays(entry, server):
             return _row(entry.file, None, entry.name, "skipped", stays)
         name = self._new_name(entry, server) or self._free_name(entry.name, server)
-        is_renamed = (entry.name, name) in self._rename
-        if name != self._prefix + entry.name and not is_renamed:
+        is_renamed = (entry.name, name) in self._batch.rename
+        if name != self._batch.prefix + entry.name and not is_renamed:
             notes.insert(0, f"named {name}, since a name can only have letters, digits, '_' and '-'")
         if entry.project and not client_kinds.project_of(entry.file.path):
             notes.append(
@@ -173,34 +160,50 @@ class _Merged:
         return _row(entry.file, name, entry.name, action, why, notes)
 
     def _why_it_stays(self, entry: ClientEntry, server: Server) -> str:
-        """Why a server would not start once its client has mcpctl in its place."""
         client = entry.file.client
-        variables = self._variables.get((client.name, entry.file.path.parent)) if client and server.enabled else None
-        missing, program = ([], "") if variables is None else _lacks(entry, server, variables)
-        if not client or not (missing or program):
+        variables = self._batch.variables.get((client.name, entry.file.path.parent)) if client else None
+        if client is None or variables is None or not server.enabled:
             return ""
-        why = consequences.why_it_stays(client, missing, program)
+        missing, program = _lacks(entry, server, variables)
+        if missing:
+            why = (
+                f"it would not start, since {', '.join(missing)} would not be set for an mcpctl that {client.title} "
+                f"starts; take it over with: mcpctl servers import --from {client.name}, and give the value in its "
+                "entry in config.toml"
+            )
+        elif program:
+            why = (
+                f"it would not start, since its program '{program}' is not found; install it, or write its absolute "
+                f"path into the entry there, then run again: mcpctl install {client.name}"
+            )
+        else:
+            return ""
         self.told.append(f"{entry.file.source}: '{entry.name}' stays there: {why}")
         return why
 
     def _tell(self, entry: ClientEntry, name: str, server: Server) -> None:
         existing = self._loaded.servers.get(name)
         if not server.enabled and (existing is None or existing.enabled):
-            self.told.append(consequences.switched_off(name, f"it is off in {entry.file.source}"))
-        elif server.enabled and not self._variables and any(lacks := _lacks(entry, server, os.environ)):
-            self.told.append(consequences.does_not_start(name, *lacks))
+            self.told.append(switched_off(name, f"it is off in {entry.file.source}"))
+        elif server.enabled and not self._batch.variables and any(lacks := _lacks(entry, server, os.environ)):
+            missing, program = lacks
+            needed = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} set"
+            if not missing:
+                needed = f"its program '{program}' is there"
+            self.told.append(
+                f"'{name}' does not start before {needed}; to see whether it does: mcpctl servers check {name}"
+            )
 
     def _new_name(self, entry: ClientEntry, server: Server) -> str | None:
-        """The name that `--rename` gives to an entry, if any."""
-        names = [new for old, new in self._rename if old == entry.name]
+        names = [new for old, new in self._batch.rename if old == entry.name]
         if names and self._count[entry.name] > 1:
-            names.insert(0, self._prefix + valid_name(entry.name))
+            names.insert(0, self._batch.prefix + valid_name(entry.name))
         free = (name for name in names if self._action(name, server, entry)[0] != "skipped")
         return next(free, names[-1] if names else None)
 
     def _free_name(self, source_name: str, server: Server) -> str:
         """The name for an entry; a changed name gets a number if another entry of this import has it."""
-        first = name = self._prefix + valid_name(source_name)
+        first = name = self._batch.prefix + valid_name(source_name)
         number = 1
         while (
             valid_name(source_name) != source_name
@@ -221,13 +224,13 @@ class _Merged:
             where = f"is in the same file, {other.file.path}" if is_same_file else f"comes from {origin}"
             return "skipped", f"another '{name}' {where}; to take both, give --rename {entry.name}=NEW"
         existing = self._loaded.servers.get(name)
-        if existing and _is_in(existing, server, exactly=self._replace):
+        if existing and _is_in(existing, server, exactly=self._batch.replace):
             return "unchanged", None
         if name not in self._loaded.servers and name not in self._loaded.problems:
             return "added", None
-        if self._replace:
+        if self._batch.replace:
             return "replaced", None
-        return "skipped", f"there is another '{name}' in config.toml; give {self._ways}--rename {entry.name}=NEW"
+        return "skipped", f"there is another '{name}' in config.toml; give {self._batch.ways}--rename {entry.name}=NEW"
 
 
 def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> tuple[list[str], str]:
@@ -239,13 +242,17 @@ def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> 
 def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
     """Whether an entry of config.toml has all that a client's says; unless `exactly`, it may also have limits.
 
-    What a server inherits is ours to say: no client's file does.
+    Its inherit_env is ours to set: no client's file has one.
     """
     if exactly or not existing.tools.items() >= server.tools.items():
         return msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server
     said = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
     ours = {name: getattr(existing, name) for name in {"inherit_env", "tools", *_ADDED}.difference(said)}
     return msgspec.structs.replace(server, **ours) == existing
+
+
+def switched_off(name: str, why: str) -> str:
+    return f"'{name}' is switched off in config.toml, for all clients: {why}; to use it: mcpctl servers enable {name}"
 
 
 def run(path: Path, batch: Import, permit: server_entries.Permit, *, dry_run: bool = False) -> list[str]:
@@ -271,9 +278,9 @@ def run(path: Path, batch: Import, permit: server_entries.Permit, *, dry_run: bo
 
 
 def remarks(rows: Iterable[Row], outcome: str = "") -> Iterator[str]:
-    """What a person should know of an import: the entries that failed, were left out, or were changed.
+    """Notes for a person on the entries that failed, were left out, or were changed.
 
-    `outcome` is what becomes of the first two, if not what is usual.
+    `outcome` takes the place of the usual words for the first two.
     """
     for row in rows:
         subject = row["source"] if row["source_name"] is None else f"{row['source']}: '{row['source_name']}'"

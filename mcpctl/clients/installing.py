@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl.base import files
 from mcpctl.base.errors import NotFound, Unusable, WrongUsage
 from mcpctl.base.models import INSTALL_FIELDS, Row
 from mcpctl.base.paths import Paths
@@ -17,47 +16,37 @@ from mcpctl.clients import (
     client_kinds,
     import_preview,
     importing,
-    install_rules,
-    install_state,
-    restoring,
+    installed_files,
+    policy_import,
 )
 from mcpctl.clients.client_config import NAME
-from mcpctl.clients.client_draft import Draft, Place
+from mcpctl.clients.client_draft import ClientDraft, Place
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 from mcpctl.clients.entry_translation import NEEDS_RULES, is_mcpctl
 from mcpctl.clients.importing import Import
-from mcpctl.clients.install_rules import ClientRules
+from mcpctl.clients.installed_files import FileChange, Installed
+from mcpctl.clients.policy_import import ClientRules
 from mcpctl.config import config
 from mcpctl.config.server_settings import check_server
 from mcpctl.servers import server_entries
 
 Options = Mapping[str, Path | str | bool | None]
 """The options of `serve` for the entry, by their names."""
-HINT = "make it writable; nothing in it has changed"
 
 
 @dataclass
-class FileChange:
-    """One file of a client, and what happens to it."""
-
-    client: ClientKind
-    path: Path
+class Installation(FileChange):
     section: Place
-    """Where the entry goes, if it goes here."""
     entry: dict[str, Any] | None = None
-    """The entry for mcpctl; None for a second file of the client, which only loses servers."""
+    """None for a second file of the client, which only loses servers."""
     taken: list[ClientEntry] = field(default_factory=list)
     former: Path | None = None
     """Another config.toml to which the entry led before, if it is still there."""
     names: list[str] = field(default_factory=list)
-    """What config.toml calls the servers that were taken."""
-    action: str = "unchanged"
-    backup: Path | None = None
 
     def apply(self, before: bytes | None) -> bytes | None:
-        """The file's new bytes; the file may have changed since it was looked at."""
-        draft = Draft(self.path, before or b"")
+        draft = ClientDraft(self.path, before or b"")
         own = (*self.section, NAME)
         places = [each.place for each in self.taken if each.place != own and draft.at(each.place) == each.value]
         places += self._others(draft, own)
@@ -67,15 +56,25 @@ class FileChange:
         draft.drop(places)
         return draft.data if self.action != "unchanged" else before
 
-    def _others(self, draft: Draft, own: Place) -> Iterator[Place]:
+    def _applied(self, paths: Paths, before: bytes | None) -> bytes | None:
+        """The new bytes, with a record of the file before the first installation that nobody has undone."""
+        after = super()._applied(paths, before)
+        if after is not None and after != before:
+            name, older = self.client.name, before
+            kept = installed_files.load(paths, name, self.path)
+            if kept and before and not installed_files.is_undone(kept, before):
+                older = installed_files.restored(kept, before)
+            installed_files.save(paths, Installed(name, self.path, older, after))
+        return after
+
+    def _others(self, draft: ClientDraft, own: Place) -> Iterator[Place]:
         """The other entries that start mcpctl too: the one entry takes their place."""
         for section in self.sections:
             for name, value in (draft.at(section) or {}).items():
                 if is_mcpctl(value) and (self.entry is None or (*section, name) != own):
                     yield (*section, name)
 
-    def _put(self, draft: Draft, own: Place) -> None:
-        """Put the entry for mcpctl in, unless it is there."""
+    def _put(self, draft: ClientDraft, own: Place) -> None:
         old = draft.at(own)
         if old is not None and not is_mcpctl(old) and own not in [each.place for each in self.taken]:
             hint = "give it another name there first"
@@ -85,57 +84,50 @@ class FileChange:
             self.action = "updated" if is_mcpctl(old) else "installed"
 
     def take(self, batch: Import) -> None:
-        """Take from the file what config.toml has."""
         self.taken = [each for each in batch.taken if each.file.path == self.path]
         rows = [row for row in batch.rows if row["path"] == str(self.path)]
         self.names = [row["name"] for row in rows if row["action"] in importing.TAKEN]
 
     @property
     def sections(self) -> list[Place]:
-        """Where the file has servers."""
         return list(dict.fromkeys([self.section, *(each.place[:-1] for each in self.taken)]))
 
 
 @dataclass
 class Plan:
-    """What one installation does: to config.toml, and to the files of the clients."""
-
     paths: Paths
     batch: Import
-    changes: list[FileChange]
+    changes: list[Installation]
     stays: list[ClientEntry]
-    """Servers that are for one project only."""
     rules: list[ClientRules]
     texts: tuple[str, str] = ("", "")
-    """Those of config.toml before and after it, once `preview` has looked at it."""
+    """The text of config.toml before and after it, once `preview` has looked at it."""
 
     @property
     def changes_config(self) -> bool:
-        """Whether config.toml is to be written."""
         return self.texts[0] != self.texts[1]
 
     @property
     def changes_anything(self) -> bool:
-        """Whether anything is to be written, once `preview` has looked at it."""
         return self.changes_config or any(change.action != "unchanged" for change in self.changes)
 
     @property
     def told(self) -> list[str]:
-        """What a person must not miss: what is switched off, and what stays since it would not start."""
+        """Consequences that a person must not miss: servers that are switched off, and those that stay since they would
+        not start."""
         return [*self.batch.told, *(line for rules in self.rules for line in rules.told)]
 
     def put(self, document: Any) -> None:
-        """Change the document of config.toml."""
         server_entries.put(document, self.batch.select(config.load(self.paths.config)))
         for rules in self.rules:
             rules.put(document, self.paths.config)
 
 
 def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequence[tuple[str, str]] = ()) -> Plan:
-    """What an installation would do. Raises `NotFound` for a client that is not here, and `Unusable` for a file that
+    """The plan of an installation. Raises `NotFound` for a client that is not here, and `Unusable` for a file that
     cannot be read."""
     batch = Import(rename=rename, ways="")
-    changes: list[FileChange] = []
+    changes: list[Installation] = []
     stays: list[ClientEntry] = []
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
         for places in _programs(client):
@@ -146,7 +138,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
                 stays += [each for each in entries if each.project is not None]
                 if path == home or own:
                     section = next((each.place[:-1] for each in own), _section(client, path))
-                    changes.append(FileChange(client, path, section, {} if path == home else None))
+                    changes.append(Installation(client, path, section, {} if path == home else None))
                     batch.files.append(ClientFile(path, client))
                     batch.entries += own
     for change in changes:
@@ -166,7 +158,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
             former = _config_of(change.client, old) if old else paths.config
             is_there = os.path.exists(former)  # noqa: PTH110 - Path.exists raises for a word too long for a path
             change.former = former if is_there and former != paths.config.absolute() else None
-    return Plan(paths, batch, changes, stays, install_rules.read(clients, paths))
+    return Plan(paths, batch, changes, stays, policy_import.of_clients(clients, paths))
 
 
 def preview(plan: Plan) -> list[str]:
@@ -174,9 +166,7 @@ def preview(plan: Plan) -> list[str]:
     plan.texts = server_entries.edited(plan.paths.config, plan.put)
     lines = import_preview.between(plan.paths.config, *plan.texts)
     for change in plan.changes:
-        old = read(change.path)
-        new = change.apply(old)
-        lines += import_preview.of_client(change.path, text(old), text(new), change.sections)
+        lines += change.preview(change.sections)
     return lines
 
 
@@ -187,39 +177,16 @@ def write(plan: Plan, permit: server_entries.Permit) -> None:
         server_entries.edit(plan.paths.config, plan.put, permit)
     for change in plan.changes:
         change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
-        if change.action != "unchanged":
-            within = client_kinds.project_of(change.path)
-            files.edit(
-                change.path,
-                lambda before, change=change: _kept(plan.paths, change, before),  # type: ignore[misc]
-                HINT,
-                within=within,
-            )
-
-
-def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | None:
-    """The file's new bytes, kept together with its old ones, before anything is written."""
-    after = change.apply(before)
-    if after is not None and after != before:
-        name = change.client.name
-        kept = install_state.load(paths, name, change.path)
-        is_kept = kept and before and not restoring.is_undone(kept, before)
-        older = restoring.restored(kept, before) if kept and before and is_kept else before
-        install_state.save(paths, install_state.Installed(name, change.path, older, after))
-        if before is not None:
-            change.backup = install_state.copy(paths, name, change.path, before, change.backup)
-    return after
+        change.write(plan.paths)
 
 
 def rule_remarks(plan: Plan) -> Iterator[str]:
-    """The permission rules that are not carried over, once all is written."""
     for rules in plan.rules:
         copy = next((change.backup for change in plan.changes if change.client.name == rules.client), None)
         yield from rules.remarks(str(copy) if copy else None)
 
 
 def rows(plan: Plan) -> list[Row]:
-    """A row for each file."""
     return [row_of(change.client, change.path, change.action, change.names, change.entry, change.backup)
             for change in plan.changes]  # fmt: skip
 
@@ -227,16 +194,15 @@ def rows(plan: Plan) -> list[Row]:
 def row_of(
     client: ClientKind, path: Path, action: str, servers: list[str], entry: dict[str, Any] | None, backup: Path | None
 ) -> Row:
-    """The row of one file."""
     command = client_config.add_command(client.name, entry) if entry else None
     values = (client.name, str(path), action, servers, entry, str(backup) if backup else None, client.restart, command)
     return dict(zip(INSTALL_FIELDS, values, strict=True))
 
 
 def remarks(plan: Plan) -> Iterator[str]:
-    """What a person should know: servers that stay where they are, and what is different here."""
+    """Notes for a person: servers that stay where they are, and differences here."""
     rows = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
-    # What becomes of the rules is said once they are written.
+    # Rules are reported once they are written.
     ours = ({**row, "notes": [note for note in row["notes"] if note != NEEDS_RULES]} for row in rows)
     yield from importing.remarks(ours, "stays there")
     for entry in plan.stays:
@@ -253,21 +219,7 @@ def remarks(plan: Plan) -> Iterator[str]:
             yield f"--rename {old}: no server of that name is in the files"
 
 
-def read(path: Path) -> bytes | None:
-    """The bytes of a client's file; None if there is none."""
-    try:
-        return files.read(path, files.MAX_LARGE_BYTES, "client_config")
-    except NotFound:
-        return None
-
-
-def text(data: bytes | None) -> str:
-    """The text of a client's file, which was read as such before."""
-    return (data or b"").decode("utf-8-sig")
-
-
 def check_clients(names: Iterable[str]) -> None:
-    """Raise `WrongUsage` for a name that is no client's."""
     for name in names:
         if name not in CLIENTS:
             raise WrongUsage(f"there is no client '{name}'", f"clients: {', '.join(CLIENTS)}")
@@ -297,13 +249,15 @@ def _entries(file: ClientFile) -> list[ClientEntry]:
 
 
 def _section(client: ClientKind, path: Path) -> Place:
-    """Where a file without servers gets one."""
-    newer = ("mcp", "servers")
-    is_newer = client.name == "opencode" and isinstance(Draft(path, read(path) or b"").at(newer), dict)
-    return newer if is_newer else (client.section,)
+    """The place for servers in a file without any."""
+    if client.name == "opencode":
+        newer = ("mcp", "servers")
+        if isinstance(ClientDraft(path, installed_files.content(path) or b"").at(newer), dict):
+            return newer
+    return (client.section,)
 
 
-def _old_entry(batch: Import, change: FileChange) -> Any:
+def _old_entry(batch: Import, change: Installation) -> Any:
     """The entry of the same program that starts mcpctl already, if there is one."""
     own = change.path, NAME
     ours = {(each.file.path, each.name): each.value for each in batch.entries
@@ -312,8 +266,7 @@ def _old_entry(batch: Import, change: FileChange) -> Any:
 
 
 def _config_of(client: ClientKind, entry: dict[str, Any]) -> Path:
-    """The config.toml of an entry that starts mcpctl."""
-    env = dict(os.environ) if client.name in client_config.FROM_A_SHELL else {}
+    env = dict(os.environ) if client.from_shell else {}
     for key in ("env", "environment"):
         if isinstance(entry.get(key), dict):
             env.update({name: str(value) for name, value in entry[key].items()})
@@ -321,7 +274,6 @@ def _config_of(client: ClientKind, entry: dict[str, Any]) -> Path:
 
 
 def _is_read(client: ClientKind, place: Place) -> bool:
-    """Whether the client itself reads servers there."""
     return place[:-1] in ((client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else []))
 
 

@@ -17,36 +17,32 @@ _NOT_TAKEN = re.compile(r"[^A-Za-z0-9_-]")
 _GLOB = re.compile(r"[*?]")
 _OWN_TOOLS = re.compile(r"tool_(?:discovery|execute.*)|add-tool-annotation")
 OWN = "it is about mcpctl's own entry: here rules are about the tools behind it"
-"""Why a rule about mcpctl itself is not carried over."""
 MOST = 10_000
 """As many rules are read of one file."""
 
 
 @dataclass(frozen=True)
 class ClientRule:
-    """One rule of a client."""
-
     text: str
     """The rule as the client has it, or where it is."""
     effect: str = ""
-    """`deny`, `ask` or `allow`."""
     targets: tuple[tuple[str, str], ...] = ()
     """Servers and tools, by the client's names; each may be a glob if `is_glob`. Or one of `policy_settings.CLASSES`,
     with an empty tool."""
     is_glob: bool = True
     is_respelled: bool = False
-    """Whether the client writes `_` in the names of tools for what it does not take."""
+    """Whether the client writes `_` in the names of tools for characters that it does not take."""
     goes_before_ask: bool = False
-    """Whether, as an allow, it goes before what the client asks about."""
+    """Whether, as an allow, it goes before the client's rules that ask."""
     is_default: bool = False
-    """Whether it is for whatever no other rule names."""
+    """Whether it is for all tools that no other rule names."""
     why: str = ""
     """Why it cannot be carried over; empty where it can."""
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What becomes of a rule: the patterns for config.toml, or why there are none."""
+    """The patterns for config.toml, or why there are none."""
 
     patterns: tuple[str, ...] = ()
     why: str = ""
@@ -76,7 +72,7 @@ class Names:
         return list(found) or [(server, tool)]
 
     def carried(self, rule: ClientRule) -> Carried:
-        """The patterns that say the same here; what loosens is carried only if it is certain what is meant."""
+        """The patterns that say the same here; a rule that loosens is carried only if its meaning is certain."""
         if rule.why:
             return Carried(why=rule.why)
         patterns: list[str] = []
@@ -111,7 +107,6 @@ class Names:
         return Carried(tuple(patterns))
 
     def _tools_named(self, rule: ClientRule, server: str, tool: str) -> list[str]:
-        """The tools that a client's name may stand for."""
         listed = self._tools.get(server, ())
         if not rule.is_respelled or _GLOB.search(tool) or tool in listed:
             return [tool]
@@ -120,7 +115,6 @@ class Names:
 
 
 def alike(name: str) -> str:
-    """A name as it is compared: clients write `-` and `_` for one another, and for what they do not take."""
     return _NOT_ALIKE.sub("_", name)
 
 
@@ -140,12 +134,10 @@ def texts(value: Any) -> list[str]:
 
 
 def tables(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The members of an object that are objects, by name."""
     for name, table in value.items() if isinstance(value, dict) else ():
         if isinstance(table, dict):
             yield name, table
 
 
 def flat(parts: Iterable[str]) -> str:
-    """The name of a place in a file."""
     return ".".join(part if server_settings.NAME.match(part) else repr(part) for part in parts)

@@ -1,6 +1,6 @@
-"""`policy import`: the permission rules of a client, put into the `[policy]` of config.toml."""
+"""The permission rules of clients, put into config.toml: by `policy import`, and by `install` beside their servers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.clients import client_files, client_kinds, import_preview, rule_readers
-from mcpctl.clients.permission_rules import ANY, ClientRule, Names
-from mcpctl.config.config import Config, load
+from mcpctl.clients.importing import switched_off
+from mcpctl.clients.permission_rules import ANY, OWN, ClientRule, Names
+from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
+from mcpctl.config.config import Config, load, parsed
 from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyRule, PolicyTable
 from mcpctl.policy.rules import names_tool
 from mcpctl.servers import server_entries
@@ -27,9 +29,8 @@ _ADMINISTRATORS = {
     "gemini": (Path("/etc/gemini-cli/policies"), Path("/Library/Application Support/GeminiCli/policies")),
 }
 """By client, where an administrator's rules are, which go before a user's own."""
-_NAMED = 3
 _FAITHFUL = {"default": ASK, "auto_approve_read_only": False, "confirm_destructive": False}
-"""What a new [policy] has beside the lists: a client asks about whatever no rule of it names."""
+"""A new [policy] beside its lists: a client asks about all tools that no rule of it names."""
 _READ_ONLY_UNASKED = ("codex",)
 """Clients that do not ask about a tool that declares itself read-only."""
 
@@ -44,36 +45,28 @@ class _Addition:
 
 @dataclass
 class PolicyImport:
-    """The rules of one import, and what becomes of each."""
-
     client: str
     files: list[Path] = field(default_factory=list)
-    """The files that were read."""
     documents: list[tuple[Path, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     tools: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By server, the tools that it has listed."""
 
     is_lax: bool = False
-    """Whether the configuration calls what no rule names."""
+    """Whether the configuration calls tools that no rule names."""
 
-    def select(self, loaded: Config) -> "_Merged":
-        """What to add to a configuration; afterwards `rows` says what becomes of each rule."""
+    def select(self, loaded: Config) -> "_MergedRules":
+        """The rules to add to a configuration; afterwards `rows` says what becomes of each."""
         self.is_lax = loaded.policy_table is not None and loaded.policy_table.default == ALLOW
         names = Names(loaded, self.tools)
-        merged = _Merged(loaded)
+        merged = _MergedRules(loaded)
         self.rows = []
-        rules = [
-            (path, rule)
-            for path, document in self.documents
-            for rule in rule_readers.READERS[self.client](document, names)
-        ]
+        rules = [(path, rule) for path, document in self.documents for rule in READERS[self.client](document, names)]
         order = (DENY, ASK, ALLOW, "")  # the stricter first, so that the laxer of two rules for one thing is left out
         for path, rule in sorted(rules, key=lambda each: order.index(each[1].effect)):
             self.rows.append(self._row(path, rule, merged, names))
         return merged
 
-    def _row(self, path: Path, rule: ClientRule, merged: "_Merged", names: Names) -> Row:
+    def _row(self, path: Path, rule: ClientRule, merged: "_MergedRules", names: Names) -> Row:
         carried = names.carried(rule)
         action, into, why = LEFT_OUT, None, carried.why
         if rule.is_default:
@@ -93,20 +86,18 @@ class PolicyImport:
         return dict(zip(POLICY_IMPORT_FIELDS, values, strict=True))
 
 
-class _Merged:
-    """A configuration while rules are added to it."""
-
+class _MergedRules:
     def __init__(self, loaded: Config) -> None:
         self._servers = loaded.servers
         table = loaded.policy_table or PolicyTable()
         self._lists = {effect: list(getattr(table, effect)) for effect in (DENY, ASK, ALLOW)}
         self._written = loaded.policy_table
         self.default = ""
-        """What the client itself says of whatever no rule names."""
+        """The client's own rule for all tools that no other names."""
         self.additions: list[_Addition] = []
 
     def take_default(self, effect: str) -> tuple[str, str | None, str]:
-        """Take over what the client does with whatever no other rule of it names."""
+        """Take over the client's own rule for all tools that no other names."""
         if self._written is None:
             self.default = DENY if DENY in (effect, self.default) else effect
             return ADDED, "policy.default", ""
@@ -115,7 +106,7 @@ class _Merged:
         return LEFT_OUT, None, f'it is for whatever no other rule names: to say so here, write default = "{effect}"'
 
     def take(self, rule: ClientRule, patterns: Iterable[str]) -> tuple[str, str | None, str]:
-        """Add the patterns of a rule: what was done, where they go, and why not."""
+        """Add the patterns of a rule: the action, the table that they go to, and why not."""
         done, into, why = set[str](), "", ""
         for pattern in patterns:
             stricter = next((e for e in (DENY, ASK) if pattern in self._lists[e] and _is_laxer(rule.effect, e)), None)
@@ -149,7 +140,6 @@ class _Merged:
         return server if any(names_tool(each, server, name) for each in asked) else ""
 
     def _is_said(self, effect: str, pattern: str) -> bool:
-        """Whether the entry of the tool itself says so."""
         server, name = split(pattern)
         said = self._servers[server].tools.get(name) if server in self._servers else None
         is_added = any((each.pattern, each.effect) == (pattern, effect) for each in self.additions)
@@ -201,7 +191,6 @@ def _own(client: str) -> list[Path]:
 
 
 def _places(client: str, project: Path | None) -> Iterator[Path]:
-    """The files in which a client may have rules: the user's own, or those of a project."""
     if client == "claude-code":
         yield (project / ".claude" if project else client_kinds.claude_folder()) / "settings.json"
         if project:
@@ -217,17 +206,17 @@ def _places(client: str, project: Path | None) -> Iterator[Path]:
 
 
 def preview(path: Path, batch: PolicyImport) -> list[str]:
-    """The change to config.toml as a diff; `batch.rows` then says what would be done. Nothing is written."""
+    """The change to config.toml as a diff, after which `batch.rows` is set; nothing is written."""
     return import_preview.between(path, *server_entries.edited(path, lambda document: put(document, load(path), batch)))
 
 
 def write(path: Path, batch: PolicyImport, permit: server_entries.Permit) -> None:
-    """Make the change, where `permit` raises no `Refused`; `batch.rows` then says what was done."""
+    """Make the change, where `permit` raises no `Refused`, after which `batch.rows` is set."""
     server_entries.edit(path, lambda document: put(document, load(path), batch), permit)
 
 
 def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
-    """Add the rules to the document, which says what was loaded; `batch.rows` then says what was done."""
+    """Add the rules to the document, whose configuration is `loaded`, after which `batch.rows` is set."""
     merged = batch.select(loaded)
     if (merged.additions or merged.default) and "policy" not in document:
         unasked = batch.client in _READ_ONLY_UNASKED
@@ -241,24 +230,8 @@ def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
                 policy.setdefault(addition.effect, []).append(addition.pattern)
 
 
-def put_denials(document: Any, loaded: Config, batch: PolicyImport) -> list[str]:
-    """Add what no [policy] is needed for, which is a denial of a tool by its name or of all, and return the others."""
-    merged = batch.select(loaded)
-    denied = {addition.pattern for addition in merged.additions if addition.effect == DENY}
-    known = {each for each in denied if split(each)[0] in loaded.servers}
-    simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
-    for pattern in sorted(simple):
-        server, tool = split(pattern)
-        with server_entries.before_comments(document["servers"][server]) as table:
-            if tool == ANY:
-                table["enabled"] = False
-            else:
-                server_entries.table_of(table, "tools")[tool] = False
-    return [row["rule"] for row in batch.rows if row["action"] == ADDED and not simple.issuperset(row["patterns"])]
-
-
 def remarks(batch: PolicyImport) -> Iterator[str]:
-    """What could not be carried over, by reason."""
+    """The rules that could not be carried over, by reason."""
     reasons: dict[str, list[str]] = {}
     for row in batch.rows:
         if row["action"] == LEFT_OUT:
@@ -269,5 +242,82 @@ def remarks(batch: PolicyImport) -> Iterator[str]:
             f" {_TITLES[batch.client]} would ask"
         )
     for why, rules in reasons.items():
-        more = f" and {len(rules) - _NAMED} more" if len(rules) > _NAMED else ""
-        yield f"left out: {', '.join(rules[:_NAMED])}{more}: {why}"
+        yield f"left out: {_beginning(rules, 3)}: {why}"
+
+
+def _beginning(rules: Sequence[str], most: int) -> str:
+    return ", ".join(rules[:most]) + (f" and {len(rules) - most} more" if len(rules) > most else "")
+
+
+@dataclass
+class ClientRules:
+    """The rules of a client that `install` takes over, and those that config.toml has no place for without [policy]."""
+
+    client: str
+    batch: PolicyImport
+    need_policy: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    def put(self, document: Any, path: Path) -> None:
+        """Add the rules to the document of config.toml, which has the client's servers already."""
+        import tomlkit
+
+        loaded = parsed(path, tomlkit.dumps(document))
+        if "policy" in document:
+            put(document, loaded, self.batch)
+        else:
+            self._put_denials(document, loaded)
+        self.told = list(self._told(loaded, parsed(path, tomlkit.dumps(document))))
+        # Rules about other things apply in the client as before, and the only tools came with their server.
+        self.batch.rows = [row for row in self.batch.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
+
+    def _put_denials(self, document: Any, loaded: Config) -> None:
+        """Add the denials that need no [policy]: of a tool by its name, and of a whole server."""
+        merged = self.batch.select(loaded)
+        denied = {addition.pattern for addition in merged.additions if addition.effect == DENY}
+        known = {each for each in denied if split(each)[0] in loaded.servers}
+        simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
+        for pattern in sorted(simple):
+            server, tool = split(pattern)
+            with server_entries.before_comments(document["servers"][server]) as table:
+                if tool == ANY:
+                    table["enabled"] = False
+                else:
+                    server_entries.table_of(table, "tools")[tool] = False
+        self.need_policy = [row["rule"] for row in self.batch.rows
+                            if row["action"] == ADDED and not simple.issuperset(row["patterns"])]  # fmt: skip
+
+    def _told(self, before: Config, after: Config) -> Iterator[str]:
+        for row in self.batch.rows:
+            for server in (split(pattern)[0] for pattern in row["patterns"] if split(pattern)[1] == ANY):
+                why = f"{self.client} denies it ({row['rule']})"
+                if server in after.servers and before.servers[server].enabled > after.servers[server].enabled:
+                    yield switched_off(server, why)
+                elif row["effect"] == DENY and row["into"] == "policy.deny" and row["action"] == ADDED:
+                    yield (
+                        f"'{server}': all its tools are denied in config.toml, for all clients: {why}; "
+                        "see: mcpctl policy check"
+                    )
+
+    def remarks(self, copy: str | None) -> Iterator[str]:
+        yield from (f"{self.client}: {remark}" for remark in remarks(self.batch))
+        if self.need_policy:
+            # Codex and Gemini CLI have rules within the entries that are gone.
+            source = f" --from {copy}" if copy and self.client in ("codex", "gemini-cli") else ""
+            yield (
+                f"{self.client}: these permission rules need a [policy] here: {_beginning(self.need_policy, 5)}; "
+                f"take them over with: mcpctl policy import {self.batch.client}{source}"
+            )
+
+
+def of_clients(clients: Iterable[str], paths: Paths) -> list[ClientRules]:
+    """The rules in the user's own files of those clients that have any; raises `Unusable`."""
+    rules = []
+    for client in dict.fromkeys(clients):
+        name = "gemini" if client == "gemini-cli" else client
+        if name in READERS:
+            try:
+                rules.append(ClientRules(client, read(name, None, paths)))
+            except NotFound:
+                continue
+    return rules

@@ -43,7 +43,7 @@ def _claude_rule(effect: str, text: str, names: Names) -> ClientRule:
         return ClientRule(text, effect, why="Claude Code ignores an allow rule without the whole name of a server")
     if separator:
         return ClientRule(text, effect, ((server, tool or ANY),))
-    # What is between server and tool may be in any of its stars.
+    # The __ between server and tool may be in any of its stars.
     cuts = [place for place, character in enumerate(server) if character == ANY]
     return ClientRule(text, effect, tuple((server[: cut + 1], server[cut:]) for cut in cuts))
 
@@ -143,7 +143,7 @@ _CLASSES = {
     ("destructiveHint", True): ("@destructive",),
     ("openWorldHint", True): ("@open-world",),
 }
-"""By what a rule says of a hint, classes with at least those tools; only @read-only has no others."""
+"""The classes, by a hint, that have at least the tools of a rule about it; only @read-only has no others."""
 
 
 _PLACE = "place in its file"
@@ -188,12 +188,11 @@ def _gemini_policies(rules: list[Document], names: Names, *, trusts: bool) -> It
 
 
 def _condition(rule: Document) -> str:
-    """Why a rule does not hold for every call; empty where it does."""
+    """Why a rule does not apply to every call; empty where it does."""
     return next((why for key, why in _CONDITIONS.items() if rule.get(key) not in (None, [], "")), "")
 
 
 def _is_for_all(rule: Document) -> bool:
-    """Whether a rule is for each call of each tool."""
     narrower = ("toolAnnotations", "commandPrefix", "commandRegex")
     names = rule.get("mcpName", ANY), rule.get("toolName", ANY)
     return names == (ANY, ANY) and not any(rule.get(key) for key in narrower) and not _condition(rule)
@@ -251,4 +250,3 @@ READERS: Mapping[str, Callable[[Document, Names], Iterator[ClientRule]]] = {
     "codex": codex,
     "gemini": gemini,
 }
-"""By client, the function that yields the rules of one of its files."""

@@ -9,11 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from mcpctl.base.errors import McpctlError, Unusable
-from mcpctl.clients import client_config, client_environment, client_files, client_kinds
+from mcpctl.clients import client_environment, client_files, client_kinds
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.clients.entry_translation import is_mcpctl, table_of
-from mcpctl.clients.entry_variables import CannotTake
+from mcpctl.clients.entry_translation import CannotTake, is_mcpctl, table_of
 from mcpctl.config.server_environment import Launch, launch
 from mcpctl.config.server_settings import ALL, MINIMAL, Server
 
@@ -36,7 +35,7 @@ class Entry:
     @property
     def has_window(self) -> bool:
         """Whether its client has no PATH of a shell."""
-        return self.client not in client_config.FROM_A_SHELL
+        return not CLIENTS[self.client].from_shell
 
     @property
     def is_mcpctl(self) -> bool:

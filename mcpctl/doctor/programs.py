@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcpctl import __version__
-from mcpctl.clients import client_config, window_path
+from mcpctl.clients import client_config
+from mcpctl.clients.client_environment import missing_in_windows
 from mcpctl.config import server_environment
 from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_environment import Launch
@@ -61,7 +62,7 @@ def of_windows(case: Case) -> Iterator[Finding]:
         path = entry.env.get("PATH")
         if entry.is_off or (path is None and not entry.has_window):
             continue
-        hidden = window_path.hidden(case.local) if path is None else window_path.hidden(case.local, path)
+        hidden = missing_in_windows(case.local, path)
         if hidden:
             lost = ", ".join(f"{program} of {name}" for name, program in hidden.items())
             fix = f"put the entry in anew: {entry.anew}" if entry.has_window else "remove PATH from the entry"

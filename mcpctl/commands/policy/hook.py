@@ -51,14 +51,14 @@ def hook(
         return
     from mcpctl.base import files
 
-    in_force = claude_hook.InForce(place.paths, place.project, place.toolset, entry)
-    if answer := claude_hook.answer(files.read_stdin, in_force):
+    options = claude_hook.HookOptions(place.paths, place.project, place.toolset, entry)
+    if answer := claude_hook.answer(files.read_stdin, options):
         output.write_text(answer.json)
 
 
 def _print_settings(entry: str, place: opt.ToolsetPlace) -> None:
     from mcpctl import output
-    from mcpctl.clients import claude_hook, client_config
+    from mcpctl.clients import claude_hook, client_config, client_kinds
     from mcpctl.toolsets import toolset_files
 
     options = {
@@ -67,4 +67,4 @@ def _print_settings(entry: str, place: opt.ToolsetPlace) -> None:
         "--config": place.config, "--data-dir": place.data_dir,
     }  # fmt: skip
     output.write_text(claude_hook.settings(entry, options))
-    output.say(claude_hook.settings_go_into())
+    output.say(client_config.goes_into("claude-code", client_kinds.claude_folder() / "settings.json"))

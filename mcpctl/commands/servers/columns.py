@@ -8,7 +8,7 @@ from mcpctl import output
 from mcpctl.base.errors import UpstreamFailed, warn
 from mcpctl.base.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
 from mcpctl.base.paths import Paths
-from mcpctl.clients import window_path
+from mcpctl.clients.client_environment import missing_in_windows
 from mcpctl.config import config
 from mcpctl.output import Columns, ListOptions
 from mcpctl.servers import server_entries
@@ -107,7 +107,7 @@ def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
     checked_names = {row["server"] for row in rows}
     usable = {name: server for name, server in config.load(paths.config).servers.items() if name in checked_names}
     windows = [entry.env.get("PATH") for entry in own_entries() if entry.has_window and not entry.is_off]
-    found = [window_path.hidden(usable, path) if path else window_path.hidden(usable) for path in windows or [None]]
+    found = [missing_in_windows(usable, path or None) for path in windows or [None]]
     if hidden := {name: program for each in found for name, program in each.items()}:
         programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
         warn(
