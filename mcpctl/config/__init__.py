@@ -1,1 +1,1 @@
-"""What config.toml says: read, checked, masked; nothing of it is expanded before a server starts."""
+"""The reading of config.toml, checked and masked; nothing in it is expanded before a server starts."""

@@ -1,4 +1,4 @@
-"""What commands print in place of `${cmd:COMMAND}`: run once, kept in memory, never stored and never shown."""
+"""The output of commands in place of `${cmd:COMMAND}`: run once, kept in memory, never stored and never shown."""
 
 import os
 import select
@@ -30,9 +30,9 @@ _running: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def of(command: str, env: Mapping[str, str]) -> str:
-    """What a command prints without the last line break; raises `CannotLaunch`, which names its program alone.
+    """The output of a command without the last line break; raises `CannotLaunch`, which names its program alone.
 
-    Who asks for the same command meanwhile waits for it; one that failed runs again.
+    Others that ask for the same command meanwhile wait for it; one that failed runs again.
     """
     with _running[command]:
         if command not in _values:
@@ -41,7 +41,7 @@ def of(command: str, env: Mapping[str, str]) -> str:
 
 
 def known(command: str) -> str:
-    """What a command has printed; empty where it has not run."""
+    """Its output; empty where it has not run."""
     return _values.get(command, "")
 
 
@@ -65,7 +65,7 @@ def _printed(command: str, env: Mapping[str, str]) -> str:
 
 
 def _run(argv: list[str], env: Mapping[str, str], program: str) -> bytes:
-    """All that it prints; a process that takes or prints too much is ended with all that it has started."""
+    """All its output; a process that takes too long or prints too much is ended with all that it has started."""
     until = time.monotonic() + PATIENCE_S
     process = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(env),
@@ -91,7 +91,7 @@ def _run(argv: list[str], env: Mapping[str, str], program: str) -> bytes:
 
 
 def _read(fd: int, until: float) -> bytes:
-    """What comes until nobody writes there any more, or a byte more than may; raises TimeoutError.
+    """All output until nobody has the pipe open any more, or a byte more than allowed; raises TimeoutError.
 
     Not a read that waits: a process that has left the group, which nothing here ends, may hold the other end for ever.
     """

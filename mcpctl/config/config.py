@@ -33,7 +33,7 @@ from mcpctl.config.settings import (
 
 
 class Config(Struct, frozen=True, eq=False, dict=True):
-    """What the file says, and of which project it is read.
+    """The configuration as read for one project.
 
     A server's entry that cannot be used is in `problems`, by its name, and not in `servers`.
     """
@@ -54,11 +54,11 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     policy_table: PolicyTable | None = None
     text: str = ""
-    """What the file says, to find the lines of rules."""
+    """The whole file, to find the lines of rules."""
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The projects of each server that names any, those of entries that cannot be used included."""
     bound: str = ""
-    """What the servers that are seen have in common, where that is not only the project in force."""
+    """A text that says how servers are restricted, where that is not only by the project in force."""
     is_claimed: bool = False
     """Whether only a request has named the project in force: its policy can then tighten alone."""
 
@@ -77,19 +77,17 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def fingerprints(self) -> Mapping[str, str]:
-        """The fingerprints of the servers in use."""
         return {name: server.fingerprint for name, server in self.enabled.items()}
 
     @cached_property
     def least_limit(self) -> int:
-        """Bytes beyond which an answer may be one to shorten; no answer has so many where none is."""
+        """The fewest bytes beyond which an answer may be shortened; more than any answer has where none is."""
         written: list[Responses | ClientSettings | Server] = [self.responses]
         written += [*self.clients.values(), *self.servers.values()]
         return min((each.limit_tokens * TOKEN_BYTES for each in written if each.limit_tokens), default=sys.maxsize)
 
     @property
     def shortens(self) -> bool:
-        """Whether any answer is to be shortened."""
         return self.least_limit < sys.maxsize
 
     def answer_limit(self, server: str, client: str | None) -> int:
@@ -103,11 +101,10 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def exposes_resources(self) -> bool:
-        """Whether clients may see resources of any server in use."""
         return any("resources" in self.exposes(server) for server in self.enabled)
 
     def exposes(self, server: str) -> Collection[str]:
-        """Which of `EXPOSABLE` clients see of a server."""
+        """The kinds of `EXPOSABLE` that clients see of a server."""
         own = self.servers[server].expose if server in self.servers else None
         return self.serve.expose if own is None else own
 
@@ -123,23 +120,20 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def policy(self) -> Policy:
-        """The policy in force; one that is off where none is written."""
         return policy_settings.in_force(
             self.policy_table, self.project, self._in_force.policy, only_tightens=self.is_claimed
         )
 
     @property
     def has_policy(self) -> bool:
-        """Whether anything is decided by a policy, in whichever project."""
         return self.policy.is_on or any(project.policy for project in self.projects.values())
 
     @cached_property
     def known_projects(self) -> frozenset[str]:
-        """The projects that there are."""
         return projects.known(self.projects, self.members)
 
     def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
-        """The line of a key of the file, or of an item of its list; None where that cannot be told."""
+        """The line of a key of the file, or of an item of its list; None where that is not known."""
         return toml_places.line_of(self.text, table, key, index)
 
     @property
@@ -161,7 +155,6 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return self.servers[name]
 
     def not_in_project(self, name: str) -> Refused:
-        """The failure for a server that the project in force does not see, or whoever asks."""
         if self.bound:
             hint = "name its project with --project, or another token with MCPCTL_TOKEN"
             return Refused(f"server '{name}' is not {self.bound}", hint, "not_in_project")
@@ -170,7 +163,6 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
 
 def no_server(name: str, known: Iterable[str]) -> NotFound:
-    """The failure for a name that no server has."""
     if name == OWN:
         hint = "read an answer that was kept with: mcpctl calls response ID --path P"
         return NotFound(f"{OWN}:{READ_TOOL} is for the clients of mcpctl serve", hint, "server_not_found")
@@ -195,7 +187,7 @@ _FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last s
 
 
 def parsed(path: Path, text: str, project: str | None = None) -> Config:
-    """What the text of the file in `path` says; raises what `load` does."""
+    """The configuration that is the text of the file in `path`; raises the same as `load`."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -209,7 +201,6 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
 
 
 def _take_over(path: Path) -> str:
-    """How the servers of a file that is a client's come into a config.toml."""
     if path.suffix == ".json":
         return f"it may be a client's file: mcpctl servers import --from {path}, without naming it as the configuration"
     return "move it to servers.json, and take over its servers with: mcpctl servers import --from servers.json"

@@ -63,7 +63,7 @@ def masked_args(args: list[str]) -> list[str]:
 
 
 def masked_oauth(oauth: OAuth | None) -> Row | None:
-    """How one logs in, without what has its default, and with the secret masked."""
+    """A login's settings that differ from their defaults, with the secret masked."""
     if oauth is None:
         return None
     said = {name: value for name, value in msgspec.structs.asdict(oauth).items() if value != getattr(OAuth(), name)}

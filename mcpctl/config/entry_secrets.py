@@ -11,11 +11,12 @@ from mcpctl.secrets.redact import is_secret_name, learn
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _LEAST = 8
-"""Shorter values may be words that are said of anything."""
+"""Shorter values may be ordinary words."""
 _LOOKS_SECRET = re.compile(
     r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])(?![a-z]+(?:-[a-z0-9]+)+\Z)[A-Za-z0-9_~+=!#$%&*-]{12,}"
 )
-"""What may be a key whatever it is called: letters and digits; not a path, an address or a name such as eu-west-1."""
+"""Whatever its name, such a value may be a key: letters and digits; not a path, an address or a name such as eu-
+west-1."""
 
 
 def learn_all(servers: Mapping[str, Server], env: Mapping[str, str] = os.environ) -> None:
@@ -42,7 +43,7 @@ def learn_of(
     server: Server, *, env: Mapping[str, str] = NOTHING, args: Sequence[str] = (), headers: Mapping[str, str] = NOTHING,
     url: str = "", client_secret: str = "",
 ) -> None:  # fmt: skip
-    """Know the secrets of an entry, of which this is what its texts have come to."""
+    """Know the secrets of an entry, whose texts are given expanded."""
     secrets = [value for name, value in (*_named_args(args), *_of_url(url)) if is_secret_name(name)]
     secrets += [value for name, value in env.items() if is_secret_name(name) or _LOOKS_SECRET.fullmatch(value)]
     for name, text in headers.items():

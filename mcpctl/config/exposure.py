@@ -16,7 +16,6 @@ from mcpctl.secrets.redact import is_secret_name, mask
 _OURS = re.compile(
     r"sessions|responses|toolsets|logs|installs|oauth|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
 )
-"""The names of mcpctl's own files in a data directory."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOCAL = re.compile(r"(?:.*\.)?localhost|.*\.(?:local|internal|lan|home\.arpa|test)|[^.]*", re.IGNORECASE)
 
@@ -32,7 +31,7 @@ def guard(paths: Paths, config: Config) -> None:
 
 
 def of_config(path: Path, config: Config) -> tuple[str, str] | None:
-    """What others can do with config.toml, and the mode for `chmod` that prevents it; raises OSError."""
+    """The danger that others are to config.toml, and the mode for `chmod` that prevents it; raises OSError."""
     status = path.stat()
     mode = status.st_mode & _others(status)
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -62,7 +61,6 @@ def guard_secret(path: Path) -> None:
 
 
 def _others(status: os.stat_result) -> int:
-    """The bits of a mode that concern other users."""
     return stat.S_IRWXO if status.st_gid == os.getegid() else _OTHERS
 
 
@@ -109,7 +107,6 @@ def in_the_clear(server: Server) -> str | None:
 
 
 def _is_near(host: str) -> bool:
-    """Whether a host is this machine or in its own network."""
     import ipaddress
 
     try:

@@ -1,4 +1,4 @@
-"""`[policy]` as it is written: its rules, and what becomes of what they say. Checked here; nothing is decided."""
+"""The table `[policy]` as it is written, with its rules: checked here, while nothing is decided."""
 
 import itertools
 import re
@@ -16,9 +16,9 @@ MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
 HOLD, WARN = "hold", "warn"
 ONLY = "only"
-"""The key of a server's entry that has the only tools of it that are offered."""
+"""The key of a server's entry that lists the only tools of it that are offered."""
 CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")
-"""What rules may name in place of keys: tools with such hints."""
+"""Rules may name these in place of keys: tools with such hints."""
 _ONE_OF = {
     "mode": MODES,
     "default": (ALLOW, ASK, DENY),
@@ -28,7 +28,7 @@ _ONE_OF = {
     "redact_responses": ("off", "secrets"),
 }
 TRUSTS = ("yes", "pinned", "no")
-"""Which declared hints may loosen: all; only those of definitions that a person has approved; none."""
+"""The declared hints that may loosen: all; only those of definitions that a person has approved; none."""
 _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
 _BRACKETS = re.compile(r"\[[^\[\]]+\]")
 _ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
@@ -39,16 +39,12 @@ _GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
 
 
 class PolicyRule(NamedTuple):
-    """One rule, and where it is written."""
-
     effect: str
-    """`deny`, `ask` or `allow`."""
     pattern: str
     """A glob over keys, or one of `CLASSES`."""
     table: tuple[str, ...]
     """The table of config.toml that has it, or the members of a toolset's file."""
     key: str
-    """The key in that table."""
     item: int | None = None
     """Its place in the list, where the key has one."""
     file: str = ""
@@ -62,23 +58,18 @@ class PolicyRule(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The rule as people are shown it: what it does, and to what."""
         is_setting = not self.is_of_one_tool and self.key in ("auto_approve_read_only", "confirm_destructive", ONLY)
         name = self.key if is_setting else self.effect
         return f"{name} {self.pattern}"
 
 
 class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What `[policy]` and `[projects.P.policy]` have in common."""
-
     allow: list[str] = []
     ask: list[str] = []
     deny: list[str] = []
 
 
 class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[policy]`, as written."""
-
     mode: str = MODES[0]
     default: str = ALLOW
     confirm: str = "session"
@@ -93,7 +84,7 @@ class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class ProjectPolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`[projects.P.policy]`, as written: its rules are added, and its values go before those of `[policy]`."""
+    """The rules are added, and the values go before those of `[policy]`."""
 
     mode: str | None = None
     default: str | None = None
@@ -103,26 +94,24 @@ class ProjectPolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class Policy(Struct, frozen=True, dict=True):
-    """The policy in force: the values, and the rules of config.toml in the order in which they count."""
+    """The policy in force, with the rules of config.toml in the order in which they apply."""
 
     table: PolicyTable
     rules: tuple[PolicyRule, ...] = ()
     is_written: bool = False
-    """Whether config.toml has a policy at all."""
 
     @cached_property
     def is_on(self) -> bool:
-        """Whether anything is decided by it."""
         return self.table.mode != "off"
 
     @cached_property
     def masks(self) -> bool:
-        """Whether models get no secrets."""
+        """Whether secrets are kept from models."""
         return self.enforces and self.table.redact_responses == "secrets"
 
     @cached_property
     def enforces(self) -> bool:
-        """Whether what it decides is done, and not only recorded."""
+        """Whether its decisions are carried out, and not only recorded."""
         return self.table.mode == "enforce"
 
 
@@ -147,7 +136,7 @@ def in_force(
 ) -> Policy:
     """The policy of `[policy]` and of the table of the project in force; off where neither is written.
 
-    Where the project's `only_tightens`, nothing that `[policy]` keeps back is let through for it.
+    Where the project's `only_tightens`, it lets nothing through that `[policy]` keeps back.
     """
     if table is None and of_project is None:
         return OFF
@@ -201,7 +190,7 @@ def check(values: PolicyTable | ProjectPolicyTable, where: str = "") -> None:
 
 
 def problem_of(pattern: str) -> str:
-    """What is wrong with a rule's pattern; empty where nothing is."""
+    """The problem of a rule's pattern; empty where there is none."""
     if _BRACES.search(pattern):
         each = ", ".join(itertools.islice(_alternatives(pattern), _NAMED))
         return f"'{pattern}' has braces, which stand for nothing here; write a rule for each, such as {each}"
@@ -222,7 +211,7 @@ def problem_of(pattern: str) -> str:
 
 
 def _not_as_meant(pattern: str) -> str:
-    """What is wrong with a pattern that means something else elsewhere; here it would be for no tool at all."""
+    """The problem of a pattern that means something else elsewhere; here it would match no tool at all."""
     rules = [each.strip() for each in pattern.split(",")]
     if len(rules) > 1 and all(each in CLASSES or _GLOB.match(each) for each in rules):
         each = ", ".join(f'"{rule}"' for rule in rules[:_NAMED])

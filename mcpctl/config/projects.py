@@ -22,7 +22,6 @@ def members(servers: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 
 
 def known(projects: Iterable[str], members: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The projects that there are: those that have a table, and those that servers name."""
     return frozenset(projects).union(*members.values())
 
 
@@ -36,7 +35,6 @@ def check(name: str, known: Iterable[str], path: object) -> None:
 
 
 def hidden(members: Mapping[str, frozenset[str]], project: str | None) -> frozenset[str]:
-    """The servers that only other projects see."""
     if project is None:
         return frozenset()
     return frozenset(name for name, names in members.items() if project not in names)

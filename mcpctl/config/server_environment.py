@@ -21,11 +21,10 @@ from mcpctl.config.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10
 _BLANKS = re.compile(r"[^\S\r\n]{256}")
-"""More blanks in a row than an env_file needs: its parser takes time in the square of their number."""
+"""An env_file needs no more blanks in a row: its parser takes time in the square of their number."""
 # RFC 9110, 5.5
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
 OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN, TOKEN)
-"""Variables of the environment that no server gets."""
 _MINIMAL = re.compile(
     # who, where, in which language; what others write there is for everybody to read
     r"HOME|LOGNAME|USER|PATH|SHELL|TERM|TMPDIR|TZ|LANG|LANGUAGE|LC_[A-Z]+|XDG_[A-Z_]+"
@@ -34,7 +33,6 @@ _MINIMAL = re.compile(
     r"|(?:NIX_)?SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT"
     r"|GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"
 )
-"""The variables that every server inherits."""
 _NAMED = 8
 
 
@@ -55,7 +53,6 @@ class Endpoint(Struct, frozen=True):
     empty: frozenset[str] = frozenset()
     """The variables in the headers that have an empty value."""
     oauth: OAuth | None = None
-    """How one logs in to it."""
 
 
 _VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
@@ -156,7 +153,7 @@ def credentials(server: Server, where: Endpoint) -> str:
 
 
 def inherited(server: Server, env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What the process of `server` inherits of mcpctl's environment."""
+    """The part of mcpctl's environment that the process of `server` inherits."""
     if server.inherit_env == ALL:
         return _ours(env)
     names = server.inherit_env if isinstance(server.inherit_env, list) else ()
@@ -164,7 +161,7 @@ def inherited(server: Server, env: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def described(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> str:
-    """Which variables the process of `server` gets, in a few words that hold no value of any."""
+    """The variables that the process of `server` gets, in a few words without any value."""
     variables = inherited(server, env)
     try:
         named = list({**_of_file(server, config_path, env), **server.env})
@@ -204,7 +201,7 @@ def _ours(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """What the entry itself names: the variables of its `env_file`, and over them those of its `env`."""
+    """The variables of the entry itself: those of its `env_file`, and over them those of its `env`."""
     given = _of_file(server, config_path, env)
     known = {**_ours(env), **given}
     return {**given, **{name: expand(value, known) for name, value in server.env.items()}}

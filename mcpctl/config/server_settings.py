@@ -14,23 +14,19 @@ from mcpctl.config.policy_settings import ALLOW, ASK, TRUSTS
 from mcpctl.config.projects import UNASSIGNED
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
-"""How servers and projects may be named."""
 _NAMES = "names have only letters, digits, '_' and '-'"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 FROM_COMMAND = "${cmd:"
-"""How a value begins that a command prints."""
 COMMAND = re.compile(r"""\$\{cmd:((?:[^{}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*+)\}""", re.DOTALL)
-"""One such value; its words are those of a shell, and braces among them are quoted."""
+"""A value that a command prints; its words are those of a shell, and braces among them are quoted."""
 TRANSPORTS = ("http", "sse")
 STDIO = "stdio"
 ALL, MINIMAL = "all", "minimal"
-"""What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
+"""The parts of mcpctl's environment that a server may inherit; a list of names adds to the minimal part."""
 ASKS = ("elicitation", "sampling", "roots")
-"""What servers may ask clients in the middle of a call."""
 REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", "args", "cwd", "inherit_env")
-"""The fields of servers with a URL, and of those with a command."""
 GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"
-"""How one logs in to a server: in a browser, or with the client's own secret."""
+"""In a browser, or with the client's own secret."""
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
@@ -42,8 +38,6 @@ _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
 
 
 class OAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One `[servers.NAME.oauth]`: how one logs in to it, as written."""
-
     client_id: str = ""
     client_secret: str = ""
     scopes: list[str] = []
@@ -84,25 +78,23 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def fingerprint(self) -> str:
-        """What makes two servers the same for the catalog cache and for pins: all that chooses the program, no secret,
-        and no variable."""
+        """The identity of a server for the catalog cache and for pins: all that chooses the program, no secret, and no
+        variable."""
         # The empty places are older: without a URL, and without variables, a fingerprint stays what it was.
         parts = [self.command, self.args, [self.transport, self.url] if self.url else None, ()]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
     @property
     def has_token(self) -> bool:
-        """Whether it gets a token that is written in its entry."""
         return any(name.lower() == "authorization" for name in self.headers)
 
     @property
     def bars_tools(self) -> bool:
-        """Whether some of its tools may be refused by their names."""
         return bool(self.tools) or self.only is not None
 
     @property
     def launch(self) -> tuple[Any, ...]:
-        """What a process or connection of it was made from: where this changes, it is made anew."""
+        """All that a process or connection of it is made from: where this changes, it is made again."""
         env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
         remote = self.url, self.transport, headers, self.oauth
         return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask)
@@ -144,7 +136,6 @@ def _check_limit(limit: int | None) -> None:
 
 
 def check_expose(kinds: Sequence[str]) -> None:
-    """Raises ValueError where something is not a kind of features."""
     if not set(kinds).issubset(EXPOSABLE):
         raise ValueError(f".expose: may have {' and '.join(EXPOSABLE)}")
 
@@ -168,7 +159,7 @@ def _check_permissions(tools: Any, has_policy: bool) -> None:
 
 
 def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
-    """A server is started by its command or found at its URL, and has no key of the other kind."""
+    """Raises ValueError unless it has a command or a URL, and no key of the other kind."""
     remote = "url" in table
     if remote and "command" in table:
         raise ValueError(".url: a server has a command or a url, not both")
@@ -212,7 +203,6 @@ def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
 
 
 def without_values(text: str) -> str:
-    """A text without what is to be put in place of variables and commands."""
     return VARIABLE.sub("", COMMAND.sub("", text))
 
 

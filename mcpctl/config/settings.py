@@ -11,11 +11,9 @@ from mcpctl.config.server_settings import URL, check_expose, check_project_name
 
 _DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
-"""How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
-"""The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
 TOKEN = "MCPCTL_TOKEN"
-"""The variable that has the token of `mcpctl tokens create` with which requests are made."""
+"""The variable with the token, of `mcpctl tokens create`, with which requests are made."""
 
 
 class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +38,6 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 STORES = ("file", "keyring")
-"""Where logins may be kept, the first where nothing is said."""
 
 
 class OAuthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +48,6 @@ class OAuthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 LIMITS = ("keep_sessions", "keep_days", "max_mb")
-"""The limits of the record."""
 
 
 class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,8 +63,6 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Responses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[responses]`: from when on answers are shortened, and how much is kept of those that were."""
-
     limit_tokens: int = 0
     """0: nothing is shortened."""
     keep_mb: int = 256
@@ -88,7 +82,6 @@ class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 TOKEN_BYTES = 4
-"""Bytes that count as one token."""
 
 
 def check_project(name: str, project: Project) -> None:

@@ -13,8 +13,6 @@ _OPEN, _CLOSED = "[{", "]}"
 
 
 class Statement(NamedTuple):
-    """The header of a table, or a `key = value`."""
-
     table: tuple[str, ...]
     """The table that it begins, or that it is in."""
     is_header: bool
@@ -32,7 +30,6 @@ def line_of(text: str, table: tuple[str, ...], key: str, index: int | None = Non
 
 
 def _item(tokens: list[tuple[int, str]], index: int) -> int | None:
-    """The line of the item of a list of texts."""
     lines = [line for line, token in tokens[1:] if token[0] in "\"'"]
     return lines[index] if index < len(lines) else None
 
@@ -57,7 +54,7 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def told_twice(text: str) -> str:
-    """The first table or key that stands twice, in a sentence; empty where none does."""
+    """A sentence on the first table or key that is written twice; empty where none is."""
     seen: dict[tuple[tuple[str, ...], bool], int] = {}
     for each in statements(text):
         words = [word for _, word in each.tokens]

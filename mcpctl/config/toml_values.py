@@ -1,4 +1,4 @@
-"""Tables of TOML as the structs that they stand for; what is wrong with them in the words of a user."""
+"""Tables of TOML as the structs that they stand for, with problems in the words of a user."""
 
 import re
 from collections.abc import Callable, Collection
@@ -13,7 +13,6 @@ from mcpctl.base.near_names import did_you_mean
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 MAX_S = 1e7
-"""More seconds than anybody waits."""
 _AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
 _TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
 
@@ -49,7 +48,6 @@ def _kind_at(where: str, kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
 
 
 def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:
-    """The tables of a section whose members are named; raises `Unusable`."""
     found = document.get(section, {})
     if not isinstance(found, dict):
         raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "fix it there", code="config_key")
@@ -60,10 +58,7 @@ def section(
     path: Path, name: str, table: Any, kind: type[_Struct], check: Callable[[_Struct], None] = lambda _: None,
     may_be_0: Collection[str] = (),
 ) -> _Struct:  # fmt: skip
-    """A section as a `kind` whose numbers are positive, or 0 where they may be; `check` finds what else is wrong.
-
-    Raises `Unusable`.
-    """
+    """A section as a `kind` whose numbers are positive, or 0 where they may be; raises `Unusable`."""
     try:
         values = converted(table, kind)
         check(values)

@@ -36,28 +36,23 @@ class _Source:
 
     @cached_property
     def unit(self) -> str:
-        """One step of the text's indentation; empty if the text is not indented."""
         match = _UNIT.search(self.plain)
         return match[1] if match else ""
 
     @cached_property
     def newline(self) -> str:
-        """How its lines end."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
     @cached_property
     def colon(self) -> str:
-        """What is between a name and its value."""
         return ": " if '": ' in self.text or '"' not in self.text else ":"
 
     @property
     def comma(self) -> str:
-        """What is between two values on one line."""
         return "," + self.colon[1:]
 
 
 def append(text: str, place: Place, *values: Any) -> str:
-    """The text with more items at the end of the array at `place`."""
     source = _Source.of(text)
     return _inserted(source, _start(source, place), "", [_dumps(value, source) for value in values])
 
@@ -150,7 +145,7 @@ def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _cuts(source: _Source, at: int, places: Iterable[Place]) -> Iterator[tuple[int, int]]:
-    """The parts of the text to remove for the places in the value at `at`: start and end of each."""
+    """The start and end of each part of the text to remove for the places in the value at `at`."""
     inner: dict[str | int, list[Place]] = {}
     for name, *rest in places:
         inner.setdefault(name, []).append(rest)
@@ -198,7 +193,7 @@ def _beside_comments(source: _Source, at: int, siblings: list[Member], removed: 
 
 
 def _gaps(source: _Source, at: int, siblings: list[Member]) -> list[tuple[int, int]]:
-    """Start and end of what is before, between and after the members of an object or array."""
+    """The start and end of each gap before, between and after the members of an object or array."""
     starts = [at + 1, *(member.end for member in siblings)]
     return list(zip(starts, [*(member.start for member in siblings), space(source.plain, starts[-1])], strict=True))
 
@@ -272,6 +267,5 @@ def _dumped(value: Any, source: _Source, inner: str | None) -> str:
 
 
 def _indent(text: str, at: int) -> str:
-    """The white space at the beginning of a position's line."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]

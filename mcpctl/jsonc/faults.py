@@ -21,15 +21,13 @@ _WORDS = {
 
 
 class JsonFault(Struct, frozen=True):
-    """A place in text, counted from 1, and what is wrong with it as JSON."""
-
     line: int
     column: int
     message: str
 
 
 def fault(text: str) -> JsonFault | None:
-    """What keeps text from being JSON; None if Python's lenient parser takes it, or finds it too deep."""
+    """The fault that keeps text from being JSON; None if Python's lenient parser takes it, or finds it too deep."""
     if not text.strip():
         return JsonFault(1, 1, "it is empty")
     try:
@@ -46,6 +44,6 @@ def fault(text: str) -> JsonFault | None:
 
 
 def told(text: str, otherwise: object) -> str:
-    """What keeps text from being JSON, with its place, or `otherwise` where that is not known."""
+    """The fault of text in words, with its place, or `otherwise` where that is not known."""
     found = fault(text)
     return f"line {found.line}, column {found.column}: {found.message}" if found else str(otherwise)

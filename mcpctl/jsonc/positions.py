@@ -47,7 +47,6 @@ def members(text: str, at: int) -> list[Member]:
 
 
 def space(text: str, at: int) -> int:
-    """The end of the white space that begins at `at`."""
     match = _SPACE.match(text, at)
     return match.end() if match else at
 

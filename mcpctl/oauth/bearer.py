@@ -21,13 +21,13 @@ _Done = TypeVar("_Done")
 _SETTLES_S = 10.0
 """A server that refuses a token as new as this would refuse the next one too."""
 _PAUSE_S = 5.0
-"""After a refresh that failed, a token that still holds is not refreshed for so long."""
+"""After a refresh that failed, a token that has not expired is not refreshed for so long."""
 
 
 class Bearer:
     """The tokens of one server's URL, for all requests of a connection; used on one event loop.
 
-    Nobody waits for another's request: only for a refresh, where the token that there is does not hold any more.
+    No request waits for another: only for a refresh, where the token has expired.
     """
 
     def __init__(self, paths: Paths, where: Endpoint) -> None:
@@ -37,19 +37,17 @@ class Bearer:
         self._oauth = where.oauth
         self._tokens: Tokens | None = None
         self._seen: object = None
-        """The login's file as it was when it was read."""
         self._refreshing: asyncio.Future[Tokens] | None = None
         self._not_before = 0.0
 
     @staticmethod
     def of(paths: Paths, where: Endpoint) -> "Bearer | None":
-        """Those of a server that may be sent any: not one that gets its own header, nor one that is read on the way."""
+        """None for a server that must get no token: one with its own header, or one whose requests others can read."""
         has_own = any(name.lower() == "authorization" for name in where.headers)
         return None if has_own or not may_be_sent_to(where.url) else Bearer(paths, where)
 
     @property
     def has_login(self) -> bool:
-        """Whether somebody has logged in, as far as was looked."""
         return self._tokens is not None
 
     async def look(self) -> None:
@@ -63,8 +61,8 @@ class Bearer:
             raise failed("login_not_refreshed", error.message, was_sent=False) from error
 
     async def header(self) -> str | None:
-        """`Bearer TOKEN`, refreshed where it expires within a minute; None where nobody has logged in, so that the
-        request is sent without. Raises `Failed` with `needs_login` where the login does not hold any more."""
+        """`Bearer TOKEN`, refreshed where it expires within a minute; None without a login, so that the request is sent
+        without. Raises `Failed` with `needs_login` where the login has ended."""
         if self._tokens and files.stamp(self._path(self._tokens)) != self._seen:
             await self.look()
         tokens, now = self._tokens, time.time()
@@ -93,7 +91,7 @@ class Bearer:
         return _header(await self._refreshed(tokens))
 
     async def settle(self, most_s: float) -> None:
-        """Wait for a refresh that is under way, for so long at most: what it brings may be lost with this process."""
+        """Wait for a refresh that is under way, for so long at most: its tokens may be lost with this process."""
         if self._refreshing:
             await asyncio.wait([self._refreshing], timeout=most_s)
 
@@ -134,7 +132,7 @@ def _header(tokens: Tokens) -> str:
 
 
 def _beside(work: Callable[[], _Done]) -> "asyncio.Future[_Done]":
-    """Have it done in a thread of its own, to its end whatever becomes of whoever waits: the process waits for it."""
+    """Run it in a thread of its own, to its end whatever becomes of those who wait: the process waits for it."""
     done: concurrent.futures.Future[_Done] = concurrent.futures.Future()
     done.set_running_or_notify_cancel()
 

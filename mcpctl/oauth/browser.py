@@ -1,5 +1,6 @@
-"""A browser of the user's, told to open an address. Never one in the terminal: that is ours, and without one it waits
-for ever.
+"""A browser of the user's, told to open an address.
+
+Never one in the terminal: that is ours, and without one it waits for ever.
 """
 
 import os
@@ -25,11 +26,10 @@ _ELSEWHERE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 _OF_TERMINALS = frozenset(("www-browser", "lynx", "w3m", "links", "links2", "elinks", "browsh", "carbonyl", "chawan"))
 _PATIENCE_S = 20.0
-"""After this, a browser that has not said whether it opened the address is not counted on."""
+"""A browser that has not said by then whether it opened the address is taken for failed."""
 
 
 def can_open(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether there may be a browser whose window the user sees."""
     if env.get("BROWSER"):
         return bool(_named(env))
     if any(env.get(name) for name in _ELSEWHERE):
@@ -38,18 +38,18 @@ def can_open(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def has_window(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether there may be a browser with a window, wherever that is."""
     if env.get("BROWSER"):
         return bool(_named(env))
     return sys.platform == "darwin" or any(env.get(name) for name in _DISPLAYS)
 
 
 def open_(url: str, on_failed: Callable[[], None]) -> None:
-    """Have it opened; `on_failed` is called once, in a thread, where it could not be, or where that is not known soon.
+    """Have a browser open it; `on_failed` is called once, in a thread, where it could not, or where that is not known
+    soon.
 
     By a process of its own: browsers write to stdout, which is for data, and some stay in the foreground. Isolated, as
-    Python would else import what the current folder has under the names of its own modules. Where $BROWSER is set, no
-    other is tried; without $TERM, Python tries none that needs a terminal.
+    Python would else import modules of the current folder under the names of its own. Where $BROWSER is set, no other
+    is tried; without $TERM, Python tries none that needs a terminal.
     """
     named, quiet = _named(os.environ), subprocess.DEVNULL
     env = {name: value for name, value in os.environ.items() if name != "TERM"}
@@ -69,7 +69,6 @@ def open_(url: str, on_failed: Callable[[], None]) -> None:
 
 
 def _named(env: Mapping[str, str]) -> list[str]:
-    """What $BROWSER has, but for those of terminals."""
     return [each for each in env.get("BROWSER", "").split(os.pathsep) if each and not _is_of_terminal(each)]
 
 

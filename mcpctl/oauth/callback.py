@@ -1,4 +1,4 @@
-"""Where the browser comes back to: one address of this machine, or what a person pastes; one answer is taken.
+"""The way back from the browser: to one address of this machine, or by a person's pasting; one answer is taken.
 
 https://www.rfc-editor.org/rfc/rfc8252#section-7.3
 """
@@ -23,9 +23,8 @@ _HERE, _HERE_TOO = "127.0.0.1", "::1"
 _REQUEST_BYTES = 16 << 10
 _REQUEST_S = 10.0
 _CODE = re.compile(r"(?!https?:)[!-<>-~]{12,}")
-"""A code alone: longer than what is typed by mistake, and no part of an address."""
+"""A code alone: longer than a typing mistake, and no part of an address."""
 _AROUND = "\"'<>"
-"""What people and programs put around an address."""
 _PASTED_BYTES = 16 << 10
 _REFUSALS = {
     "access_denied": "the login was refused",
@@ -44,14 +43,14 @@ _NOTHING = "There is nothing here."
 
 
 class Redirect(NamedTuple):
-    """What the issuer has sent back with the browser."""
+    """The issuer's answer, which comes with the browser."""
 
     code: str
     iss: str | None = None
 
 
 class NotOurs(Exception):
-    """What came back is of another login, or of none."""
+    """The answer is one to another login, or to none."""
 
 
 class Callback:
@@ -69,7 +68,7 @@ class Callback:
         try:
             self._servers.append(await self._listen(_HERE_TOO))
         except McpctlError:
-            # Whoever has it would get the answer of a browser that reads localhost so.
+            # Its owner would get the answer of a browser that reads localhost so.
             self._servers[0].close()
             raise
         except OSError:
@@ -94,15 +93,14 @@ class Callback:
             self._answer.exception()  # nobody may have waited for it
 
     def address(self, host: str = _HERE) -> str:
-        """What the issuer is to send the browser to."""
         return f"http://{host}:{self.port}{_PATH}"
 
     def expect(self, state: str) -> None:
-        """Take what comes back with this state; until then nothing is taken."""
+        """Take answers with this state; until then none is taken."""
         self._state = state
 
     async def answer(self) -> Redirect:
-        """What the issuer sends back; raises `LoginFailed` where that is a refusal."""
+        """The issuer's answer; raises `LoginFailed` where that is a refusal."""
         return await asyncio.shield(self._answer)
 
     def paste(self, text: str) -> bool:
@@ -158,7 +156,7 @@ class Callback:
 
 
 def _redirect(query: str, state: str) -> Redirect:
-    """What the query of a redirect says; raises `NotOurs`, ValueError, or `LoginFailed` for a refusal."""
+    """Raises `NotOurs`, ValueError, or `LoginFailed` for a refusal."""
     given = {name: values[0] for name, values in parse_qs(query, max_num_fields=50).items() if len(values) == 1}
     if not state or not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
         raise NotOurs
@@ -181,7 +179,7 @@ def _response(status: str, text: str) -> bytes:
 
 
 def read_pasted(callback: Callback, on_other: Callable[[], None]) -> None:
-    """Have each line of stdin taken as pasted; `on_other` is called for one that is nothing of the kind.
+    """Have each line of stdin taken as pasted; `on_other` is called for any other line.
 
     A thread reads it, which ends with the process: nothing else ends the wait for a terminal.
     """

@@ -1,4 +1,4 @@
-"""What a server's refusal says of the login that it wants.
+"""A server asked without a login, and its refusal, which says which login it wants.
 
 https://www.rfc-editor.org/rfc/rfc6750#section-3
 """
@@ -18,10 +18,10 @@ _MOST_SCOPES = 8
 
 
 def refusal(status: int, challenge: str, said: str, *, has_login: bool, has_headers: bool) -> Failed | None:
-    """The failure that a 401 or 403 is where a login helps; None where it does not, or nobody knows.
+    """The failure of a 401 or 403 where a login helps; None where it does not, or nobody knows.
 
-    `challenge` is its WWW-Authenticate, `said` what the server says for people; `has_headers` is whether the
-    configuration has some for it, of which one may be meant.
+    `challenge` is its WWW-Authenticate, `said` the server's own words; `has_headers` is whether the configuration has
+    headers for it, of which one may be meant.
     """
     challenge = challenge[:_MOST]
     if status == HTTPStatus.FORBIDDEN:

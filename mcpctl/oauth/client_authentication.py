@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 METHODS = NONE, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
-"""The ways that are known here, the first where a client has no secret."""
+"""The supported ways, the first for a client without a secret."""
 
 
 def request(method: str, client_id: str, secret: str | None, form: Mapping[str, str]) -> tuple[dict[str, str], bytes]:

@@ -1,4 +1,4 @@
-"""Who logs in for a server: asked of the server, and then of the issuer that it names.
+"""The issuer that logs in for a server: asked of the server, then of the issuer that it names; and the client there.
 
 https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization; RFC 9728 and RFC 8414, read as the SDK
 reads them. Importing it imports the SDK, 0.7 s.
@@ -28,24 +28,24 @@ class Issuer:
     challenged: str | None = None
     """The scope that the server has asked for."""
     resource: ProtectedResourceMetadata | None = None
-    """What the server says of itself; None for one of 2025-03-26."""
+    """The server's own metadata; None for one of 2025-03-26."""
     resource_url: str | None = None
     """The `resource` of RFC 8707."""
 
     def wider(self, server_url: str) -> str:
-        """What tokens are for where that is more than the server at this address; RFC 9728 permits it."""
+        """The resource that tokens are for, where that is more than the server at this address; RFC 9728 permits it."""
         named = self.resource_url or ""
         return "" if named.rstrip("/") == resource_url_from_server_url(server_url).rstrip("/") else named
 
     def scope(self, grant_types: list[str]) -> str | None:
-        """What to ask for where a person has not said it; None for what the issuer gives by itself."""
+        """The scope to ask for where a person has not named one; None for the issuer's own choice."""
         if self.challenged is None and not (self.resource and self.resource.scopes_supported):
             return None
         return utils.get_client_metadata_scopes(self.challenged, self.resource, self.metadata, grant_types)
 
 
 async def find(requests: Requests, where: Endpoint) -> Issuer | None:
-    """Who logs in for a server; None where it needs no login. Raises `LoginFailed`."""
+    """The issuer that logs in for a server; None where it needs no login. Raises `LoginFailed`."""
     asked = await challenge(requests, where)
     resource = await _resource(requests, where, asked)
     if asked.status_code != HTTPStatus.UNAUTHORIZED and resource is None and where.oauth is None:
@@ -83,7 +83,7 @@ async def _resource(requests: Requests, where: Endpoint, asked: httpx2.Response)
 
 
 async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMetadata:
-    """What an issuer says of itself; without a name, the one of 2025-03-26 at the server's own origin.
+    """An issuer's own metadata; without a name, those of the one of 2025-03-26 at the server's own origin.
 
     Raises `LoginFailed`.
     """

@@ -20,7 +20,7 @@ _EVENTS = "text/event-stream"
 
 
 async def challenge(requests: Requests, where: Endpoint) -> httpx2.Response:
-    """What a server answers to a first request with the headers of its entry alone; raises `LoginFailed`.
+    """A server's answer to a first request with the headers of its entry alone; raises `LoginFailed`.
 
     The body is read only of a refusal.
     """
@@ -32,10 +32,8 @@ async def challenge(requests: Requests, where: Endpoint) -> httpx2.Response:
 
 
 def needing_login(servers: Mapping[str, Endpoint], timeout_s: float) -> list[str]:
-    """The names of the servers that refuse a first request for want of a login, all asked at once.
-
-    One that does not answer in time is none of them.
-    """
+    """The names of the servers that refuse a first request for want of a login, all asked at once; a late one is
+    none."""
 
     async def needs(where: Endpoint) -> bool:
         try:

@@ -13,14 +13,12 @@ _SERVICE = "mcpctl"
 
 
 class Secrets(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a login is secret."""
-
     access_token: str
     refresh_token: str | None = None
     client_secret: str | None = None
 
     def __repr__(self) -> str:
-        """Without them."""
+        """Without the secrets."""
         return "Secrets()"
 
 
@@ -34,7 +32,7 @@ def look() -> None:
 
 
 def keep(name: str, secrets: Secrets) -> str:
-    """Have the secrets of a login kept; the name of the back end that has them. Raises `McpctlError`."""
+    """Keep the secrets of a login; returns the name of the back end. Raises `McpctlError`."""
     keyring = _keyring()
     try:
         keyring.set_password(_SERVICE, name, msgspec.json.encode(secrets).decode())
@@ -44,7 +42,6 @@ def keep(name: str, secrets: Secrets) -> str:
 
 
 def read(name: str) -> Secrets:
-    """The secrets of a login; raises `McpctlError` where the keyring does not give them."""
     keyring = _keyring()
     try:
         text = keyring.get_password(_SERVICE, name)
@@ -57,7 +54,6 @@ def read(name: str) -> Secrets:
 
 
 def forget(name: str) -> None:
-    """Delete the secrets of a login, if there are any; raises `McpctlError` where there is no keyring."""
     keyring = _keyring()
     try:
         if keyring.get_password(_SERVICE, name) is not None:

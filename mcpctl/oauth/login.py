@@ -1,7 +1,7 @@
-"""A login to one server, by a person in a browser, or by a client with its own secret.
+"""A login to one server, by a person in a browser, or by a client with its own secret; and its end at the issuer.
 
-Done here, with what the SDK has for its parts, and by nobody else: `serve` never opens a browser. The SDK's whole
-provider keeps no expiry and no issuer, and its refreshes go to the wrong endpoint.
+Done here alone, with parts of the SDK: `serve` never opens a browser. The SDK's whole provider keeps no expiry and no
+issuer, and its refreshes go to the wrong endpoint.
 """
 
 import asyncio
@@ -32,27 +32,24 @@ from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin, said
 from mcpctl.oauth.tokens import Tokens
 
 WAIT_S = 300.0
-"""How long a person may take in the browser."""
 _NOT_THAT = "this login does not end there: open the address above, and paste all of the one that the browser ends at"
 _GRANTS = {CODE: ["authorization_code", "refresh_token"], CLIENT_CREDENTIALS: [CLIENT_CREDENTIALS]}
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What the person has said of this login."""
+    """A person's wishes for this login."""
 
     name: str
     """The server's."""
     scopes: Sequence[str] = ()
     client_id: str = ""
     in_browser: bool = True
-    """Whether a browser may be opened here; else the person pastes what theirs ends at."""
+    """Whether a browser may be opened here; else the person pastes the address that theirs ends at."""
 
 
 @dataclass(frozen=True)
 class Login:
-    """What came of it."""
-
     tokens: Tokens
     registration: str
     """`configured`, `metadata document` or `dynamic`."""
@@ -90,7 +87,6 @@ async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Cal
 
 
 def _known(issuer: Issuer, oauth: OAuth, settings: OAuthSettings, wish: Wish) -> Client | None:
-    """The client that needs no registration."""
     if client_id := wish.client_id or oauth.client_id:
         secret = oauth.client_secret if client_id == oauth.client_id else ""
         return registration.configured(issuer.metadata, client_id, secret)
@@ -101,7 +97,7 @@ async def _authorized(
     issuer: Issuer, client: Client, scope: str | None, address: str, callback: Callback, wish: Wish,
     tell: Callable[[str], None],
 ) -> dict[str, str]:  # fmt: skip
-    """What to ask the token endpoint with, once the person has logged in."""
+    """The fields of the request to the token endpoint, once the person has logged in."""
     proof, state = PKCEParameters.generate(), secrets.token_urlsafe(32)
     fields = {
         "response_type": "code", "client_id": client.id, "redirect_uri": address, "state": state,
@@ -134,7 +130,7 @@ async def _authorized(
 
 
 def _what_for(where: Endpoint, issuer: Issuer, wish: Wish) -> str:
-    """Who gets what by this login: a server says itself where one logs in for it, and may name anybody."""
+    """The parties that get something by this login: a server names its issuer itself, and may name anybody."""
     server, metadata = origin(where.url), issuer.metadata
     page, tokens = origin(str(metadata.authorization_endpoint)), origin(str(metadata.token_endpoint))
     way = "" if tokens in (page, server) else f", by way of {brief(tokens)}"
@@ -142,7 +138,7 @@ def _what_for(where: Endpoint, issuer: Issuer, wish: Wish) -> str:
 
 
 def _from_elsewhere(iss: str | None, issuer: str) -> LoginFailed:
-    """The failure for an answer that another issuer has given, or nobody that it names."""
+    """The failure of an answer from another issuer, or from none that it names."""
     if not iss:
         return LoginFailed(f"the answer does not say that it is from {brief(issuer)}", "ask whoever runs the issuer")
     hint = "begin again, and log in nowhere else"
@@ -150,7 +146,6 @@ def _from_elsewhere(iss: str | None, issuer: str) -> LoginFailed:
 
 
 def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None]) -> None:
-    """Have the person go to an address: by a browser here, or by saying how."""
     loop = asyncio.get_running_loop()
 
     def ask_to_paste() -> None:

@@ -16,7 +16,8 @@ def of(
 ) -> tuple[str | None, float | None]:
     """One of these and, of a login that nothing refreshes, when it ends; None for a server without any login.
 
-    `refused_at` is when the server has last said that it needs one, if it has not worked since.
+    Nothing is connected and no keyring is asked. `refused_at` is when the server last refused a request for want of a
+    login, if it has not worked since.
     """
     if server.kind == STDIO or server.has_token:
         return None, None

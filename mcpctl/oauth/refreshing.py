@@ -22,18 +22,18 @@ from mcpctl.oauth.tokens import Tokens
 
 LONGEST_LIFE_S = 10 * 366 * 86400.0
 _OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
-"""What an issuer says of a login that is over; the second is GitHub's word for the first."""
+"""An issuer's codes for a login that is over; the second is GitHub's word for the first."""
 _ASKED_AGAIN_S = 300.0
-"""After an issuer has said that a login is over, it is not asked for so long: some say so by mistake."""
+"""An issuer is not asked for so long after it has called a login over: some say so by mistake."""
 _WORD = re.compile(r"[a-z_]{1,40}")
 HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
-"""What can stand in a header, and be read again."""
+"""Such a token can stand in a header, and be read again."""
 
 
 class _Answer(msgspec.Struct):
-    """What an issuer answers, of either kind.
+    """An issuer's answer, of either kind.
 
-    What nobody needs may be of any type: a pair that is not kept for its sake is lost, and the old one ends the login.
+    Unused members may have any type: rejecting the response would lose the new tokens and end the login.
     """
 
     access_token: str | None = None
@@ -45,7 +45,6 @@ class _Answer(msgspec.Struct):
 
     @property
     def life_s(self) -> float | None:
-        """How long the token holds; None where that is not said."""
         said = self.expires_in
         if isinstance(said, bool) or not isinstance(said, int | float | str):
             return None
@@ -92,12 +91,10 @@ def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
 
 
 def over() -> Failed:
-    """The failure of whoever has to log in anew."""
     return failed("needs_login", "it needs a login", was_sent=False)
 
 
 def not_refreshed(why: str) -> Failed:
-    """The failure of a request that comes while there is no token that holds."""
     return failed("login_not_refreshed", f"its login cannot be refreshed now, try again: {why}", was_sent=False)
 
 
@@ -126,7 +123,7 @@ def _asked(tokens: Tokens, secret: str | None) -> Tokens:
 
 
 def _answer(status: int, body: bytes) -> _Answer:
-    """What an issuer has answered, if it is tokens; raises `Failed`."""
+    """The tokens of an issuer's answer; raises `Failed`."""
     try:
         answer = msgspec.json.decode(body, type=_Answer)
     except (ValueError, RecursionError):
@@ -134,7 +131,7 @@ def _answer(status: int, body: bytes) -> _Answer:
     # Some say what is wrong with a status of 200.
     if answer.error in _OVER and status < HTTPStatus.INTERNAL_SERVER_ERROR:
         raise over()
-    # Of its words none but a code: it may repeat what it was sent.
+    # None of its words but a code: it may repeat what it was sent.
     said = f" ({answer.error})" if answer.error and _WORD.fullmatch(answer.error) else ""
     if status != HTTPStatus.OK or said:
         raise not_refreshed(f"the issuer answers HTTP {status}{said}")
@@ -146,7 +143,7 @@ def _answer(status: int, body: bytes) -> _Answer:
 
 
 def _renewed(tokens: Tokens, answer: _Answer, now: float) -> Tokens:
-    """The login with the tokens of an answer; what that leaves out stays as it was."""
+    """The login with the tokens of an answer; members that it leaves out stay as they were."""
     life = answer.life_s
     scopes = answer.scope if isinstance(answer.scope, str) else ""
     return msgspec.structs.replace(

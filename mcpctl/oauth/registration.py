@@ -26,16 +26,14 @@ class Client:
     id: str
     secret: str | None = None
     method: str = NONE
-    """How it says to the token endpoint who it is."""
+    """How it authenticates to the token endpoint."""
     secret_expires_at: float | None = None
 
     def request(self, form: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
-        """The headers and the body of a request of this client's with a form."""
         return client_authentication.request(self.method, self.id, self.secret, form)
 
 
 def configured(metadata: OAuthMetadata, client_id: str, secret: str) -> Client:
-    """The client that the user has registered."""
     if not secret:
         return Client(CONFIGURED, client_id)
     # RFC 8414, 2: an issuer that does not say takes the first.
@@ -45,14 +43,13 @@ def configured(metadata: OAuthMetadata, client_id: str, secret: str) -> Client:
 
 
 def of_document(metadata: OAuthMetadata, url: str) -> Client | None:
-    """The client that a metadata document is, where there is one and the issuer reads such documents."""
     return Client(DOCUMENT, url) if url and utils.should_use_client_metadata_url(metadata, url) else None
 
 
 async def dynamic(
     requests: Requests, metadata: OAuthMetadata, addresses: list[str], scope: str | None, name: str
 ) -> tuple[Client, str]:
-    """A client registered just now, and the address that it may be sent back to: of these the first that is taken.
+    """A client registered just now, and the address that it may be sent back to: the first of these that is taken.
 
     Raises `LoginFailed`, or `McpctlError` where the issuer registers nobody by itself.
     """

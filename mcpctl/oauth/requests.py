@@ -18,7 +18,7 @@ _MOST_SAID = 200
 
 
 class LoginFailed(UpstreamFailed):
-    """The server, or whoever logs in for it, did not do its part."""
+    """The server, or its issuer, did not do its part."""
 
     code = "login_failed"
 
@@ -50,7 +50,6 @@ class Requests:
             raise LoginFailed(f"{origin(url)}: {http_client.in_words(error)}", _AGAIN) from None
 
     def check(self, url: str) -> None:
-        """Raises `LoginFailed` for an address that a login must not use."""
         is_plain = not url.lower().startswith("https://")
         if (is_plain and not self._may_be_plain) or not may_be_sent_to(url):
             where = brief(origin(url))
@@ -79,12 +78,12 @@ _OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def brief(text: str) -> str:
-    """A foreign text for a message: short, on one line, of characters that a person sees."""
+    """A foreign text for a message: short, on one line, of visible characters."""
     return one_line(text[: 4 * _MOST_SAID])[:_MOST_SAID]
 
 
 def said(response: httpx2.Response, *secrets: str | None) -> str:
-    """A refusal in words: its status, and what it says of why, without the secrets that were sent."""
+    """A refusal in words: its status and its reason, without the secrets that were sent."""
     text = brief(http_client.refusal(response, response.content))
     for secret in secrets:
         for form in (secret, quote_plus(secret)) if secret else ():
@@ -93,7 +92,6 @@ def said(response: httpx2.Response, *secrets: str | None) -> str:
 
 
 def origin(url: str) -> str:
-    """The scheme, the host and the port of an address, for a message."""
     try:
         parts = httpx2.URL(url)
         return f"{parts.scheme}://{parts.netloc.decode()}"

@@ -14,7 +14,10 @@ _SECONDS = 10.0
 
 
 async def revoke(where: Endpoint, store: TokenStore) -> bool:
-    """Whether the issuer has taken the tokens of the login to a server back; it is asked for 10 s at most."""
+    """Whether the issuer has taken the tokens of the login to a server back; it is asked for 10 s at most.
+
+    https://www.rfc-editor.org/rfc/rfc7009
+    """
     with contextlib.suppress(McpctlError, TimeoutError):
         async with asyncio.timeout(_SECONDS):
             tokens = await asyncio.to_thread(store.find, where.url)

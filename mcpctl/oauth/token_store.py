@@ -1,4 +1,4 @@
-"""Where logins are kept: `oauth/HASH.json` in the data directory, one file for each server's URL and issuer.
+"""The files of logins: `oauth/HASH.json` in the data directory, one for each server's URL and issuer.
 
 Several configurations, and any number of processes, may share them. The secrets of a login may be in the system's
 keyring instead; its file says so, and has the rest.
@@ -32,31 +32,25 @@ _HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_
 
 
 class _Kept(Tokens, frozen=True, kw_only=True):
-    """A login as its file has it."""
-
     keyring: str = ""
-    """The back end that has the secrets; empty where the file has them."""
 
     @property
     def is_refreshed(self) -> bool:
-        """As `Tokens` has it; nobody asks the keyring for it."""
+        """As `Tokens` has it; no keyring is asked."""
         return super().is_refreshed or bool(self.keyring)
 
 
 class Held:
-    """A login whose lock is held: nobody else changes it meanwhile."""
-
     def __init__(self, store: "TokenStore", path: Path) -> None:
         self._store = store
         self._path = path
 
     def read(self) -> Tokens | None:
-        """The login as it is now; raises `McpctlError`."""
         kept = _read(self._path)
         return self._store.with_secrets(kept) if kept else None
 
     def keep(self, tokens: Tokens) -> None:
-        """Have it kept, whole or not at all, where its secrets are kept already; raises `McpctlError`."""
+        """Keep it, whole or not at all, where its secrets are kept already; raises `McpctlError`."""
         kept = _read(self._path)
         self._store.write(self._path, tokens, in_keyring=bool(kept.keyring) if kept else False)
 
@@ -65,17 +59,16 @@ class TokenStore:
     """The logins of a data directory. All of it may wait for a file or its lock: call it in a thread."""
 
     def __init__(self, paths: Paths, *, in_keyring: bool = False) -> None:
-        """`in_keyring` is for new logins, whose secrets the keyring is to have; those that there are say it."""
+        """`in_keyring` is for new logins, whose secrets the keyring is to have; the files of others name theirs."""
         self._folder = paths.oauth
         self._in_keyring = in_keyring
 
     def path(self, server_url: str, issuer: str) -> Path:
-        """The file of a login, whether it exists or not."""
         key = f"{canonical(server_url)}\n{issuer}".encode()
         return self._folder / f"{hashlib.sha256(key).hexdigest()}.json"
 
     def find(self, server_url: str, issuer: str = "", *, secrets: bool = True) -> Tokens | None:
-        """The login to a server, the latest of several where no issuer is named; None where there is none.
+        """The login to a server, the latest of several where no issuer is named.
 
         Without `secrets` no keyring is asked for any. Raises `McpctlError` where one does not give them.
         """
@@ -84,13 +77,13 @@ class TokenStore:
         return self.with_secrets(latest) if latest and secrets else latest
 
     def keep(self, tokens: Tokens) -> None:
-        """Have a new login kept, whole or not at all; raises `McpctlError`."""
+        """Keep a new login, whole or not at all; raises `McpctlError`."""
         path = self.path(tokens.server_url, tokens.issuer)
         with self._lock(path):
             self.write(path, tokens, in_keyring=self._in_keyring)
 
     def forget(self, server_url: str, issuer: str = "") -> int:
-        """Delete the logins to a server; how many there were. Raises `McpctlError`."""
+        """Delete the logins to a server; returns their number. Raises `McpctlError`."""
         found = self._of(server_url, issuer)
         for tokens in found:
             path = self.path(tokens.server_url, tokens.issuer)
@@ -106,7 +99,7 @@ class TokenStore:
 
     @contextmanager
     def locked(self, tokens: Tokens) -> Iterator[Held]:
-        """Hold the lock (flock) of this login: who refreshes it does so alone. Raises `McpctlError`."""
+        """Hold the lock (flock) of this login: one process refreshes it at a time. Raises `McpctlError`."""
         path = self.path(tokens.server_url, tokens.issuer)
         with self._lock(path):
             yield Held(self, path)
@@ -114,7 +107,6 @@ class TokenStore:
     # ---- for a login that is held
 
     def with_secrets(self, kept: _Kept) -> Tokens:
-        """A login with the secrets that the keyring has of it; raises `McpctlError`."""
         if kept.keyring:
             secrets = key_ring.read(self.path(kept.server_url, kept.issuer).stem)
             kept = msgspec.structs.replace(kept, **msgspec.structs.asdict(secrets))
@@ -167,7 +159,7 @@ class TokenStore:
 
 
 def _read(path: Path) -> _Kept | None:
-    """The login that a file has; None where there is none, or nothing that is one, which is said."""
+    """The login in a file; None where there is none, or something else, with a warning."""
     try:
         kept = msgspec.json.decode(files.read(path, _MOST_BYTES), type=_Kept)
     except NotFound:

@@ -1,4 +1,4 @@
-"""What is kept of a login: the tokens, when they expire, and all that is needed to refresh them without asking anybody.
+"""A login as it is kept: the tokens, when they expire, and all that is needed to refresh them without asking anybody.
 
 https://www.rfc-editor.org/rfc/rfc6749#section-6; the issuer's own endpoint, which is not that of the server.
 """
@@ -12,7 +12,7 @@ from mcpctl.config.server_settings import CLIENT_CREDENTIALS, OAuth
 
 _PORTS = {"http": 80, "https": 443}
 _MARGIN_S = 60.0
-"""How long before a token expires it is refreshed, at most."""
+"""The time before a token expires in which it is refreshed, at most."""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     logged_in_at: float
     refreshed_at: float | None = None
     over_at: float | None = None
-    """When the issuer said that the login is over: it is not asked for it again and again."""
+    """When the issuer called the login over: it is not asked for it again and again."""
 
     def __repr__(self) -> str:
         """Without its secrets, so that no traceback and no message has them."""
@@ -46,7 +46,6 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def issued_at(self) -> float:
-        """When the issuer gave out the access token."""
         return self.refreshed_at or self.logged_in_at
 
     @property
@@ -61,7 +60,6 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
         return self.client_secret
 
     def holds(self, now: float) -> bool:
-        """Whether the access token has not expired."""
         return self.expires_at is None or now < self.expires_at
 
     def is_due(self, now: float) -> bool:
@@ -91,7 +89,7 @@ def canonical(url: str) -> str:
 
 
 def may_be_sent_to(url: str) -> bool:
-    """Whether a token may go to an address: where nobody can read it on the way, and nothing else says who asks."""
+    """Whether a token may go to an address: where nobody can read it on the way, and no other credentials are in it."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -16,11 +16,10 @@ from mcpctl.servers import server_entries
 
 FIELDS = tuple(field.name for field in msgspec.structs.fields(Server))
 MERGED = ("env", "headers", "oauth", "tools")
-"""The fields that are tables: what is given is put beside what they have."""
+"""The fields that are tables: given members are put beside those that they have."""
 Change = Callable[[Any], None]
 """A function that edits the document of a config.toml, for `server_entries.edit` and `edited`."""
 Keys = Sequence[tuple[str, str]]
-"""Servers and names of tools."""
 
 
 def fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[str]) -> Change:
@@ -48,7 +47,7 @@ def fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[str]
 
 
 def _place(field: str) -> tuple[str, str]:
-    """The field that `--unset` names, and what of it; raises `WrongUsage`."""
+    """The field that `--unset` names, and its member; raises `WrongUsage`."""
     name, _, part = field.partition(".")
     if name not in FIELDS:
         raise WrongUsage(
@@ -86,8 +85,8 @@ def deny(path: Path, keys: Keys, changed: set[str]) -> Change:
 
 
 def allow(path: Path, keys: Keys, changed: set[str]) -> Change:
-    """The change that takes back what sets tools false, and puts them into `only` where it is; the keys of those that
-    were barred are put into `changed`. It raises `NotFound`."""
+    """The change that removes the rules that set tools false, and puts the tools into `only` where it is; the keys of
+    those that were barred are put into `changed`. It raises `NotFound`."""
 
     def change(document: Any) -> None:
         changed.clear()

@@ -41,7 +41,6 @@ def ls(paths: Paths, project: str | None = None) -> list[Row]:
 
 
 def show(paths: Paths, name: str) -> Row:
-    """The row of one entry; raises `NotFound`."""
     rows = {row["name"]: row for row in ls(paths)}
     if name not in rows:
         raise config.no_server(name, rows)
@@ -98,7 +97,6 @@ Permit = Callable[[str, str], None]
 
 
 def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None:
-    """Add an entry to the file; raises if the name is taken."""
     if not server_settings.NAME.match(name):
         raise WrongUsage(f"'{name}' cannot name a server", "use letters, digits, '_' and '-'")
 
@@ -116,7 +114,6 @@ def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None
 
 
 Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
-"""A function from a configuration to the entries to put into its file, by name."""
 
 
 def merge(path: Path, choose: Merge, permit: Permit) -> None:
@@ -139,7 +136,7 @@ def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
 
 
 def remove(path: Path, names: Sequence[str], permit: Permit) -> None:
-    """Remove entries from the file; raises `NotFound`, and removes none, if there is no entry of one of the names."""
+    """Remove entries from the file; raises `NotFound`, and removes none, if one of the names has no entry."""
 
     def change(document: Any) -> None:
         for name in names:
@@ -162,8 +159,6 @@ def _remove(servers: Any, name: str) -> None:
 
 
 def enable(path: Path, name: str, enabled: bool, permit: Permit) -> None:
-    """Switch an entry on or off."""
-
     def change(document: Any) -> None:
         entry = entry_of(path, document, name)
         if enabled:
@@ -200,12 +195,11 @@ def entry(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_sse(url: str) -> bool:
-    """Whether an address that says no more is one of the older transport: by custom those end in /sse."""
+    """Whether an address alone tells the older transport: by custom those end in /sse."""
     return re.search(r"/sse/?(?:\?|\Z)", url) is not None
 
 
 def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
-    """Put entries into the document of a file; each replaces the one of its name."""
     servers = document.setdefault("servers", {}) if entries else {}
     for name, table in entries.items():
         after = cut_trailing_comments(servers.get(name))
@@ -264,7 +258,8 @@ def cut_trailing_comments(table: Any) -> list[Any]:
 
 @contextmanager
 def before_comments(table: Any) -> Iterator[Any]:
-    """The table, with what follows its last key kept behind what is added: it is about the next one."""
+    """The table, with the comments after its last key kept behind the keys that are added: they are about the next
+    one."""
     after = cut_trailing_comments(table)
     yield table
     body_of(table).extend(after)
@@ -316,7 +311,7 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
 
 
 def _with_one_end(after: str, before: str) -> str:
-    """The text with one line break at its end, where what is added and removed leaves none or ever more."""
+    """The text with one line break at its end: additions and removals may leave none, or more each time."""
     if before.endswith(("\n\n", "\n\r\n")) or not after.strip():
         return after
     return after.rstrip("\r\n") + ("\r\n" if "\r\n" in before else "\n")
