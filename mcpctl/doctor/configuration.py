@@ -14,7 +14,7 @@ from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_settings import STDIO
 from mcpctl.doctor.client_entries import Entry, own_entries
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.oauth import login_state
+from mcpctl.oauth.token_store import EXPIRED, NEEDED
 from mcpctl.servers import server_entries
 from mcpctl.toolsets import in_force
 
@@ -74,7 +74,7 @@ def of_last_starts(case: Case) -> Iterator[Finding]:
     """What is kept of the servers that were last tried: which did not work, and which need a login."""
     if case.problem:
         return
-    words = {login_state.NEEDED: "it needs a login", login_state.EXPIRED: "its login has ended"}
+    words = {NEEDED: "it needs a login", EXPIRED: "its login has ended"}
     try:
         for row in server_entries.ls(case.paths):
             if row["enabled"] and row["login"] in words:

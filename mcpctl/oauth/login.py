@@ -23,12 +23,12 @@ from mcpctl.base.errors import McpctlError
 from mcpctl.config.server_environment import Endpoint
 from mcpctl.config.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
 from mcpctl.config.settings import OAuthSettings
-from mcpctl.oauth import browser, discovery, registration
+from mcpctl.oauth import browser, discovery
 from mcpctl.oauth.callback import Callback, read_pasted
-from mcpctl.oauth.discovery import Issuer
+from mcpctl.oauth.discovery import Issuer, OAuthClient
 from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
-from mcpctl.oauth.registration import Client
-from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin, said
+from mcpctl.oauth.requests import LoginFailed, Requests, authenticated, brief, origin, said
+from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
 
 WAIT_S = 300.0
@@ -49,13 +49,13 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Login:
+class NewLogin:
     tokens: Tokens
     registration: str
     """`configured`, `metadata document` or `dynamic`."""
 
 
-async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Callable[[str], None]) -> Login | None:
+async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Callable[[str], None]) -> NewLogin | None:
     """A new login to a server; None where it needs none. `tell` says what the person has to do, with the address.
 
     Raises `LoginFailed`, or `McpctlError` where the person has to do something first.
@@ -75,7 +75,7 @@ async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Cal
             client, address = known, callback.address()
             if client is None:
                 addresses = [address, callback.address("localhost")]
-                client, address = await registration.dynamic(requests, issuer.metadata, addresses, scope, wish.name)
+                client, address = await discovery.dynamic(requests, issuer.metadata, addresses, scope, wish.name)
             fields = await _authorized(issuer, client, scope, address, callback, wish, tell)
     elif known and known.secret:
         client, fields = known, {"grant_type": CLIENT_CREDENTIALS}
@@ -83,18 +83,18 @@ async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Cal
         hint = f"see that its variables have values, and client_id in [servers.{wish.name}.oauth] is the secret's own"
         raise McpctlError(f"the client of '{wish.name}' has no secret here", hint, "no_client")
     token = await _token(requests, issuer, client, scope, fields)
-    return Login(_tokens(where, issuer, client, oauth, token, scope), client.kind)
+    return NewLogin(_tokens(where, issuer, client, oauth, token, scope), client.kind)
 
 
-def _known(issuer: Issuer, oauth: OAuth, settings: OAuthSettings, wish: Wish) -> Client | None:
+def _known(issuer: Issuer, oauth: OAuth, settings: OAuthSettings, wish: Wish) -> OAuthClient | None:
     if client_id := wish.client_id or oauth.client_id:
         secret = oauth.client_secret if client_id == oauth.client_id else ""
-        return registration.configured(issuer.metadata, client_id, secret)
-    return registration.of_document(issuer.metadata, settings.client_metadata_url)
+        return discovery.configured(issuer.metadata, client_id, secret)
+    return discovery.of_document(issuer.metadata, settings.client_metadata_url)
 
 
 async def _authorized(
-    issuer: Issuer, client: Client, scope: str | None, address: str, callback: Callback, wish: Wish,
+    issuer: Issuer, client: OAuthClient, scope: str | None, address: str, callback: Callback, wish: Wish,
     tell: Callable[[str], None],
 ) -> dict[str, str]:  # fmt: skip
     """The fields of the request to the token endpoint, once the person has logged in."""
@@ -168,7 +168,7 @@ def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None])
 
 
 async def _token(
-    requests: Requests, issuer: Issuer, client: Client, scope: str | None, fields: dict[str, str]
+    requests: Requests, issuer: Issuer, client: OAuthClient, scope: str | None, fields: dict[str, str]
 ) -> OAuthToken:
     if issuer.resource_url:
         fields = {**fields, "resource": issuer.resource_url}
@@ -177,7 +177,7 @@ async def _token(
     headers, content = client.request(fields)
     response = await requests.send("POST", str(issuer.metadata.token_endpoint), headers, content)
     hint = "see whether its client_id and client_secret are right, and try again"
-    if client.kind == registration.DYNAMIC:
+    if client.kind == discovery.DYNAMIC:
         hint = "begin again: what the browser ends at can be used once, and not for long"
     if response.status_code not in (HTTPStatus.OK, HTTPStatus.CREATED):
         sent = (client.secret, fields.get("code"), fields.get("code_verifier"))
@@ -192,7 +192,7 @@ async def _token(
 
 
 def _tokens(
-    where: Endpoint, issuer: Issuer, client: Client, oauth: OAuth, token: OAuthToken, scope: str | None
+    where: Endpoint, issuer: Issuer, client: OAuthClient, oauth: OAuth, token: OAuthToken, scope: str | None
 ) -> Tokens:
     now = time.time()
     return Tokens(
@@ -203,7 +203,7 @@ def _tokens(
         grant=oauth.grant,
         client_id=client.id,
         # The configuration has its own, expanded each time.
-        client_secret=client.secret if client.kind == registration.DYNAMIC else None,
+        client_secret=client.secret if client.kind == discovery.DYNAMIC else None,
         secret_expires_at=client.secret_expires_at,
         access_token=token.access_token,
         refresh_token=token.refresh_token,
@@ -212,3 +212,37 @@ def _tokens(
         resource=issuer.resource_url,
         logged_in_at=now,
     )
+
+
+_REVOKED_S = 10.0
+
+
+async def revoke(where: Endpoint, store: TokenStore) -> bool:
+    """Whether the issuer has taken the tokens of the login to a server back; it is asked for 10 s at most.
+
+    https://www.rfc-editor.org/rfc/rfc7009
+    """
+    with contextlib.suppress(McpctlError, TimeoutError):
+        async with asyncio.timeout(_REVOKED_S):
+            tokens = await asyncio.to_thread(store.find, where.url)
+            return tokens is not None and await _revoked(where, tokens)
+    return False
+
+
+async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
+    requests = Requests(where.url)
+    metadata = await discovery.of_issuer(requests, tokens.issuer, where.url)
+    if metadata.revocation_endpoint is None:
+        return False
+    # With the refresh token its access tokens go too, where the issuer can do that (2.1).
+    has_refresh = tokens.refresh_token is not None
+    form = {
+        "token": tokens.refresh_token or tokens.access_token,
+        "token_type_hint": "refresh_token" if has_refresh else "access_token",
+        "client_secret": "",  # none; but the SDK's issuers refuse a form without one, also beside Basic
+    }
+    headers, content = authenticated(
+        tokens.token_endpoint_auth_method, tokens.client_id, tokens.secret(where.oauth), form
+    )
+    response = await requests.send("POST", str(metadata.revocation_endpoint), headers, content)
+    return response.is_success

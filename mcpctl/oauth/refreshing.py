@@ -16,7 +16,6 @@ import msgspec
 from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.failure import Failed, failed
 from mcpctl.config.server_settings import CLIENT_CREDENTIALS
-from mcpctl.oauth import client_authentication
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
 
@@ -112,12 +111,12 @@ def _asked(tokens: Tokens, secret: str | None) -> Tokens:
         form["refresh_token"] = tokens.refresh_token or ""
     if tokens.resource:
         form["resource"] = tokens.resource
-    if tokens.token_endpoint_auth_method not in client_authentication.METHODS:
-        raise over()
-    headers, content = client_authentication.request(tokens.token_endpoint_auth_method, tokens.client_id, secret, form)
-    begun = time.time()
-    from mcpctl.oauth.requests import Requests  # an HTTP client takes 0.1 s
+    from mcpctl.oauth.requests import METHODS, Requests, authenticated  # an HTTP client takes 0.1 s
 
+    if tokens.token_endpoint_auth_method not in METHODS:
+        raise over()
+    headers, content = authenticated(tokens.token_endpoint_auth_method, tokens.client_id, secret, form)
+    begun = time.time()
     response = asyncio.run(Requests(tokens.server_url).send("POST", tokens.token_endpoint, headers, content))
     return _renewed(tokens, _answer(response.status_code, response.content), begun)
 

@@ -1,8 +1,9 @@
 """The HTTP requests of a login: each bounded, and none sent to another place than it is for."""
 
 import asyncio
+import base64
 from collections.abc import Mapping
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus, urlencode
 
 import httpx2
 
@@ -97,3 +98,25 @@ def origin(url: str) -> str:
         return f"{parts.scheme}://{parts.netloc.decode()}"
     except (httpx2.InvalidURL, ValueError):
         return "an address that is none"
+
+
+METHODS = NONE, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
+"""The supported ways, the first for a client without a secret."""
+
+
+def authenticated(
+    method: str, client_id: str, secret: str | None, form: Mapping[str, str]
+) -> tuple[dict[str, str], bytes]:
+    """The headers and the body of a request with this form, by which a client tells its issuer who it is.
+
+    https://www.rfc-editor.org/rfc/rfc6749#section-2.3
+    """
+    headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
+    fields = {**form, "client_id": client_id}  # also beside Basic: the SDK's issuers look for it there
+    if method == BASIC and secret:
+        # Not `+` for a space: the SDK's issuers do not read it as one.
+        pair = f"{quote(client_id, safe='')}:{quote(secret, safe='')}"
+        headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    elif method == POST and secret:
+        fields["client_secret"] = secret
+    return headers, urlencode(fields).encode()

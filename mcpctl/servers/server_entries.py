@@ -19,8 +19,7 @@ from mcpctl.config import config, exposure, server_settings
 from mcpctl.config.config import Config
 from mcpctl.config.entry_masks import masked, masked_args, masked_header, masked_oauth, masked_url
 from mcpctl.config.server_settings import STDIO
-from mcpctl.oauth import login_state
-from mcpctl.oauth.token_store import TokenStore
+from mcpctl.oauth.token_store import TokenStore, login_state
 from mcpctl.policy.rules import Offers
 from mcpctl.policy.view import View
 from mcpctl.secrets.redact import mask
@@ -87,7 +86,7 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
             problem = failure.message.removeprefix(f"server '{name}' ")
             values.update(problem=problem, failed_at=clock.iso(failure.at))
             refused_at = failure.at if failure.code == "needs_login" else None
-        login, ends_at = login_state.of(logins, server, loaded.path, refused_at)
+        login, ends_at = login_state(logins, server, loaded.path, refused_at)
         values.update(login=login, login_expires_at=None if ends_at is None else clock.iso(ends_at))
     return values
 

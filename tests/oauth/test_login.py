@@ -19,7 +19,7 @@ from mcpctl.config.server_settings import OAuth
 from mcpctl.config.settings import OAuthSettings
 from mcpctl.oauth import login
 from mcpctl.oauth.callback import Callback
-from mcpctl.oauth.login import Login, Wish, log_in
+from mcpctl.oauth.login import NewLogin, Wish, log_in
 from mcpctl.oauth.requests import LoginFailed
 from tests.oauth import sites
 from tests.oauth.sites import LOGS_IN, Sites, browser
@@ -58,7 +58,7 @@ def in_browser(monkeypatch: pytest.MonkeyPatch, folder: Path, lines: str = LOGS_
     return path
 
 
-def logged_in(at: Sites, oauth: OAuth | None = None, settings: OAuthSettings = SETTINGS, **wish: Any) -> Login:
+def logged_in(at: Sites, oauth: OAuth | None = None, settings: OAuthSettings = SETTINGS, **wish: Any) -> NewLogin:
     found = asyncio.run(log_in(Endpoint(at.url, "http", {}, oauth=oauth), settings, Wish("s", **wish), lambda _: None))
     assert found
     return found

@@ -21,7 +21,7 @@ def logout(name: opt.ServerName, json: opt.Json = False, *, place: opt.Place) ->
     where, store = logins.place(paths, name), TokenStore(paths)
     if (kept := store.find(where.url, secrets=False)) is None:
         raise NotFound(f"nobody is logged in to '{name}'", f"log in with: mcpctl servers login {name}", "not_logged_in")
-    from mcpctl.oauth.revocation import revoke  # with the SDK, 0.7 s
+    from mcpctl.oauth.login import revoke  # with the SDK, 0.7 s
 
     was_revoked = asyncio.run(revoke(where, store))
     store.forget(where.url)

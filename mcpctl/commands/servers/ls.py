@@ -17,7 +17,7 @@ def ls(listing: opt.Listing, place: opt.ProjectPlace) -> None:
     from mcpctl import output
     from mcpctl.base.models import Found
     from mcpctl.commands.servers.columns import COLUMNS, with_logins
-    from mcpctl.oauth.login_state import EXPIRED, NEEDED
+    from mcpctl.oauth.token_store import EXPIRED, NEEDED
     from mcpctl.servers import server_entries
 
     options = listing.chosen()
