@@ -9,7 +9,7 @@ from typing import Any
 from mcpctl.base import files
 from mcpctl.base.errors import Unusable
 from mcpctl.clients import client_files
-from mcpctl.config import toml_places
+from mcpctl.config import toml
 from mcpctl.jsonc import edit as json_edit
 
 Place = tuple[str, ...]
@@ -198,7 +198,7 @@ def _tables(text: str) -> Iterator[tuple[_TomlPlace, int, int]]:
     """The place of every table in a section, the number of its first line, and that after its last statement."""
     place: _TomlPlace | None = None
     start = end = 0
-    for each in toml_places.statements(text):
+    for each in toml.statements(text):
         if each.is_header:
             if place:
                 yield place, start, end

@@ -12,8 +12,7 @@ from typing import Any
 
 from mcpctl.clients import client_config
 from mcpctl.clients.client_files import ClientEntry
-from mcpctl.config import server_settings
-from mcpctl.servers import server_entries
+from mcpctl.config import editing, server_settings
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _IN_BRACES = re.compile(r"\$\{([^{}]*)\}")
@@ -225,7 +224,7 @@ def _kind(remaining: Table, texts: EntryTexts) -> str:
         raise CannotTake(f"its type is {type_}, but it has a {'url' if 'url' in remaining else 'command'}")
     if "command" in remaining:
         return "stdio"
-    if not kind and server_entries.is_sse(str(remaining["url"])):
+    if not kind and editing.is_sse(str(remaining["url"])):
         texts.note('its url looks like an SSE server\'s, so it gets transport = "sse"')
         return "sse"
     return kind or "http"

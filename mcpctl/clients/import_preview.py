@@ -10,7 +10,7 @@ from typing import Any
 
 from mcpctl import jsonc
 from mcpctl.clients.client_config import NAME, SHOWN
-from mcpctl.config import entry_masks
+from mcpctl.config import entry_secrets
 from mcpctl.jsonc import edit as json_edit
 from mcpctl.secrets.redact import mask, mask_shapes
 
@@ -94,12 +94,12 @@ def _without_token(line: str) -> str:
 
 
 _TEXTS: Mapping[str, Callable[[str], str]] = {
-    "command": mask, "url": entry_masks.masked_url, "serverUrl": entry_masks.masked_url,
-    "httpUrl": entry_masks.masked_url,
+    "command": mask, "url": entry_secrets.masked_url, "serverUrl": entry_secrets.masked_url,
+    "httpUrl": entry_secrets.masked_url,
 }  # fmt: skip
 _TABLES: Mapping[str, Callable[[str], str]] = {
-    "env": entry_masks.masked, "environment": entry_masks.masked, "headers": entry_masks.masked_header,
-    "http_headers": entry_masks.masked_header,
+    "env": entry_secrets.masked, "environment": entry_secrets.masked, "headers": entry_secrets.masked_header,
+    "http_headers": entry_secrets.masked_header,
 }  # fmt: skip
 
 
@@ -115,10 +115,10 @@ def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | 
             found = [((key, name), text, _TABLES[key](str(text))) for name, text in value.items()
                      if name not in open_names]  # fmt: skip
         elif key == "oauth" and isinstance(value, Mapping):
-            found = [((key, name), value[name], entry_masks.masked(str(value[name])))
+            found = [((key, name), value[name], entry_secrets.masked(str(value[name])))
                      for name in ("client_secret",) if name in value]  # fmt: skip
         elif key in ("command", "args") and isinstance(value, list):
-            masked = entry_masks.masked_args([str(arg) for arg in value])
+            masked = entry_secrets.masked_args([str(arg) for arg in value])
             found = [((key, number), *pair) for number, pair in enumerate(zip(value, masked, strict=True))]
         elif key == "command" and isinstance(value, Mapping):  # an older Zed's
             yield from (((key, *place), text) for place, text in _shown(server, value))

@@ -17,10 +17,9 @@ from mcpctl.clients import client_environment, client_files, client_kinds, impor
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import CannotTake, LeftOut, Table, is_mcpctl, table_of
-from mcpctl.config import config, server_environment, server_settings
+from mcpctl.config import config, editing, server_environment, server_settings
 from mcpctl.config.config import Config
 from mcpctl.config.server_settings import Server
-from mcpctl.servers import server_entries
 
 ITSELF = "it starts mcpctl itself"
 TAKEN = ("added", "replaced", "unchanged")
@@ -255,19 +254,23 @@ def switched_off(name: str, why: str) -> str:
     return f"'{name}' is switched off in config.toml, for all clients: {why}; to use it: mcpctl servers enable {name}"
 
 
-def run(path: Path, batch: Import, permit: server_entries.Permit, *, dry_run: bool = False) -> list[str]:
+def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = False) -> list[str]:
     """Write the entries that can be imported into the configuration in `path`; `batch.rows` then says what was done.
 
     A dry run writes nothing, has `permit` asked all the same, and returns the change as a diff.
     Raises `Unusable` if some could not be imported.
     """
     diff = []
+
+    def change(document: Any) -> None:
+        editing.put(document, batch.select(config.load(path)))
+
     if dry_run:
-        texts = server_entries.merged(path, batch.select)
+        texts = editing.edited(path, change)
         diff = import_preview.between(path, *texts)
         permit(*texts)
     elif batch.entries:
-        server_entries.merge(path, batch.select, permit)
+        editing.edit(path, change, permit)
     else:
         batch.select(config.load(path))
     for line in remarks(batch.rows):

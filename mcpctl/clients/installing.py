@@ -27,9 +27,8 @@ from mcpctl.clients.entry_translation import NEEDS_RULES, is_mcpctl
 from mcpctl.clients.importing import Import
 from mcpctl.clients.installed_files import FileChange, Installed
 from mcpctl.clients.policy_import import ClientRules
-from mcpctl.config import config
+from mcpctl.config import config, editing
 from mcpctl.config.server_settings import check_server
-from mcpctl.servers import server_entries
 
 Options = Mapping[str, Path | str | bool | None]
 """The options of `serve` for the entry, by their names."""
@@ -118,7 +117,7 @@ class Plan:
         return [*self.batch.told, *(line for rules in self.rules for line in rules.told)]
 
     def put(self, document: Any) -> None:
-        server_entries.put(document, self.batch.select(config.load(self.paths.config)))
+        editing.put(document, self.batch.select(config.load(self.paths.config)))
         for rules in self.rules:
             rules.put(document, self.paths.config)
 
@@ -163,18 +162,18 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
 
 def preview(plan: Plan) -> list[str]:
     """The changes of config.toml and of the clients' files as a diff with secrets masked; nothing is written."""
-    plan.texts = server_entries.edited(plan.paths.config, plan.put)
+    plan.texts = editing.edited(plan.paths.config, plan.put)
     lines = import_preview.between(plan.paths.config, *plan.texts)
     for change in plan.changes:
         lines += change.preview(change.sections)
     return lines
 
 
-def write(plan: Plan, permit: server_entries.Permit) -> None:
+def write(plan: Plan, permit: editing.Permit) -> None:
     """Make the changes, where `permit` raises no `Refused`: first that of config.toml, so that no server is ever in
     neither file."""
     if plan.changes_config:
-        server_entries.edit(plan.paths.config, plan.put, permit)
+        editing.edit(plan.paths.config, plan.put, permit)
     for change in plan.changes:
         change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
         change.write(plan.paths)

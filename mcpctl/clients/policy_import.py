@@ -14,10 +14,10 @@ from mcpctl.clients import client_files, client_kinds, import_preview, rule_read
 from mcpctl.clients.importing import switched_off
 from mcpctl.clients.permission_rules import ANY, OWN, ClientRule, Names
 from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
+from mcpctl.config import editing
 from mcpctl.config.config import Config, load, parsed
 from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyRule, PolicyTable
 from mcpctl.policy.rules import names_tool
-from mcpctl.servers import server_entries
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
 _TITLES = {"claude-code": "Claude Code", "cursor": "Cursor", "codex": "Codex", "gemini": "Gemini CLI"}
@@ -207,12 +207,12 @@ def _places(client: str, project: Path | None) -> Iterator[Path]:
 
 def preview(path: Path, batch: PolicyImport) -> list[str]:
     """The change to config.toml as a diff, after which `batch.rows` is set; nothing is written."""
-    return import_preview.between(path, *server_entries.edited(path, lambda document: put(document, load(path), batch)))
+    return import_preview.between(path, *editing.edited(path, lambda document: put(document, load(path), batch)))
 
 
-def write(path: Path, batch: PolicyImport, permit: server_entries.Permit) -> None:
+def write(path: Path, batch: PolicyImport, permit: editing.Permit) -> None:
     """Make the change, where `permit` raises no `Refused`, after which `batch.rows` is set."""
-    server_entries.edit(path, lambda document: put(document, load(path), batch), permit)
+    editing.edit(path, lambda document: put(document, load(path), batch), permit)
 
 
 def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
@@ -223,10 +223,10 @@ def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
         document["policy"] = {**_FAITHFUL, "default": merged.default or ASK, "auto_approve_read_only": unasked}
     for addition in merged.additions:
         if addition.tool_of:
-            with server_entries.before_comments(document["servers"][addition.tool_of]) as server:
-                server_entries.table_of(server, "tools")[split(addition.pattern)[1]] = addition.effect
+            with editing.before_comments(document["servers"][addition.tool_of]) as server:
+                editing.table_of(server, "tools")[split(addition.pattern)[1]] = addition.effect
         else:
-            with server_entries.before_comments(document["policy"]) as policy:
+            with editing.before_comments(document["policy"]) as policy:
                 policy.setdefault(addition.effect, []).append(addition.pattern)
 
 
@@ -279,11 +279,11 @@ class ClientRules:
         simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
         for pattern in sorted(simple):
             server, tool = split(pattern)
-            with server_entries.before_comments(document["servers"][server]) as table:
+            with editing.before_comments(document["servers"][server]) as table:
                 if tool == ANY:
                     table["enabled"] = False
                 else:
-                    server_entries.table_of(table, "tools")[tool] = False
+                    editing.table_of(table, "tools")[tool] = False
         self.need_policy = [row["rule"] for row in self.batch.rows
                             if row["action"] == ADDED and not simple.issuperset(row["patterns"])]  # fmt: skip
 

@@ -6,7 +6,7 @@ Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` be
 import sys
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,10 @@ from mcpctl.base import files
 from mcpctl.base.errors import NotFound, Refused, Unusable
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.tool_keys import OWN, READ_TOOL
-from mcpctl.config import policy_settings, projects, settings, toml_places, toml_values
+from mcpctl.config import policy_settings, toml
 from mcpctl.config.policy_settings import Policy, PolicyTable
 from mcpctl.config.server_settings import Server, check_server
 from mcpctl.config.settings import (
-    LIMITS,
     TOKEN_BYTES,
     ClientSettings,
     OAuthSettings,
@@ -130,11 +129,11 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def known_projects(self) -> frozenset[str]:
-        return projects.known(self.projects, self.members)
+        return _known_projects(self.projects, self.members)
 
     def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
         """The line of a key of the file, or of an item of its list; None where that is not known."""
-        return toml_places.line_of(self.text, table, key, index)
+        return toml.line_of(self.text, table, key, index)
 
     @property
     def _in_force(self) -> Project:
@@ -183,6 +182,9 @@ def load(path: Path, project: str | None = None) -> Config:
     return parsed(path, text, project)
 
 
+_SECTIONS: Mapping[str, type[toml.Section]] = {
+    "search": Search, "records": RecordSettings, "responses": Responses, "serve": Serve, "oauth": OAuthSettings,
+}  # fmt: skip
 _FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last said"
 
 
@@ -195,7 +197,7 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
         if text.lstrip().startswith("{"):
             what, hint = "this is JSON, and config.toml is TOML", _take_over(path)
         elif str(error).startswith("Cannot "):  # overwrite a value, declare a table twice
-            what = toml_places.told_twice(text) or what
+            what = toml.told_twice(text) or what
         raise Unusable(f"{path}: {what}", hint, code="config_syntax") from error
     return _checked(path, text, document, project)
 
@@ -207,20 +209,25 @@ def _take_over(path: Path) -> str:
 
 
 def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:
-    known = {"servers", "projects", "clients", "serve", "search", "responses", "records", "oauth", "policy"}
-    for section in document.keys() - known:
-        hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
-        raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
-    tables = toml_values.tables(path, "servers", document)
-    defined = {
-        name: toml_values.section(path, f"projects.{name}", table, Project, partial(settings.check_project, name))
-        for name, table in toml_values.tables(path, "projects", document).items()
+    known = {"servers", "projects", "clients", "policy", *_SECTIONS}
+    for name in document.keys() - known:
+        hint = did_you_mean(name, known, "remove it; this version of mcpctl does not use it")
+        raise Unusable(f"{path}: unknown key '{name}'", hint, code="config_key")
+    tables = toml.tables(path, "servers", document)
+    projects = {
+        name: toml.section(path, table, Project, "projects", name)
+        for name, table in toml.tables(path, "projects", document).items()
     }
-    has_policy = "policy" in document or any(each.policy for each in defined.values())
-    members = projects.members(tables)
+    clients = {
+        name: toml.section(path, table, ClientSettings, "clients", name)
+        for name, table in toml.tables(path, "clients", document).items()
+    }
+    has_policy = "policy" in document or any(each.policy for each in projects.values())
+    members = _members(tables)
+    elsewhere = frozenset[str]()
     if project is not None:
-        projects.check(project, projects.known(defined, members), path)
-    elsewhere = projects.hidden(members, project)
+        check_project(project, _known_projects(projects, members), path)
+        elsewhere = frozenset(name for name, its_projects in members.items() if project not in its_projects)
     servers: dict[str, Server] = {}
     problems: dict[str, str] = {}
     for name, table in tables.items():
@@ -229,25 +236,36 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
         except ValueError as error:
             if name not in elsewhere:
                 problems[name] = f"{path}: servers.{name}{error}"
+    sections: dict[str, Any] = {
+        name: toml.section(path, document.get(name, {}), kind, name) for name, kind in _SECTIONS.items()
+    }
     return Config(
-        path=path, servers=servers, problems=problems, projects=defined, project=project, elsewhere=elsewhere,
-        search=toml_values.section(path, "search", document.get("search", {}), Search, settings.check_search),
-        records=toml_values.section(
-            path, "records", document.get("records", {}), RecordSettings, settings.check_records, LIMITS
-        ),
-        responses=toml_values.section(
-            path, "responses", document.get("responses", {}), Responses, may_be_0=("limit_tokens", "keep_mb")
-        ),
-        clients={
-            name: toml_values.section(path, f"clients.{name}", table, ClientSettings, may_be_0=("limit_tokens",))
-            for name, table in toml_values.tables(path, "clients", document).items()
-        },
-        serve=toml_values.section(
-            path, "serve", document.get("serve", {}), Serve, settings.check_serve, ("max_result_chars",)
-        ),
-        oauth=toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, settings.check_oauth),
-        policy_table=toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
-        if "policy" in document
-        else None,
-        text=text, members=members,
+        path=path, servers=servers, problems=problems, projects=projects, project=project, elsewhere=elsewhere,
+        clients=clients, text=text, members=members, **sections,
+        policy_table=toml.section(path, document["policy"], PolicyTable, "policy") if "policy" in document else None,
     )  # fmt: skip
+
+
+def _members(servers: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """The projects of each server that names any, as written: an entry that cannot be used belongs to its, too."""
+    written = {name: table.get("projects") for name, table in servers.items() if isinstance(table, dict)}
+    lists = {name: [given] if isinstance(given, str) else given for name, given in written.items()}
+    return {
+        name: frozenset(each for each in given if isinstance(each, str))
+        for name, given in lists.items()
+        if given and isinstance(given, list)
+    }
+
+
+def _known_projects(tables: Iterable[str], members: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The projects that there are: those that have a table, and those that servers name."""
+    return frozenset(tables).union(*members.values())
+
+
+def check_project(name: str, known: Iterable[str], path: object) -> None:
+    """Raises `NotFound` for a project that nothing in the file at `path` names."""
+    names = sorted(known)
+    if name not in names:
+        there_are = f"{path} has {', '.join(names)}" if names else f"{path} has none; write [projects.NAME] there"
+        hint = did_you_mean(name, names, there_are)
+        raise NotFound(f"no project '{name}'", hint, "project_not_found")

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.tool_keys import OWN
+from mcpctl.config.toml import Section
 
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
@@ -63,13 +64,23 @@ class PolicyRule(NamedTuple):
         return f"{name} {self.pattern}"
 
 
-class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    allow: list[str] = []
-    ask: list[str] = []
-    deny: list[str] = []
+class _Lists(Section, frozen=True, kw_only=True):
+    allow: list[str] = msgspec.field(default_factory=list)
+    ask: list[str] = msgspec.field(default_factory=list)
+    deny: list[str] = msgspec.field(default_factory=list)
+
+    def check(self, name: str, where: str = "") -> None:
+        for key, allowed in _ONE_OF.items():
+            value = getattr(self, key, None)
+            if value is not None and value not in allowed:
+                raise ValueError(f"{where}.{key}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
+        for effect in (DENY, ASK, ALLOW):
+            for index, pattern in enumerate(getattr(self, effect)):
+                if problem := problem_of(pattern):
+                    raise ValueError(f"{where}.{effect}[{index}]: {problem}")
 
 
-class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PolicyTable(_Lists, frozen=True, kw_only=True):
     mode: str = MODES[0]
     default: str = ALLOW
     confirm: str = "session"
@@ -83,7 +94,7 @@ class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True)
     claude_hook: bool = False
 
 
-class ProjectPolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ProjectPolicyTable(_Lists, frozen=True, kw_only=True):
     """The rules are added, and the values go before those of `[policy]`."""
 
     mode: str | None = None
@@ -175,18 +186,6 @@ def _toggles_at(project: str | None, of_project: ProjectPolicyTable | None) -> d
     names = ("auto_approve_read_only", "confirm_destructive")
     own = ("projects", project or "", "policy")
     return {name: own if of_project and getattr(of_project, name) is not None else ("policy",) for name in names}
-
-
-def check(values: PolicyTable | ProjectPolicyTable, where: str = "") -> None:
-    """Raises ValueError with the key and what is wrong with it, such as `.deny[0]: …`."""
-    for name, allowed in _ONE_OF.items():
-        value = getattr(values, name, None)
-        if value is not None and value not in allowed:
-            raise ValueError(f"{where}.{name}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
-    for effect in (DENY, ASK, ALLOW):
-        for index, pattern in enumerate(getattr(values, effect)):
-            if problem := problem_of(pattern):
-                raise ValueError(f"{where}.{effect}[{index}]: {problem}")
 
 
 def problem_of(pattern: str) -> str:

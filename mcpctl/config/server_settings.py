@@ -9,11 +9,12 @@ import msgspec
 
 from mcpctl.base import bounds
 from mcpctl.base.feature_names import EXPOSABLE
-from mcpctl.config import toml_values
+from mcpctl.config import toml
 from mcpctl.config.policy_settings import ALLOW, ASK, TRUSTS
-from mcpctl.config.projects import UNASSIGNED
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+UNASSIGNED = "UNASSIGNED"
+"""In place of a project's name: the servers that name no project."""
 _NAMES = "names have only letters, digits, '_' and '-'"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 FROM_COMMAND = "${cmd:"
@@ -106,14 +107,14 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
         raise ValueError(f": cannot name a server: {_NAMES}")
     if isinstance(table, dict):
         _check_permissions(table.get("tools"), has_policy)
-    server = toml_values.converted(table, Server)
+    server = toml.converted(table, Server)
     _check_kind(server, table)
     _check_lists(server)
     _check_only(name, server.only or ())
     _check_limit(server.limit_tokens)
     check_expose(server.expose or ())
     for key in ("start_timeout_s", "call_timeout_s"):
-        if not 0 <= getattr(server, key) < toml_values.MAX_S:
+        if not 0 <= getattr(server, key) < toml.MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
     return server
 

@@ -5,9 +5,9 @@ import re
 import msgspec
 
 from mcpctl.base.feature_names import EXPOSABLE
-from mcpctl.config import policy_settings
 from mcpctl.config.policy_settings import ProjectPolicyTable
 from mcpctl.config.server_settings import URL, check_expose, check_project_name
+from mcpctl.config.toml import Section
 
 _DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
@@ -16,15 +16,23 @@ TOKEN = "MCPCTL_TOKEN"
 """The variable with the token, of `mcpctl tokens create`, with which requests are made."""
 
 
-class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Project(Section, frozen=True):
     """One `[projects.NAME]`, as written."""
 
     optimization: str | None = None
     toolset: str | None = None
     policy: ProjectPolicyTable | None = None
 
+    def check(self, name: str) -> None:
+        check_project_name(name, ":")
+        _check_optimization(self.optimization)
+        if self.toolset == "":
+            raise ValueError(".toolset: must be a name, a path or none")
+        if self.policy:
+            self.policy.check("", ".policy")
 
-class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class Search(Section, frozen=True):
     """`[search]`."""
 
     optimization: str = OPTIMIZATIONS[0]
@@ -36,21 +44,32 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cloud_url: str = ""
     cloud_timeout_s: float = 5
 
+    def check(self, name: str) -> None:
+        _check_optimization(self.optimization)
+        for key, url in (("semantic_url", self.semantic_url), ("cloud_url", self.cloud_url)):
+            if url and not URL.match(url):
+                raise ValueError(f".{key}: must be an http:// or https:// address")
+        if self.semantic_url and not self.semantic_model:
+            raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
+
 
 STORES = ("file", "keyring")
 
 
-class OAuthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OAuthSettings(Section, frozen=True):
     """`[oauth]`: what holds for the logins to all servers."""
 
     store: str = STORES[0]
     client_metadata_url: str = ""
 
+    def check(self, name: str) -> None:
+        if self.store not in STORES:
+            raise ValueError(f".store: must be {' or '.join(STORES)}")
+        if self.client_metadata_url and not _DOCUMENT.match(self.client_metadata_url):
+            raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
 
-LIMITS = ("keep_sessions", "keep_days", "max_mb")
 
-
-class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecordSettings(Section, frozen=True):
     """The `[records]` of the configuration."""
 
     keep_sessions: int = 100
@@ -58,67 +77,42 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep_days: int = 0
     max_mb: int = 512
     max_response_kb: int = 64
-    redact_keys: list[str] = []
+    redact_keys: list[str] = msgspec.field(default_factory=list)
     fsync: bool = False
+    may_be_0 = ("keep_sessions", "keep_days", "max_mb")
+
+    def check(self, name: str) -> None:
+        for number, key in enumerate(self.redact_keys):
+            if not key.strip():  # every value would be one under such a name
+                raise ValueError(f".redact_keys[{number}]: must not be empty")
 
 
-class Responses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Responses(Section, frozen=True):
     limit_tokens: int = 0
     """0: nothing is shortened."""
     keep_mb: int = 256
+    may_be_0 = ("limit_tokens", "keep_mb")
 
 
-class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClientSettings(Section, frozen=True):
     """One `[clients."NAME"]`."""
 
     limit_tokens: int | None = None
+    may_be_0 = ("limit_tokens",)
 
 
-class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Serve(Section, frozen=True):
     """`[serve]`."""
 
     max_result_chars: int = 0
     expose: list[str] = msgspec.field(default_factory=lambda: list(EXPOSABLE))
+    may_be_0 = ("max_result_chars",)
+
+    def check(self, name: str) -> None:
+        check_expose(self.expose)
 
 
 TOKEN_BYTES = 4
-
-
-def check_project(name: str, project: Project) -> None:
-    """Raises ValueError with the key and what is wrong with it, as all of these checks do."""
-    check_project_name(name, ":")
-    _check_optimization(project.optimization)
-    if project.toolset == "":
-        raise ValueError(".toolset: must be a name, a path or none")
-    if project.policy:
-        policy_settings.check(project.policy, ".policy")
-
-
-def check_search(search: Search) -> None:
-    _check_optimization(search.optimization)
-    for key in ("semantic_url", "cloud_url"):
-        url = getattr(search, key)
-        if url and not URL.match(url):
-            raise ValueError(f".{key}: must be an http:// or https:// address")
-    if search.semantic_url and not search.semantic_model:
-        raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
-
-
-def check_serve(serve: Serve) -> None:
-    check_expose(serve.expose)
-
-
-def check_records(records: RecordSettings) -> None:
-    for number, name in enumerate(records.redact_keys):
-        if not name.strip():  # every value would be one under such a name
-            raise ValueError(f".redact_keys[{number}]: must not be empty")
-
-
-def check_oauth(oauth: OAuthSettings) -> None:
-    if oauth.store not in STORES:
-        raise ValueError(f".store: must be {' or '.join(STORES)}")
-    if oauth.client_metadata_url and not _DOCUMENT.match(oauth.client_metadata_url):
-        raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
 
 
 def _check_optimization(name: str | None) -> None:

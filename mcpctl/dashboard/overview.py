@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from mcpctl import servers as server_rows
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Row, Tool
 from mcpctl.dashboard import charts
@@ -16,7 +17,6 @@ from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.links import Asked
 from mcpctl.dashboard.rendering import page
 from mcpctl.policy import answering
-from mcpctl.servers import server_entries
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 
@@ -72,7 +72,7 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
 def _down(board: Board) -> Sequence[Row]:
     """The servers in use that cannot be used, or did not work when they were last tried."""
     with suppress(McpctlError):  # what is wrong with the configuration is told where held tools are
-        return [row for row in server_entries.ls(board.paths) if row["enabled"] is not False and row["problem"]]
+        return [row for row in server_rows.ls(board.paths) if row["enabled"] is not False and row["problem"]]
     return []
 
 

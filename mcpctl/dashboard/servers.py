@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from mcpctl import servers as server_rows
 from mcpctl.base import hints
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Found, Row
@@ -18,7 +19,6 @@ from mcpctl.dashboard.parameters import WINDOW, Parameters
 from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.rest_answers import Operation, listing
 from mcpctl.dashboard.rest_names import SERVER
-from mcpctl.servers import server_entries
 from mcpctl.store import server_logs
 from mcpctl.store.records import recorded_usage
 from mcpctl.toolsets.toolset_files import NONE
@@ -29,14 +29,14 @@ _LINES = 50
 
 def servers(request: Request, asked: Parameters) -> Response:
     """The configured servers, their secrets masked."""
-    entries = server_entries.ls(board_of(request).paths, asked.one("project"))
+    entries = server_rows.ls(board_of(request).paths, asked.one("project"))
     return listing(asked, "servers", Found.of(entries), SERVER)
 
 
 def servers_page(request: Request) -> Response:
     """The configured servers."""
     board = board_of(request)
-    entries = server_entries.ls(board.paths)
+    entries = server_rows.ls(board.paths)
     by_server: dict[str, Counter[str]] = {}
     for tool in _tools(board):
         counted = by_server.setdefault(tool["server"], Counter())
@@ -61,7 +61,7 @@ def _tools(board: Board, *servers: str) -> list[Row]:
 def server_page(request: Request) -> Response:
     """One server: its entry, its tools, and what it wrote last."""
     board, name = board_of(request), request.path_params["name"]
-    entry = server_entries.show(board.paths, name)
+    entry = server_rows.show(board.paths, name)
     found = _tools(board, name)
     shown = Asked.of(request, ()).window(found)
     lines, log_problem = _log(board.paths, name)

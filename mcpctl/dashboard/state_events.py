@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from mcpctl import servers as server_rows
 from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.models import Row, Tool
 from mcpctl.base.paths import Paths
@@ -21,7 +22,6 @@ from mcpctl.policy import answering, approvals
 from mcpctl.policy.approvals import ALLOWED, PENDING, Approval
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.view import View
-from mcpctl.servers import server_entries
 from mcpctl.store import clock
 from mcpctl.store.events import Event
 from mcpctl.store.filters import CallFilter
@@ -156,7 +156,7 @@ class _Catalog:
             catalog = Catalog(View(loaded), state, Lists(rows.holding(self._paths, loaded, PolicyFile.as_it_lies)))
             catalog.check_together()
             names = sorted({*loaded.servers, *loaded.problems})
-            servers = {name: server_entries.row(loaded, name, catalog, TokenStore(self._paths)) for name in names}
+            servers = {name: server_rows.row(loaded, name, catalog, TokenStore(self._paths)) for name in names}
             tools = {tool.key: tool for tool in catalog.visible(with_held=True)}
             seen = {key: _Seen(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
             if self._servers is not None:

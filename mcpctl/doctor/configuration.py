@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 
+from mcpctl import servers
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.rules import Selection
 from mcpctl.base.texts import counted
@@ -15,7 +16,6 @@ from mcpctl.config.server_settings import STDIO
 from mcpctl.doctor.client_entries import Entry, own_entries
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.oauth.token_store import EXPIRED, NEEDED
-from mcpctl.servers import server_entries
 from mcpctl.toolsets import in_force
 
 
@@ -76,7 +76,7 @@ def of_last_starts(case: Case) -> Iterator[Finding]:
         return
     words = {NEEDED: "it needs a login", EXPIRED: "its login has ended"}
     try:
-        for row in server_entries.ls(case.paths):
+        for row in servers.ls(case.paths):
             if row["enabled"] and row["login"] in words:
                 yield found("D109", words[row["login"]], row["name"], f"mcpctl servers login {row['name']}")
             elif row["enabled"] and row["failed_at"]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mcpctl.base.callers import ASKED, Caller, Claims, Client, capability_set
 from mcpctl.config.config import Config
-from mcpctl.config.projects import UNASSIGNED
+from mcpctl.config.server_settings import UNASSIGNED
 from mcpctl.policy.approvals import Grant
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.tokens import Token, identified

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.config import command_values, entry_masks, server_environment
+from mcpctl.config import command_values, entry_secrets, server_environment
 from mcpctl.config.command_values import LONGEST, CannotLaunch
 from mcpctl.config.server_environment import expand
 from mcpctl.config.server_settings import Server, without_values
@@ -130,9 +130,9 @@ def test_it_gets_no_token_of_ours(tmp_path: Path) -> None:
 
 
 def test_only_its_program_is_shown() -> None:
-    assert entry_masks.masked("${cmd:op read op://work/key}") == "${cmd:op ***}"
-    assert entry_masks.masked_header("Bearer ${cmd:op read op://work/key}") == "Bearer ${cmd:op ***}"
-    assert entry_masks.masked("x${cmd:op read op://work/key}") == "***"
+    assert entry_secrets.masked("${cmd:op read op://work/key}") == "${cmd:op ***}"
+    assert entry_secrets.masked_header("Bearer ${cmd:op read op://work/key}") == "Bearer ${cmd:op ***}"
+    assert entry_secrets.masked("x${cmd:op read op://work/key}") == "***"
 
 
 def test_endless_quotes_take_no_time() -> None:

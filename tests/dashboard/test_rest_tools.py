@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl import servers
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard import rest_names
-from mcpctl.servers import server_entries
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.dashboard.held import asked, decoded, printed
@@ -112,7 +112,7 @@ def test_words_find_tools_as_on_the_command_line(client: TestClient, mcpctl: Mcp
 def test_servers_are_those_of_the_command_line_with_their_secrets_masked(client: TestClient, mcpctl: Mcpctl) -> None:
     rows = printed(mcpctl, "servers", "ls")
     assert asked(client, "/servers") == {"servers": rows, "total": "3"}
-    assert set(rows[0]) == set(server_entries.FIELDS)
+    assert set(rows[0]) == set(servers.FIELDS)
     assert "secret-value" not in client.get("/api/v1/servers").text
     assert asked(client, "/servers", fields="name", limit=1, offset=1)["servers"] == [{"name": "odd"}]
 

@@ -27,21 +27,21 @@ def add(
       mcpctl servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
-    from mcpctl import output
+    from mcpctl import output, servers
     from mcpctl.base.errors import warn
     from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
-    from mcpctl.servers import server_entries
+    from mcpctl.config import editing
 
     entry_options.check_no_file([name, *(command or [])])
     entry_options.check_program(command or [], f"mcpctl servers add {name}")
     given = entry.given(command or [])
-    table = server_entries.entry(given)
+    table = editing.entry(given)
     paths = place.paths(creates=True)
-    server_entries.add(paths.config, name, table, Gate(paths, from_script).config)
-    if remark := server_entries.remark(paths.config, name):
+    editing.add(paths.config, name, table, Gate(paths, from_script).config)
+    if remark := servers.remark(paths.config, name):
         warn(f"{name}: {remark}")
-    output.write_done(json, lambda: server_entries.show(paths, name), name)
+    output.write_done(json, lambda: servers.show(paths, name), name)
     output.say(f"added to {paths.config}")
     if no_check or not logins.say_needed(paths, [name]):
         output.say(f"list its tools with: mcpctl tools refresh {name}")

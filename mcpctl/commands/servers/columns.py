@@ -4,14 +4,13 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from mcpctl import output
+from mcpctl import output, servers
 from mcpctl.base.errors import UpstreamFailed, warn
 from mcpctl.base.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
 from mcpctl.base.paths import Paths
 from mcpctl.clients.client_environment import missing_in_windows
 from mcpctl.config import config
 from mcpctl.output import Columns, ListOptions
-from mcpctl.servers import server_entries
 from mcpctl.store import server_logs
 
 
@@ -32,7 +31,7 @@ def _sentences(notes: Any) -> str:
 
 
 COLUMNS = Columns(
-    fields=server_entries.FIELDS,
+    fields=servers.FIELDS,
     shown=("name", "enabled", "transport", "tools", "runs", "failed_at", "problem"),
     cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
     keeps={"runs": 15},

@@ -10,11 +10,11 @@ def disable(name: opt.ServerName, json: opt.Json = False, *, place: opt.Place) -
     Example:
       mcpctl servers disable github
     """
-    from mcpctl import output
+    from mcpctl import output, servers
     from mcpctl.commands.people import Gate
-    from mcpctl.servers import server_entries
+    from mcpctl.config import editing
 
     paths = place.paths()
-    server_entries.enable(paths.config, name, False, Gate(paths).config)
-    output.write_done(json, lambda: server_entries.show(paths, name), name)
+    editing.enable(paths.config, name, False, Gate(paths).config)
+    output.write_done(json, lambda: servers.show(paths, name), name)
     output.say(f"disabled in {paths.config}")

@@ -16,11 +16,11 @@ def enable(
     Example:
       mcpctl servers enable github
     """
-    from mcpctl import output
+    from mcpctl import output, servers
     from mcpctl.commands.people import Gate
-    from mcpctl.servers import server_entries
+    from mcpctl.config import editing
 
     paths = place.paths()
-    server_entries.enable(paths.config, name, True, Gate(paths, from_script).config)
-    output.write_done(json, lambda: server_entries.show(paths, name), name)
+    editing.enable(paths.config, name, True, Gate(paths, from_script).config)
+    output.write_done(json, lambda: servers.show(paths, name), name)
     output.say(f"enabled in {paths.config}")

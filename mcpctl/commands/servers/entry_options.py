@@ -127,7 +127,7 @@ def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> 
     import shutil
 
     from mcpctl.base.errors import WrongUsage
-    from mcpctl.config.entry_masks import masked_url
+    from mcpctl.config.entry_secrets import masked_url
     from mcpctl.config.server_settings import URL
     from mcpctl.secrets.redact import mask
 

@@ -14,14 +14,13 @@ def ls(listing: opt.Listing, place: opt.ProjectPlace) -> None:
       mcpctl servers ls
       mcpctl servers ls --json | jq -r '.[] | select(.enabled) | .name'
     """
-    from mcpctl import output
+    from mcpctl import output, servers
     from mcpctl.base.models import Found
     from mcpctl.commands.servers.columns import COLUMNS, with_logins
     from mcpctl.oauth.token_store import EXPIRED, NEEDED
-    from mcpctl.servers import server_entries
 
     options = listing.chosen()
-    rows = server_entries.ls(place.paths(), place.project)
+    rows = servers.ls(place.paths(), place.project)
     columns = with_logins(COLUMNS) if options.effective == "table" and any(row["login"] for row in rows) else COLUMNS
     output.write_list(Found.of(rows, filtered=place.project is not None), columns, options)
     opt.say_project(place.project)

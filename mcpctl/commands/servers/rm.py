@@ -22,11 +22,11 @@ def rm(
     """
     from mcpctl import output
     from mcpctl.commands.people import Gate
-    from mcpctl.servers import server_entries
+    from mcpctl.config import editing
     from mcpctl.store import server_logs
 
     paths = place.paths()
-    server_entries.remove(paths.config, names, Gate(paths, from_script).config)
+    editing.remove(paths.config, names, Gate(paths, from_script).config)
     for name in names:
         server_logs.remove(paths, name)
     removed = list(dict.fromkeys(names))

@@ -44,12 +44,12 @@ def set(
       mcpctl servers set time -- uvx mcp-server-time --local-timezone Europe/Oslo
       mcpctl servers set acme --unset command --unset inherit_env --url https://acme.example/mcp
     """
-    from mcpctl import output
+    from mcpctl import output, servers
     from mcpctl.base.errors import WrongUsage, warn
     from mcpctl.clients import import_preview
     from mcpctl.commands.people import Gate
+    from mcpctl.config import editing
     from mcpctl.output.text import block_of
-    from mcpctl.servers import server_changes, server_entries
 
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
@@ -58,8 +58,8 @@ def set(
     given = entry.given(words or [program or "", *(args or [])])
     paths = place.paths()
     path = paths.config
-    change = server_changes.fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
-    before, after = server_entries.edited(path, change)
+    change = servers.set_fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
+    before, after = editing.edited(path, change)
     if dry_run:
         diff = import_preview.between(path, before, after)
         Gate(paths, from_script, dry=True).config(before, after)
@@ -70,8 +70,8 @@ def set(
         if before != after and not diff:
             warn("only what is not shown here, such as the value of a variable, would change")
         return
-    server_entries.edit(path, change, Gate(paths, from_script).config)
-    if remark := server_entries.remark(path, name):
+    editing.edit(path, change, Gate(paths, from_script).config)
+    if remark := servers.remark(path, name):
         warn(f"{name}: {remark}")
-    output.write_done(json, lambda: server_entries.show(paths, name), name)
+    output.write_done(json, lambda: servers.show(paths, name), name)
     output.say(f"written to {path}" if before != after else f"nothing to change in {path}")

@@ -11,9 +11,8 @@ def show(name: opt.ServerName, fields: opt.Fields = None, json: opt.Json = False
       mcpctl servers show github
       mcpctl servers show github --json
     """
-    from mcpctl import output
+    from mcpctl import output, servers
     from mcpctl.output import text
-    from mcpctl.servers import server_entries
 
-    row = server_entries.show(place.paths(), name)
+    row = servers.show(place.paths(), name)
     output.write_row(row, json, lambda: text.pairs(row), fields)

@@ -56,7 +56,7 @@ def create(
     from mcpctl.commands.people import only_for_people
     from mcpctl.commands.tokens.expiry import moment
     from mcpctl.config import config as configuration
-    from mcpctl.config import projects
+    from mcpctl.config.server_settings import UNASSIGNED
     from mcpctl.policy import tokens
     from mcpctl.policy.policy_file import PolicyFile
 
@@ -64,7 +64,7 @@ def create(
     paths = place.paths()
     loaded = configuration.load(paths.config)
     for name in project or ():
-        projects.check(name, {*loaded.known_projects, projects.UNASSIGNED}, paths.config)
+        configuration.check_project(name, {*loaded.known_projects, UNASSIGNED}, paths.config)
     for name in server or ():
         if name not in loaded.problems:
             loaded.server(name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mcpctl import output
+from mcpctl import output, servers
 from mcpctl.base.errors import WrongUsage, warn
 from mcpctl.base.models import PERMISSION_FIELDS, Found, Row
 from mcpctl.base.near_names import nearest
@@ -13,10 +13,10 @@ from mcpctl.catalog import explained, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands.people import Gate
 from mcpctl.commands.tools.columns import PERMITTED
+from mcpctl.config import editing
 from mcpctl.output import ListOptions
 from mcpctl.policy.decide import ALLOW
-from mcpctl.servers import server_changes, server_entries
-from mcpctl.servers.server_changes import Change, Keys
+from mcpctl.servers import Change, Keys
 
 _STILL = {"deny": "is still denied", "ask": "is asked about at each call", "held": "is still held"}
 
@@ -30,7 +30,7 @@ def write(paths: Paths, rows: Sequence[Row], options: ListOptions) -> None:
 
 def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
     """Set tools false; a row for each."""
-    found = _written(paths, keys, server_changes.deny, "denied", 'rule of [policy] instead, such as deny = ["{}"]')
+    found = _written(paths, keys, servers.deny, "denied", 'rule of [policy] instead, such as deny = ["{}"]')
     for row in found:
         if not row["listed"]:
             warn(f"{row['key']}: its server has not listed it; it is denied as soon as it does{_near(row)}")
@@ -39,7 +39,7 @@ def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
 
 def allow(paths: Paths, keys: Sequence[str]) -> list[Row]:
     """Take back what sets tools false, or leaves them out of `only`; a row for each."""
-    found = _written(paths, keys, server_changes.allow, "allowed", "pattern in only of its server's entry")
+    found = _written(paths, keys, servers.allow, "allowed", "pattern in only of its server's entry")
     for row in found:
         if not row["listed"]:
             warn(f"{row['key']}: its server has not listed it{_near(row)}")
@@ -53,7 +53,7 @@ def _written(
 ) -> list[Row]:
     keys = [_parts(key, instead) for key in dict.fromkeys(typed)]
     changed: set[str] = set()
-    server_entries.edit(paths.config, changing(paths.config, keys, changed), Gate(paths).config)
+    editing.edit(paths.config, changing(paths.config, keys, changed), Gate(paths).config)
     with rows.catalog(paths, quiet=True) as catalog:
         return [_row(catalog, paths, join(*parts), done if join(*parts) in changed else "unchanged") for parts in keys]
 

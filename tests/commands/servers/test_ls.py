@@ -7,7 +7,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
-from mcpctl.servers.server_entries import FIELDS
+from mcpctl.servers import FIELDS
 from mcpctl.store.state import State
 from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl

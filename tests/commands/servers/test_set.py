@@ -7,7 +7,7 @@ import pytest
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
-from mcpctl.servers import server_entries
+from mcpctl.config import editing
 from tests.commands.servers.test_add import by_hand, written
 from tests.configured import configure, stub
 from tests.conftest import Mcpctl
@@ -150,7 +150,7 @@ def test_a_change_that_would_say_something_else_in_the_file_is_not_written(paths
     text = 'servers.a.command = "x"\nservers.b.command = "y"\n'
     by_hand(paths, text)
     with pytest.raises(Unusable, match="cannot be edited: it mixes forms of tables"):
-        server_entries.edit(
+        editing.edit(
             paths.config, lambda document: document["servers"]["a"].update(tools={"t": False}), lambda *_: None
         )
     assert paths.config.read_text(encoding="utf-8") == text

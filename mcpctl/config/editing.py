@@ -1,96 +1,17 @@
-"""The `[servers]` of config.toml: shown with their secrets masked, and changed without losing comments or order."""
+"""Changes of config.toml that keep its comments and its order."""
 
-import os
 import re
-import shlex
-import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mcpctl.base import fields, files
+from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, NotFound, Unusable, WrongUsage
-from mcpctl.base.models import Row
-from mcpctl.base.paths import Paths
-from mcpctl.catalog.cache import Catalog
-from mcpctl.config import config, exposure, server_settings
-from mcpctl.config.config import Config
-from mcpctl.config.entry_masks import masked, masked_args, masked_header, masked_oauth, masked_url
-from mcpctl.config.server_settings import STDIO
-from mcpctl.oauth.token_store import TokenStore, login_state
-from mcpctl.policy.rules import Offers
-from mcpctl.policy.view import View
-from mcpctl.secrets.redact import mask
-from mcpctl.store import clock
-from mcpctl.store.state import State
+from mcpctl.config import config, server_settings
 
-FIELDS = fields.names(fields.Server)
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
-
-
-def ls(paths: Paths, project: str | None = None) -> list[Row]:
-    """A row for every entry of the file, or for those that `project` sees, usable or not, by name."""
-    with State.opened(paths) as state:
-        loaded = config.load(paths.config, project)
-        catalog = Catalog(View(loaded), state)
-        names = {*loaded.servers, *loaded.problems} - loaded.elsewhere
-        return [row(loaded, name, catalog, TokenStore(paths)) for name in sorted(names)]
-
-
-def show(paths: Paths, name: str) -> Row:
-    rows = {row["name"]: row for row in ls(paths)}
-    if name not in rows:
-        raise config.no_server(name, rows)
-    return rows[name]
-
-
-def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
-    """The row of one entry, with its secrets masked and the number of its tools as last listed.
-
-    `problem` is the reason why the entry cannot be used, or the server's last failure; `failed_at` is its time.
-    """
-    server = loaded.servers.get(name)
-    listed = catalog.listed(name)
-    values: dict[str, Any] = dict.fromkeys(FIELDS)
-    values.update(name=name, problem=loaded.problems.get(name))
-    if server:
-        offers = (lambda _: True) if server.only is None else Offers(server.only).has
-        values.update(
-            enabled=server.enabled,
-            transport=server.kind,
-            runs=masked_url(server.url) or shlex.join([mask(server.command), *masked_args(server.args)]),
-            command=mask(server.command) or None,
-            args=masked_args(server.args),
-            url=masked_url(server.url) or None,
-            headers={header: masked_header(value) for header, value in server.headers.items()},
-            oauth=masked_oauth(server.oauth),
-            env={variable: masked(value) for variable, value in server.env.items()},
-            env_file=server.env_file,
-            inherit_env=server.inherit_env if server.kind == STDIO else None,
-            cwd=server.cwd,
-            start_timeout_s=server.start_timeout_s,
-            call_timeout_s=server.call_timeout_s,
-            projects=server.projects,
-            permissions=server.tools,
-            only=server.only,
-            may_ask=server.may_ask,
-            expose=list(loaded.exposes(name)),
-            tools=sum(offers(tool.name) for tool in listed.tools) if listed else None,
-            **catalog.feature_counts(name),
-            listed_at=clock.iso(listed.fetched_at) if listed else None,
-        )
-        refused_at = None
-        if failure := catalog.state.last_failure(name, server.fingerprint):
-            problem = failure.message.removeprefix(f"server '{name}' ")
-            values.update(problem=problem, failed_at=clock.iso(failure.at))
-            refused_at = failure.at if failure.code == "needs_login" else None
-        login, ends_at = login_state(logins, server, loaded.path, refused_at)
-        values.update(login=login, login_expires_at=None if ends_at is None else clock.iso(ends_at))
-    return values
-
-
 Permit = Callable[[str, str], None]
 """Raises `Refused` where nobody may put the second text of the file in place of the first."""
 
@@ -110,28 +31,6 @@ def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None
         servers[name] = dict(table)
 
     edit(path, change, permit)
-
-
-Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
-
-
-def merge(path: Path, choose: Merge, permit: Permit) -> None:
-    """Put entries into the file in one write; an entry replaces the one of the same name."""
-    edit(path, lambda document: put(document, choose(config.load(path))), permit)
-
-
-def merged(path: Path, choose: Merge) -> tuple[str, str]:
-    """The file's text before and after `merge`; nothing is written."""
-    return edited(path, lambda document: put(document, choose(config.load(path))))
-
-
-def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
-    """The file's text before and after `edit`; nothing is written."""
-    try:
-        before = files.read(path, code="config_unreadable")
-    except NotFound:
-        before = None
-    return (before or b"").decode("utf-8-sig"), _changed(path, before, change)
 
 
 def remove(path: Path, names: Sequence[str], permit: Permit) -> None:
@@ -167,15 +66,6 @@ def enable(path: Path, name: str, enabled: bool, permit: Permit) -> None:
                 entry["enabled"] = False
 
     edit(path, change, permit)
-
-
-def remark(path: Path, name: str) -> str | None:
-    """A warning about an entry of the file that can be used; None where there is nothing to say."""
-    server = config.load(path).servers.get(name)
-    command = server.command if server and "PATH" not in server.env else None
-    if command and not {os.sep, "$"} & {*command} and not shutil.which(command):
-        return f"there is no command {command!r} on the PATH; install it, or write its absolute path"
-    return exposure.in_the_clear(server) if server else None
 
 
 def entry(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,6 +166,15 @@ def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
         return after.encode()
 
     files.edit(path, permitted, _ELSEWHERE)
+
+
+def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
+    """The file's text before and after `edit`; nothing is written."""
+    try:
+        before = files.read(path, code="config_unreadable")
+    except NotFound:
+        before = None
+    return (before or b"").decode("utf-8-sig"), _changed(path, before, change)
 
 
 def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) -> str:

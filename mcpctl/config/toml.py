@@ -1,0 +1,163 @@
+"""The TOML of config.toml: its tables as structs, with problems in the words of a user, and the lines of its keys.
+
+The TOML library tells no lines.
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
+
+import msgspec
+
+from mcpctl.base.errors import Unusable
+from mcpctl.base.near_names import did_you_mean
+
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+_Section = TypeVar("_Section", bound="Section")
+
+MAX_S = 1e7
+_AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
+_TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of settings, whose numbers are positive, or 0 where they may be."""
+
+    may_be_0: ClassVar[Collection[str]] = ()
+
+    def check(self, name: str) -> None:
+        """Raises ValueError with the key and its problem, such as `.deny[0]: …`; `name` is that of the table."""
+
+
+def converted(table: Any, kind: type[_Struct]) -> _Struct:
+    """`table` as a `kind`; raises ValueError in the words of a user, such as `.args: must be a list`."""
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        match = _AT.match(str(error))
+        what, where = match.groups() if match else (str(error), None)
+    where = (where or "").replace("[...]", "")
+    if expected := re.match(r"Expected `([^`]*)`", what):
+        kinds = [_TYPES.get(name, name) for name in expected[1].split(" | ") if name != "null"]
+        raise ValueError(f"{where}: must be {' or '.join(dict.fromkeys(kinds)).replace('float', 'a number')}")
+    if unknown := re.search(r"unknown field `([^`]*)`", what):
+        names = [f.name for f in msgspec.structs.fields(_kind_at(where, kind))]
+        hint = did_you_mean(unknown[1], names, f"known are {', '.join(names)}")
+        raise ValueError(f"{where}.{unknown[1]}: unknown key; {hint}")
+    if missing := re.search(r"missing required field `([^`]*)`", what):
+        raise ValueError(f"{where}.{missing[1]}: is missing")
+    raise ValueError(f"{where}: {what}")
+
+
+def _kind_at(where: str, kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The kind of the table in a `kind` that is at a place such as `.oauth`."""
+    for name in where.split(".")[1:]:
+        annotation: Any = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
+        kind = next(
+            part for part in get_args(annotation) if isinstance(part, type) and issubclass(part, msgspec.Struct)
+        )
+    return kind
+
+
+def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:
+    found = document.get(section, {})
+    if not isinstance(found, dict):
+        raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "fix it there", code="config_key")
+    return found
+
+
+def section(path: Path, table: Any, kind: type[_Section], *names: str) -> _Section:
+    """The table of these names as a `kind`; raises `Unusable`."""
+    name = ".".join(names)
+    try:
+        values = converted(table, kind)
+        values.check(names[-1])
+        for key, value in msgspec.structs.asdict(values).items():
+            least = 0 if key in kind.may_be_0 else 1
+            if isinstance(value, int) and not isinstance(value, bool) and value < least:
+                raise ValueError(f".{key}: must be {least} or more")
+            if isinstance(value, float) and not 0 < value < MAX_S:
+                raise ValueError(f".{key}: must be a number of seconds, more than 0")
+    except ValueError as error:
+        raise Unusable(f"{path}: {name}{error}", f"fix [{name}] there", code="config_key") from error
+    return values
+
+
+_TOKEN = re.compile(
+    r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[\[\]{}\n=]|[^\s#\"'\[\]{}=]+",
+    re.DOTALL,
+)
+_OPEN, _CLOSED = "[{", "]}"
+
+
+class Statement(NamedTuple):
+    table: tuple[str, ...]
+    """The table that it begins, or that it is in."""
+    is_header: bool
+    tokens: list[tuple[int, str]]
+    """Its words, each with its line."""
+    last_line: int
+
+
+def line_of(text: str, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
+    """The line of a key of a table, or of an item of its list; None where it is written in another form."""
+    for each in statements(text):
+        if not each.is_header and each.table == table and _names(each.tokens[0][1]) == (key,):
+            return each.tokens[0][0] if index is None else _item_line(each.tokens, index)
+    return None
+
+
+def _item_line(tokens: list[tuple[int, str]], index: int) -> int | None:
+    lines = [line for line, token in tokens[1:] if token[0] in "\"'"]
+    return lines[index] if index < len(lines) else None
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Every header and every `key = value`, in order; lines are counted from 1."""
+    header: tuple[str, ...] = ()
+    line, depth, tokens = 1, 0, list[tuple[int, str]]()
+    for found in _TOKEN.finditer(f"{text}\n"):
+        token = found.group()
+        depth += (token in _OPEN) - (token in _CLOSED)
+        if token != "\n" and not token.startswith("#"):
+            tokens.append((line, token))
+        elif token == "\n" and depth <= 0 and tokens:
+            words = "".join(token for _, token in tokens)
+            is_header = words.startswith("[")
+            header = _names(words.strip("[]")) if is_header else header
+            if is_header or len(tokens) > 1:
+                yield Statement(header, is_header, tokens, line)
+            depth, tokens = 0, []
+        line += token.count("\n")
+
+
+def told_twice(text: str) -> str:
+    """A sentence on the first table or key that is written twice; empty where none is."""
+    seen: dict[tuple[tuple[str, ...], bool], int] = {}
+    for each in statements(text):
+        words = [word for _, word in each.tokens]
+        key = "".join(words[: words.index("=")] if "=" in words else words)
+        place = each.table if each.is_header else (*each.table, *_names(key))
+        line = seen.setdefault((place, each.is_header), each.tokens[0][0])
+        if line != each.tokens[0][0]:
+            lines = f"in lines {line} and {each.tokens[0][0]}"
+            if each.is_header:
+                return f"{key} stands twice, {lines}: put what is in both under one"
+            where = f" in [{'.'.join(each.table)}]" if each.table else ""
+            return f"'{key}' stands twice{where}, {lines}: write {'one list' if '[' in words else 'it once'}"
+    return ""
+
+
+def _names(dotted: str) -> tuple[str, ...]:
+    """The names of a key that may be dotted and quoted."""
+    try:
+        table = tomllib.loads(f"{dotted} = 1")
+    except tomllib.TOMLDecodeError:
+        return ()
+    names: list[str] = []
+    while isinstance(table, dict):
+        name, table = next(iter(table.items()))
+        names.append(name)
+    return tuple(names)

@@ -1,1 +1,0 @@
-"""The servers of config.toml as people see and edit them."""
