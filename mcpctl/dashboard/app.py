@@ -1,35 +1,68 @@
-"""The dashboard as an ASGI application."""
+"""The dashboard as an ASGI application: its addresses, and the bodies of requests, which are read before a handler runs
+in its thread, where it cannot wait for them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import Mount
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from mcpctl.base.errors import McpctlError
-from mcpctl.dashboard import error_answers, event_stream, overview, rest
-from mcpctl.dashboard.board import Board
-from mcpctl.dashboard.bodies import Bodies
+from mcpctl.base.errors import McpctlError, WrongUsage
+from mcpctl.dashboard import approvals, calls, error_answers, overview, servers, sessions, stats, streaming, tools
+from mcpctl.dashboard.dashboard import Dashboard
+from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.guard import Guard
+from mcpctl.dashboard.rest import BASE, Operation, Parameters, answer
 
-_PAGES = [page for each in (overview, *rest.SUBJECTS) for page in each.PAGES]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 1 << 16
+"""Bytes of a request's body."""
+_READ_S = 10
 _STATIC = Path(__file__).parent / "static"
+_SUBJECTS = (sessions, calls, stats, tools, servers, approvals)
 
 
-def guarded(board: Board) -> Guard:
+def openapi(request: Request, query: Parameters) -> Response:
+    """The operations, their parameters and their answers."""
+    from mcpctl.dashboard.openapi import document  # pydantic takes longer to load than all the rest
+
+    return answer(document(BASE, OPERATIONS))
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    *(operation for subject in _SUBJECTS for operation in subject.OPERATIONS),
+    streaming.EXPORT,
+    Operation("/openapi.json", openapi, ""),
+)
+_ROUTES: list[BaseRoute] = [
+    *(page for subject in (overview, *_SUBJECTS) for page in subject.PAGES),
+    *(Route(f"{BASE}{each.path}", each.run, methods=[each.method], name=each.answer.__name__) for each in OPERATIONS),
+    Route(f"{BASE}/events", streaming.events),
+    Mount("/static", StaticFiles(directory=_STATIC)),
+]
+
+
+def guarded(dashboard: Dashboard) -> Guard:
     """The dashboard for those who have logged in."""
-    return Guard(app(board), board)
+    return Guard(app(dashboard), dashboard)
 
 
-def app(board: Board) -> Starlette:
-    """The pages, the REST interface and the events of a dashboard, for whoever gets at them."""
+def app(dashboard: Dashboard) -> Starlette:
+    """The pages, the REST interface and the events of a dashboard, without its guard."""
     served = Starlette(
-        routes=[*_PAGES, *rest.ROUTES, *event_stream.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))],
-        middleware=[Middleware(Bodies)],
+        routes=_ROUTES,
+        middleware=[Middleware(_Bodies)],
         exception_handlers={
             McpctlError: error_answers.of_mcpctl,
             HTTPException: error_answers.of_http,
@@ -37,11 +70,48 @@ def app(board: Board) -> Starlette:
         },
         lifespan=_lifespan,
     )
-    served.state.board = board
+    served.state.dashboard = dashboard
     return served
 
 
 @asynccontextmanager
 async def _lifespan(served: Starlette) -> AsyncIterator[None]:
     yield
-    served.state.board.feed.close()
+    served.state.dashboard.feed.close()
+
+
+class _Bodies:
+    """The application, with each request's body in its state."""
+
+    def __init__(self, app: "ASGIApp") -> None:
+        self._app = app
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        body = b""
+        try:
+            async with asyncio.timeout(_READ_S):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > MOST_BYTES:
+                        message = f"the body has more than {MOST_BYTES >> 10} kB"
+                        raise WrongUsage(message, "send less", "body_too_large")
+        except ClientDisconnect:
+            return
+        except WrongUsage as error:
+            await error_answer(request, error, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)(scope, receive, send)
+            return
+        except TimeoutError:
+            slow = WrongUsage(f"the body took more than {_READ_S} s", "send it at once", "body_too_slow")
+            await error_answer(request, slow, HTTPStatus.REQUEST_TIMEOUT)(scope, receive, send)
+            return
+        request.state.body = body
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> "Message":
+            return unread.pop() if unread else await receive()
+
+        await self._app(scope, again, send)

@@ -1,4 +1,4 @@
-"""The hints of a tool as badges: text and a symbol each, so that no colour has to be seen."""
+"""The hints of a tool as badges: text and a symbol each, so that nobody has to see their colours."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,20 +9,20 @@ from mcpctl.catalog.rows import HINT_FIELDS
 
 
 class Badge(NamedTuple):
-    """One hint of a tool."""
+    """A hint of a tool."""
 
     kind: str
     """Its class in the style sheet."""
     symbol: str
     text: str
     title: str
-    """What it means, and where it comes from."""
+    """Its meaning, and where it comes from."""
 
 
 _WORDS = {
     ("readOnlyHint", True): Badge("read-only", "R", "Read-only", "This tool only reads data"),
     ("destructiveHint", True): Badge("destructive", "!", "Destructive", "This tool may make destructive changes"),
-    ("idempotentHint", True): Badge("idempotent", "=", "Idempotent", "To call it again in the same way adds nothing"),
+    ("idempotentHint", True): Badge("idempotent", "=", "Idempotent", "Calling it again in the same way adds nothing"),
     ("openWorldHint", True): Badge("open-world", "↗", "Open world", "This tool reaches things outside"),
     ("readOnlyHint", False): Badge("no", "✎", "Not read-only", "This tool changes things"),
     ("destructiveHint", False): Badge(
@@ -37,7 +37,7 @@ RISKS = {
     "destructive": "This tool may make destructive changes.",
     "not-declared": "Nobody has declared what this tool does; it counts as destructive.",
 }
-"""What the risk of a tool, one of `hints.RISKS`, means to whoever is asked about it."""
+"""The meaning of each of `hints.RISKS` for a person who has to decide."""
 _SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
 _SILENCES = {
@@ -50,24 +50,21 @@ _SILENCES = {
     ),
 }
 """Where only one of the two that make a risk is declared, the other is not a no."""
-
-
 MARKS = {
     "read-only": _WORDS["readOnlyHint", True], "destructive": _WORDS["destructiveHint", True],
     "idempotent": _WORDS["idempotentHint", True], "open-world": _WORDS["openWorldHint", True],
     "undeclared": _UNDECLARED,
 }  # fmt: skip
-"""The badge that a filter by hints is about, by its name."""
+"""The badge of each filter by hints."""
 
 
 def badges(known: Mapping[str, Any] | None) -> list[Badge]:
-    """The badges of a tool, of its hints that are known as `{hint: {value, source}}`, as records of calls have them.
+    """The badges of a tool's hints, which are `{hint: {value, source}}`, as records of calls and REST have them.
 
-    Whether a tool destroys or may be repeated is said only where its risk, as `hints.risk` has it, is more than to
-    read. That nobody said whether it only reads, or whether it destroys, has a badge of its own: `not declared` is not
-    a no.
+    Whether a tool destroys or may be repeated is shown only where its risk, as `hints.risk` has it, is more than to
+    read. `Not declared` is not a no: a hint of the risk that nobody set has a badge of its own.
     """
-    of_tool = hints.recorded(known)
+    of_tool = {name: hint for name, hint in hints.recorded(known).items() if hint.is_known}
     risk = hints.risk(of_tool)
     shown = [_UNDECLARED] if risk == "not-declared" else []
     for name in HINTS:
@@ -81,8 +78,10 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     return shown
 
 
-def known(row: Row) -> dict[str, Row]:
-    """The hints of a row of `tools ls` that its server or a toolset has set, for `badges`."""
-    fields = ((name, row[field]) for field, name in HINT_FIELDS.items())
-    set_ = ((name, hint) for name, hint in fields if hint["source"] in _SOURCES)
-    return {name: {"value": hint["effective"], "source": hint["source"]} for name, hint in set_}
+def hints_of(row: Row) -> dict[str, Row]:
+    """The hints of a row of `tools ls`, as REST has them."""
+    fields = {name: row[field] for field, name in HINT_FIELDS.items()}
+    return {
+        name: {"value": hint["effective"], "source": hint["source"], **({"file": hint["file"]} if hint["file"] else {})}
+        for name, hint in fields.items()
+    }

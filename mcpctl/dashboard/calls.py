@@ -14,55 +14,53 @@ from mcpctl.base import hints
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS, CALL_STATUSES
 from mcpctl.base.models import Found, Row
-from mcpctl.dashboard import json_text, rest_names
-from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.links import ROWS, Asked
-from mcpctl.dashboard.parameters import OF_CALLS, OF_DISCOVERIES, OF_SESSIONS, WINDOW, Parameters
-from mcpctl.dashboard.rendering import from_json, page
-from mcpctl.dashboard.rest_answers import Operation, answer, listing
+from mcpctl.dashboard import rest_names
+from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
+from mcpctl.dashboard.page_query import ROWS, PageQuery
+from mcpctl.dashboard.rendering import from_json, indented, page, texts
+from mcpctl.dashboard.rest import OF_CALLS, OF_DISCOVERIES, OF_SESSIONS, WINDOW, Operation, Parameters, answer, listing
 from mcpctl.store.filters import HINTS, CallFilter
 from mcpctl.store.recordable import obstacle
 from mcpctl.store.records import Records
 
-FIELDS = tuple(name for name in CALL_FIELDS if name not in CALL_PAYLOADS)
+_FIELDS = tuple(name for name in CALL_FIELDS if name not in CALL_PAYLOADS)
 _SESSIONS = 100
-"""Sessions that may be chosen from."""
+"""Sessions to choose from."""
 _NAMES = 12
-"""Servers, and tools of one, that there are links to: those that were called most."""
+"""Servers, and tools of one, that have links: those with the most calls."""
 
 
-def tool_calls(request: Request, asked: Parameters) -> Response:
+def tool_calls(request: Request, query: Parameters) -> Response:
     """The calls, of one session or of all, newest first."""
-    shown = [name for name in rest_names.CALL if asked.flag("payloads") is not False or name.field not in CALL_PAYLOADS]
-    fields = rest_names.read_for(asked.chosen(shown))
-    with board_of(request).records() as records:
+    shown = [name for name in rest_names.CALL if query.flag("payloads") is not False or name.field not in CALL_PAYLOADS]
+    fields = rest_names.read_for(query.chosen(shown))
+    with dashboard_of(request).records() as records:
         of = (records.session_id(request.path_params["id"]),) if "id" in request.path_params else ()
-        return listing(asked, "tool_calls", _listed(records, asked, fields, *of), shown)
+        return listing(query, "tool_calls", _listed(records, query, fields, *of), shown)
 
 
-def _listed(records: Records, asked: Parameters, fields: Sequence[str], *sessions: str) -> Found:
-    """The calls that are asked for after the one that the list goes on from; counted are also those before it."""
-    wanted = records.resolved(asked.calls())
+def _listed(records: Records, query: Parameters, fields: Sequence[str], *sessions: str) -> Found:
+    """The calls that match and come after `before`; the count includes those before it."""
+    wanted = records.resolved(query.calls())
     wanted = replace(wanted, sessions=sessions or wanted.sessions)
-    before = asked.one("before")
+    before = query.one("before")
     after = replace(wanted, before=before and records.call_id(before))
     return replace(records.calls(wanted), rows=records.calls(after, fields).rows)
 
 
 def calls_page(request: Request) -> Response:
-    """The calls on record, newest first."""
-    asked = Asked.of(request)
-    with board_of(request).records() as records:
-        if session := asked.get("sessionId"):
-            asked.values["sessionId"] = records.session_id(session)
-        listed = _listed(records, asked, FIELDS)
-        found = list(listed.rows(ROWS + 1, asked.offset))
-        older = asked.older(found[ROWS - 1]["id"]) if len(found) > ROWS else ""
-        names = _names(records, asked.get("server"))
+    query = PageQuery.of(request)
+    with dashboard_of(request).records() as records:
+        if session := query.get("sessionId"):
+            query.values["sessionId"] = records.session_id(session)
+        listed = _listed(records, query, _FIELDS)
+        rows = list(listed.rows(ROWS + 1, query.offset))
+        older = query.older(rows[ROWS - 1]["id"]) if len(rows) > ROWS else ""
+        names = _names(records, query.get("server"))
         return page(
-            request, "calls.html", asked=asked, calls=found[:ROWS], total=listed.count(), older=older,
-            sessions=_to_choose(records, asked.get("sessionId")),
-            filters=asked.filters({"status": CALL_STATUSES, "hint": HINTS, **names}),
+            request, "calls.html", query=query, calls=rows[:ROWS], total=listed.count(), older=older,
+            sessions=_to_choose(records, query.get("sessionId")),
+            filters=query.filters({"status": CALL_STATUSES, "hint": HINTS, **names}),
         )  # fmt: skip
 
 
@@ -74,7 +72,7 @@ def _to_choose(records: Records, chosen: str) -> Sequence[Row]:
 
 
 def _names(records: Records, server: str) -> Mapping[str, Sequence[str]]:
-    """The servers that were called most, and of the one that is asked for the tools."""
+    """The most used servers, and the most used tools of this one."""
     counted = {name: Counter[str]() for name in ("server", "tool")}
     for (of, tool), (count, _) in records.usage().items():
         counted["server"][of] += count
@@ -83,43 +81,42 @@ def _names(records: Records, server: str) -> Mapping[str, Sequence[str]]:
     return {name: [value for value, _ in values.most_common(_NAMES)] for name, values in counted.items()}
 
 
-def tool_call(request: Request, asked: Parameters) -> Response:
-    """One call whole, with what was decided of it."""
-    with board_of(request).records() as records:
+def tool_call(request: Request, query: Parameters) -> Response:
+    """One call whole, with the decisions about it."""
+    with dashboard_of(request).records() as records:
         row = records.call(records.call_id(request.path_params["id"]))
     return answer({**rest_names.renamed(row, rest_names.CALL), "decisions": row["decisions"]})
 
 
 def call_page(request: Request) -> Response:
     """One call whole, or one search."""
-    board = board_of(request)
-    with board.records() as records:
-        found = records.call(request.path_params["id"])
-        asked = Asked(request.url.path, {"sessionId": found["session_id"]})
-        if "tool" not in found:
-            return page(request, "search.html", asked=asked, search=_search(found))
-        # A round that follows is of the same session; what was replayed names its call, in a session of its own.
-        rounds = records.calls(CallFilter(sessions=(found["session_id"],), parents=(found["id"],)), FIELDS)
-        then, now = from_json(found["annotations"]), _hints_now(board, found)
+    dashboard = dashboard_of(request)
+    with dashboard.records() as records:
+        row = records.call(request.path_params["id"])
+        query = PageQuery(request.url.path, {"sessionId": row["session_id"]})
+        if "tool" not in row:
+            return page(request, "search.html", query=query, search=_search(row))
+        # A later round is in the same session; a replay, which also names its call, is in a session of its own.
+        rounds = records.calls(CallFilter(sessions=(row["session_id"],), parents=(row["id"],)), _FIELDS)
+        then, now = from_json(row["annotations"]), _hints_now(dashboard, row)
         return page(
-            request, "call.html", asked=asked, call=found, rounds=list(rounds.rows(ROWS, 0)),
-            payloads={name: json_text.shown(found[name]) for name in CALL_PAYLOADS},
-            texts=json_text.texts(found["response"]), then=then, now=now,
-            is_changed=_values(then) != _values(now),
-            replay=_replay(found["id"], now), obstacle=obstacle(found),
+            request, "call.html", query=query, call=row, rounds=list(rounds.rows(ROWS, 0)),
+            payloads={name: indented(row[name]) for name in CALL_PAYLOADS},
+            texts=texts(row["response"]), then=then, now=now, is_changed=_values(then) != _values(now),
+            replay=_replay(row["id"], now), obstacle=obstacle(row),
         )  # fmt: skip
 
 
 def _replay(call: str, now: Mapping[str, Any] | str) -> str:
-    """The command that calls it again: what does not only read runs only where that is said."""
+    """The command that calls it again; a tool that is not read-only runs only with --execute."""
     only_reads = not isinstance(now, str) and _values(now).get("readOnlyHint")
     return f"mcpctl calls replay {shlex.quote(call)}" + ("" if only_reads else " --execute")
 
 
-def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
+def _hints_now(dashboard: Dashboard, call: Row) -> Mapping[str, Any] | str:
     """The hints of the call's tool as its server last listed it, with the toolset in force; or why they are unknown."""
     try:
-        with board.catalog(project=call["project"]) as catalog:
+        with dashboard.catalog(project=call["project"]) as catalog:
             tool = catalog.find(call["server"], call["tool"])
             return from_json(hints.snapshot(tool)) or {} if tool else "its server does not list this tool any more"
     except McpctlError as error:
@@ -130,15 +127,15 @@ def _values(known: Any) -> Mapping[str, bool]:
     return {name: hint.value for name, hint in hints.recorded(known).items()}
 
 
-def discoveries(request: Request, asked: Parameters) -> Response:
+def discoveries(request: Request, query: Parameters) -> Response:
     """The searches, newest first."""
-    wanted = asked.calls()
-    with board_of(request).records() as records:
-        return listing(asked, "discoveries", records.discoveries(records.resolved(wanted)), rest_names.DISCOVERY)
+    wanted = query.calls()
+    with dashboard_of(request).records() as records:
+        return listing(query, "discoveries", records.discoveries(records.resolved(wanted)), rest_names.DISCOVERY)
 
 
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:
-    """The newest searches, each with its queries and what they found."""
+    """The newest searches, each with its queries and the tools that it found."""
     return [_search(row) for row in records.discoveries(wanted).rows(at_most, 0)]
 
 

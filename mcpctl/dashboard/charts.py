@@ -1,7 +1,7 @@
-"""Where the bars of charts stand: numbers for inline SVG, which has no text of its own, so that it can be stretched."""
+"""Charts by day: the places of their bars, for inline SVG without text of its own, so that it can be stretched."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 from mcpctl.base.models import Row
@@ -12,13 +12,13 @@ HEIGHT = 100
 """Of a chart, in its own units; each day is one unit wide."""
 MOST_DAYS = 366
 FEWEST_DAYS = 14
-"""Of a chart of all that is on record: one day alone would be a bar as wide as the page."""
+"""Of a chart of all records: one day alone would be a bar as wide as the page."""
 _GAP = 0.2
-"""Of a day's width, what is left free; where there are many days a bar would else be seen as none."""
+"""The free part of a day's width."""
 
 
 class Bar(NamedTuple):
-    """A part of what stands over a day."""
+    """A part of the column of a day."""
 
     kind: str
     x: float
@@ -28,10 +28,14 @@ class Bar(NamedTuple):
 
 
 class Column(NamedTuple):
-    """What stands over a day."""
+    """The bars of a day."""
 
     title: str
     bars: Sequence[Bar]
+
+
+_Parts = Sequence[tuple[str, int, int]]
+"""The kind, the low and the high end of each bar of a day."""
 
 
 class Chart(NamedTuple):
@@ -39,7 +43,7 @@ class Chart(NamedTuple):
 
     columns: Sequence[Column]
     top: int
-    """What its height stands for."""
+    """The value at its full height."""
     first: str
     last: str
 
@@ -52,7 +56,7 @@ class Days(NamedTuple):
 
     @classmethod
     def until_today(cls, count: int) -> Self:
-        """So many, the last of them today, here."""
+        """So many days, the last of them today, here."""
         today = datetime.date.today()
         return cls(today - datetime.timedelta(days=count - 1), today)
 
@@ -64,44 +68,45 @@ class Days(NamedTuple):
 
 def calls(rows: Sequence[Row], shown: Days) -> Chart:
     """The calls of each day, with those that failed at the foot; `rows` are totals by day."""
-    days = _days(rows, shown)
-    top = max((row["calls"] for row in rows), default=0)
-    columns = []
-    for place, (day, row) in enumerate(days):
+
+    def column(day: str, row: Row | None) -> tuple[str, _Parts]:
         total, failed = (row["calls"], min(row["failed"], row["calls"])) if row else (0, 0)
-        bars = [_bar("failed", place, 0, failed, top), _bar("fine", place, failed, total, top)]
-        columns.append(
-            Column(f"{day}: {counted(total, 'call')}, {failed:,} failed", [bar for bar in bars if bar.height])
-        )
-    return _chart(columns, top, days)
+        title = f"{day}: {counted(total, 'call')}, {failed:,} failed"
+        return title, (("failed", 0, failed), ("fine", failed, total))
+
+    return _chart(rows, shown, largest(rows, "calls"), column)
 
 
 def times(rows: Sequence[Row], shown: Days) -> Chart:
-    """How long calls took on each day: to p50, and from there to p95, in milliseconds."""
-    days = _days(rows, shown)
-    top = max((row["p95_ms"] or 0 for row in rows), default=0)
-    columns = []
-    for place, (day, row) in enumerate(days):
+    """The times of calls on each day, in milliseconds: to p50, and from there to p95."""
+
+    def column(day: str, row: Row | None) -> tuple[str, _Parts]:
         if row is None or row["p95_ms"] is None:
-            columns.append(Column(f"{day}: no call has ended", []))
-            continue
+            return f"{day}: no call has ended", ()
         p50, p95 = row["p50_ms"], row["p95_ms"]
-        bars = [_bar("half", place, 0, p50, top), _bar("most", place, p50, p95, top)]
-        columns.append(Column(f"{day}: p50 {p50:,} ms, p95 {p95:,} ms", [bar for bar in bars if bar.height]))
-    return _chart(columns, top, days)
+        return f"{day}: p50 {p50:,} ms, p95 {p95:,} ms", (("half", 0, p50), ("most", p50, p95))
+
+    return _chart(rows, shown, largest(rows, "p95_ms"), column)
 
 
 def percent(value: int | None, largest: int | None) -> float:
-    """The length of a bar that lies in a row of a table; what is not nothing is seen."""
+    """The length of a bar in a row of a table; a small one can be seen."""
     return max(round(100 * value / largest, 1), 0.5) if value and largest else 0
 
 
 def largest(rows: Sequence[Row], field: str) -> int:
-    """What the longest bar of a table stands for."""
+    """The value of the longest bar."""
     return max((row[field] or 0 for row in rows), default=0)
 
 
-def _chart(columns: Sequence[Column], top: int, days: Sequence[tuple[str, Row | None]]) -> Chart:
+def _chart(
+    rows: Sequence[Row], shown: Days, top: int, column: Callable[[str, Row | None], tuple[str, _Parts]]
+) -> Chart:
+    days = _days(rows, shown)
+    columns = []
+    for place, (day, row) in enumerate(days):
+        title, parts = column(day, row)
+        columns.append(Column(title, [_bar(kind, place, low, high, top) for kind, low, high in parts if high > low]))
     return Chart(columns, top, days[0][0] if days else "", days[-1][0] if days else "")
 
 
@@ -118,6 +123,6 @@ def _days(rows: Sequence[Row], shown: Days) -> list[tuple[str, Row | None]]:
 
 
 def _bar(kind: str, place: int, low: int, high: int, top: int) -> Bar:
-    scale = HEIGHT / top if top else 0
-    height = max((high - low) * scale, 1 if high > low else 0)
+    scale = HEIGHT / top
+    height = max((high - low) * scale, 1)
     return Bar(kind, round(place + _GAP / 2, 2), round(HEIGHT - low * scale - height, 2), 1 - _GAP, round(height, 2))

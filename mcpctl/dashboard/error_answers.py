@@ -1,4 +1,4 @@
-"""Failures as answers: the command line's error object under /api, elsewhere a page."""
+"""Failures as answers: the error object of the command line under /api, elsewhere a page."""
 
 import traceback
 from http import HTTPStatus
@@ -21,16 +21,14 @@ _STATUSES = (
 
 
 def error_answer(request: "Request", error: McpctlError, status: int | None = None) -> Response:
-    """The answer that says what failed, in the shape that whoever asks can read."""
+    """The answer for a failure, with its own status unless one is given."""
     if status is None:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
-    if _is_api(request):
-        return JSONResponse(error.body, status)
-    return error_page(request, error, status)
+    return JSONResponse(error.body, status) if _is_api(request) else error_page(request, error, status)
 
 
 def one_line(status: int, text: str) -> Response:
-    """The answer for whoever is no user of ours: a line, from which they learn nothing."""
+    """The answer for strangers: a line from which they learn nothing."""
     return PlainTextResponse(f"{text}\n", status)
 
 
@@ -47,19 +45,18 @@ def of_http(request: "Request", error: Exception) -> Response:
         hint = "GET /api/v1/openapi.json has all addresses" if _is_api(request) else "the pages are named at the top"
         return error_answer(request, NotFound("there is nothing at this address", hint))
     phrase = HTTPStatus(error.status_code).phrase.lower()
-    said = McpctlError(phrase, "GET /api/v1/openapi.json says what can be asked", phrase.replace(" ", "_"))
-    return error_answer(request, said, error.status_code)
+    described = McpctlError(phrase, "GET /api/v1/openapi.json describes all requests", phrase.replace(" ", "_"))
+    return error_answer(request, described, error.status_code)
 
 
 def of_bug(request: "Request", error: Exception) -> Response:
-    """The answer for a failure that nobody foresaw; what it was is said on the terminal alone."""
+    """The answer for an unforeseen failure, which only the terminal shows."""
     warn(f"internal error: {error!r}")
     if environ.get("MCPCTL_DEBUG"):
         for line in "".join(traceback.format_exception(error)).splitlines():
             warn(line)
-    return error_answer(
-        request, McpctlError("internal error", "the terminal that started the dashboard says more", "internal")
-    )
+    hint = "the terminal that started the dashboard says more"
+    return error_answer(request, McpctlError("internal error", hint, "internal"))
 
 
 def _is_api(request: "Request") -> bool:

@@ -1,7 +1,7 @@
-"""Who gets through to the dashboard: addresses, origins, logins, and the headers of every answer.
+"""The checks of every request to the dashboard: its host, origin and login; and the headers of every answer.
 
 Any page in the browser can make it send requests to this machine, and any program of any user here can connect. So a
-request counts that names us as its host, that no other site caused, and that brings a cookie or the token.
+request has to name us as its host, no other site may have caused it, and it needs a cookie or the token.
 """
 
 import hmac
@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from mcpctl.base import posix
 from mcpctl.base.errors import Refused
-from mcpctl.dashboard.board import Board, board_of, body_of, login_of
+from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of, login_of
 from mcpctl.dashboard.error_answers import error_answer, one_line
 
 if TYPE_CHECKING:
@@ -48,16 +48,15 @@ _GO_ON = (
 
 
 class Guard:
-    """The application for those who may use it."""
+    """The application, for logged-in users."""
 
-    def __init__(self, inner: "ASGIApp", board: Board) -> None:
+    def __init__(self, inner: "ASGIApp", dashboard: Dashboard) -> None:
         self._inner = inner
-        self._board = board
-        self._hosts = {f"{host}:{board.port}" for host in ("127.0.0.1", "localhost", "[::1]")}
-        self._cookie = f"mcpctl_{board.port}"
+        self._dashboard = dashboard
+        self._hosts = {f"{host}:{dashboard.port}" for host in ("127.0.0.1", "localhost", "[::1]")}
+        self._cookie = f"mcpctl_{dashboard.port}"
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Answer a request, or pass it on with who asks."""
         if scope["type"] == "lifespan":
             await self._inner(scope, receive, send)
         elif scope["type"] == "http":
@@ -66,7 +65,7 @@ class Guard:
             await answer(scope, receive, _with_headers(send))
 
     def _refused_origin(self, request: Request) -> Response | None:
-        """The answer to what another site caused, or what is not for us."""
+        """The answer to a request that another site caused, or that is not for us."""
         hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
         sites = request.headers.getlist("sec-fetch-site")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
@@ -81,7 +80,7 @@ class Guard:
         return None
 
     def _answer(self, request: Request) -> Response | None:
-        """The answer to whoever logs in or may not go on; None lets the request through."""
+        """The answer to a login, or to a request that may not go on; None lets it through."""
         path = request.url.path
         if path.startswith("/static/") and request.method in _READING:
             return None
@@ -103,18 +102,18 @@ class Guard:
         return None
 
     def _log_in(self, request: Request, code: str) -> Response:
-        """The answer to a login link; only following it uses it up."""
+        """The answer to a login link, which only following it uses up."""
         if request.method != "GET" or any("purpose" in name for name in request.headers):  # Sec-Purpose: prefetch
             return one_line(HTTPStatus.FORBIDDEN, "a login link is to be followed")
         if _is_of_another_user(request):
             return one_line(HTTPStatus.FORBIDDEN, "a login link is for the user who has printed it")
-        cookie = self._board.logins.exchange(code)
+        cookie = self._dashboard.logins.exchange(code)
         if cookie is None:
             if self._login(request):
                 return RedirectResponse("/", HTTPStatus.SEE_OTHER)
             message = "this link does not log in: each does so once, within a minute"
             return error_answer(request, Refused(message, AGAIN, "link_used"), 401)
-        # What a redirect leads to counts as caused by where the link was, and from another site brings no cookie.
+        # A redirect counts as caused by the site that has the link; from another site it brings no cookie.
         is_elsewhere = request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
         answer = HTMLResponse(_GO_ON) if is_elsewhere else RedirectResponse("/", HTTPStatus.SEE_OTHER)
         answer.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
@@ -123,10 +122,10 @@ class Guard:
     def _login(self, request: Request) -> "Login | None":
         if "authorization" in request.headers:
             kind, _, token = request.headers["authorization"].partition(" ")
-            return self._board.logins.of_bearer(token.strip()) if kind.lower() == "bearer" else None
-        # Another site of this machine can add one of the same name, which must not hide ours.
+            return self._dashboard.logins.of_bearer(token.strip()) if kind.lower() == "bearer" else None
+        # Another site of this machine can add a cookie of the same name, which must not hide ours.
         pairs = (pair.strip().partition("=") for line in request.headers.getlist("cookie") for pair in line.split(";"))
-        logins = (self._board.logins.of_cookie(value) for name, _, value in pairs if name == self._cookie)
+        logins = (self._dashboard.logins.of_cookie(value) for name, _, value in pairs if name == self._cookie)
         return next(filter(None, logins), None)
 
 
@@ -136,16 +135,16 @@ _TOKEN_READS = Refused(
 
 
 def require_answering(request: Request) -> None:
-    """Raise `Refused` unless this request may answer an approval: to be called before anything is written.
+    """Raise `Refused` unless this request may answer an approval, before anything is written.
 
-    It has to be of a person's login, in a dashboard that is not read-only, and bring the login's form token: the field
-    `form_token` of a form, or the header X-Form-Token.
+    It needs a person's login, a dashboard that is not read-only, and the login's form token: the field `form_token` of
+    a form, or the header X-Form-Token.
     """
     login = login_of(request)
     hint = "answer in a terminal: mcpctl approvals allow, or deny"
     if login.by_token:
         raise _TOKEN_READS
-    if board_of(request).read_only:
+    if dashboard_of(request).read_only:
         raise Refused("this dashboard is read-only", hint, "read_only")
     if not login.may_answer:
         raise Refused("this login only reads: its link was not printed for a person", hint, "login_only_reads")
@@ -155,7 +154,7 @@ def require_answering(request: Request) -> None:
 
 
 def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form that was sent; none for a body of another kind."""
+    """The fields of the form in the body; none for a body of another kind."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return {}
@@ -167,15 +166,15 @@ def form_of(request: Request) -> dict[str, str]:
 
 
 def _is_of_another_user(request: Request) -> bool:
-    """Whether somebody else on this machine asks: they can see a link in the arguments of the browser, and
-    get its cookie where they serve a page at another port."""
+    """Whether another user of this machine asks: they can see a link in the arguments of the browser, and get its
+    cookie where they serve a page at another port."""
     client, server = request.scope.get("client"), request.scope.get("server")
     owner = posix.owner_of_connection(client, server) if client and server else None
     return owner not in (None, 0, os.geteuid())  # root may do so anyway, and forwards ports for others
 
 
 def _follows_link(request: Request) -> bool:
-    """Whether somebody followed a login link, wherever that was: in a terminal within a page, or in a mail."""
+    """Whether a person followed a login link: in a terminal within a page, or in a mail."""
     mode, kind = request.headers.get("sec-fetch-mode"), request.headers.get("sec-fetch-dest")
     is_navigation = request.method == "GET" and (mode, kind) == ("navigate", "document")
     return is_navigation and request.url.path.startswith("/login/")

@@ -1,7 +1,7 @@
-"""Who may see the dashboard: one-time links, the cookies they are exchanged for, and a bearer token for scripts.
+"""Logins to the dashboard: one-time links, the cookies they are exchanged for, and a bearer token for scripts.
 
-All are made with the key of one run of the dashboard, so they end with it. Whoever can read the key may print a link;
-the dashboard itself gives none away.
+All are made with the key of one run of the dashboard, so they end with it. Everybody who can read the key may print a
+link; the dashboard itself gives none away.
 """
 
 import base64
@@ -17,42 +17,41 @@ LINK_S = 60
 MOST = 50
 """Logins that are kept; a further one ends the one that was used longest ago."""
 _BODY = struct.Struct(">?d12s")
-"""Of a link: whether who logs in may answer approvals, when it expires, and what makes it the only one."""
+"""The signed part of a link: whether its login may answer approvals, when it expires, and a nonce."""
 _SIGNED = 24
 
 
 @dataclass(frozen=True)
 class Login:
-    """Somebody who has logged in."""
+    """The login of a person, or of the scripts with the bearer token."""
 
     may_answer: bool
-    """Whether they may answer approvals; never with a bearer token."""
+    """Whether it may answer approvals; never with a bearer token."""
     form_token: str
-    """What each form of theirs has to send back."""
+    """The token that each form has to send back."""
     id: str = field(default_factory=lambda: secrets.token_hex(8))
-    """The same for all requests of one login, and no secret."""
+    """The same for all requests of one login, and not secret."""
     by_token: bool = False
-    """Whether this is a script with the bearer token."""
 
 
 def login_code(key: bytes, *, may_answer: bool) -> str:
-    """What makes a link a login, for a minute."""
+    """The code of a login link, for a minute."""
     body = _BODY.pack(may_answer, time.time() + LINK_S, secrets.token_bytes(12))
-    # Of letters and digits alone: terminals take the last sign of a link for the end of a sentence.
+    # Letters and digits alone: terminals take the last sign of a link for the end of a sentence.
     return base64.b32encode(body + _signature(key, body)).decode().lower()
 
 
 def bearer_token(key: bytes) -> str:
-    """The token with which scripts read, as long as the dashboard runs."""
+    """The token of scripts, as long as the dashboard runs."""
     return _signature(key, b"bearer token").hex()
 
 
-def _signature(key: bytes, what: bytes) -> bytes:
-    return hmac.digest(key, what, hashlib.sha256)[:_SIGNED]
+def _signature(key: bytes, message: bytes) -> bytes:
+    return hmac.digest(key, message, hashlib.sha256)[:_SIGNED]
 
 
 class Logins:
-    """The logins of one dashboard, for as long as it runs; for one thread."""
+    """The logins of one dashboard as long as it runs; for one thread."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key or secrets.token_bytes(32)
@@ -80,18 +79,17 @@ class Logins:
         return cookie
 
     def of_cookie(self, cookie: str) -> Login | None:
-        """Who has this cookie."""
         hashed = _hashed(cookie)
         if login := self._logins.pop(hashed, None):
             self._logins[hashed] = login  # the last of them now: the first are ended first
         return login
 
     def of_bearer(self, token: str) -> Login | None:
-        """The scripts, for their token."""
+        """The login of scripts, for their token."""
         is_ours = hmac.compare_digest(token.encode(), bearer_token(self._key).encode())
         return self._script if is_ours else None
 
 
 def _hashed(cookie: str) -> bytes:
-    """What a cookie is looked up by: how long that takes says nothing of the cookies that there are."""
+    """The key of a cookie: how long it takes to look up says nothing about the cookies that exist."""
     return hashlib.sha256(cookie.encode()).digest()

@@ -1,32 +1,162 @@
-"""The REST interface as an OpenAPI 3.1 document, made from its operations and the models of its answers."""
+"""The REST interface as an OpenAPI 3.1 document, made from its operations, the table of fields, and REST's names.
+
+Answers are not made by these pydantic models: they come as they are on record. A member that may be left out has a
+default; all others are there, null or not.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.json_schema import models_json_schema
 
 from mcpctl import __version__
-from mcpctl.dashboard import event_stream
-from mcpctl.dashboard.parameters import FLAGS, MEANINGS, MOST
-from mcpctl.dashboard.rest_answers import Operation
-from mcpctl.dashboard.rest_models import MODELS
+from mcpctl.base import fields
+from mcpctl.base.models import HINTS
+from mcpctl.dashboard import rest_names
+from mcpctl.dashboard.rest import FLAGS, MEANINGS, MOST, Operation
+from mcpctl.dashboard.rest_names import Name
+from mcpctl.dashboard.streaming import EVENT_PARAMETERS
 
+_LEFT_OUT: Any = {"default_factory": lambda: None}
+"""A member that need not be there, and is never null."""
+_METRICS = "The tokens of a call, estimated as `encoding` says."
 _REF = "#/components/schemas/{model}"
 _ERROR = {
-    "description": "What is wrong",
+    "description": "An error",
     "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}},
 }
 _EVENTS = {
     "operationId": "events",
-    "summary": "What happens, as it happens.",
-    "description": "Server-sent events: the lines of mcpctl calls tail -f --json, and what changes of approvals, tools"
-    " and servers. An event's id is a position; the header Last-Event-ID goes on from it, and an event reset says that"
-    " it cannot. The filters are those of calls. 503 where there are as many streams as there may be.",
+    "summary": "Events as they happen.",
+    "description": "Server-sent events: the lines of mcpctl calls tail -f --json, and changes of approvals, tools and"
+    " servers. An event's id is a position; the header Last-Event-ID goes on from it, and an event reset says that it"
+    " cannot. The filters are those of calls. 503 where there are as many streams as there may be.",
     "responses": {"200": {"description": "OK", "content": {"text/event-stream": {}}}, "default": _ERROR},
 }
 _SINCE = {"name": "since", "in": "query", "description": "A position to go on from.", "schema": {"type": "string"}}
+
+
+class _Exact(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Group(fields.Total):
+    """The calls of one group: the fields that it is grouped by, then its totals."""
+
+    server: Annotated[str, "The server that was called."]
+    tool: str
+    client_name: str | None
+    project: str | None
+    status: Annotated[fields.CallStatus, "The outcome, or running."]
+    day: Annotated[str, "The day, by the clock of this machine."]
+    hour: Annotated[str, "The hour, by the clock of this machine."]
+
+
+_GROUPS = ("server", "tool", "client_name", "project", "status", "day", "hour")
+
+
+def _model(name: str, about: str, base: type[BaseModel] = _Exact, /, **members: Any) -> Any:
+    return create_model(name, __base__=base, __doc__=about, **members)
+
+
+def _hints(name: str, about: str, type_: type, **others: Any) -> Any:
+    return _model(name, about, **others, **{hint: (type_, Field(**_LEFT_OUT)) for hint in HINTS})
+
+
+def _text(description: str) -> Any:
+    return str, Field(description=description)
+
+
+def _several(model: Any) -> Any:
+    return list[model], ...
+
+
+def _row(
+    name: str, row: type, names: Sequence[Name], about: str = "", *, base: type[BaseModel] = _Exact,
+    left_out: Collection[str] = (), types: Mapping[str, Any] = {},
+) -> Any:  # fmt: skip
+    """The model of a row. `types` are those that REST makes of a field, or puts beside them."""
+    hints, meanings = get_type_hints(row), fields.meanings(row)
+    members: dict[str, Any] = {}
+    for each in names:
+        outer, _, inner = each.rest.partition(".")
+        if inner:
+            parts = [part._replace(rest=part.field) for part in names if part.rest.startswith(f"{outer}.")]
+            members[outer] = _row(outer.capitalize(), row, parts, _METRICS), ...
+            continue
+        type_ = types.get(outer, hints.get(each.field))
+        described: dict[str, Any] = {"description": each.note or meanings[each.field]}
+        if outer == "schema":  # every model has a method of that name
+            outer, described["alias"] = "schema_", outer
+        if each.is_optional or outer in left_out:
+            is_null = NoneType in get_args(type_)
+            if each.is_optional and is_null:
+                (type_,) = set(get_args(type_)) - {NoneType}
+            described |= {"default": None} if is_null and not each.is_optional else _LEFT_OUT
+        members[outer] = type_, Field(**described)
+    return _model(name, about or row.__doc__ or "", base, **members)
+
+
+def _list(name: str, member: str, row: Any, noun: str) -> Any:
+    total = int, Field(description="The number of all that match.")
+    return _model(name, f"Some of the {noun}, and the number of all.", **{member: _several(row), "total": total})
+
+
+def _models() -> Iterator[Any]:
+    about = "The hints that were declared, or overridden by a toolset; others are not there."
+    annotation = _hints("ToolAnnotation", about, bool, title=(str, Field(**_LEFT_OUT)))
+    source = Literal["declared", "override", "default"]
+    about = "A hint, where it comes from, and the toolset's file that overrides it."
+    hint = _model("Hint", about, value=(bool, ...), source=(source, ...), file=(str, Field(**_LEFT_OUT)))
+    hints = _hints("Hints", "The hints of a tool that are known.", hint)
+    failure = _model(
+        "Failure", "The problem, and what to do about it.",
+        code=_text("A word for programs."), message=_text("The problem."), hint=_text("What to do about it."),
+    )  # fmt: skip
+    yield from (annotation, hint, hints, failure)
+    yield _model("Error", "An answer that is an error.", error=(failure, ...))
+    yield _model(
+        "ApprovalAnswer", "A person's answer to a call that waits.",
+        decision=(Literal["allow", "deny"], ...), scope=(fields.Scope, "once"),
+    )  # fmt: skip
+    called = _row("CalledTool", _Group, rest_names.CALLED_TOOL, "A tool that was called in a session, with its totals.")
+    decision = _row("Decision", fields.Decision, rest_names.DECISION)
+    decisions = _several(decision)
+    session = _row("MCPSession", fields.Session, rest_names.SESSION)
+    about = "One session with its aggregates."
+    yield _model("SessionShown", about, session, tools=_several(called), decisions=decisions)
+    made = {"annotations": annotation, "hints": hints}
+    *some, last = fields.CALL_PAYLOADS
+    call = _row(
+        "ToolCallRecord", fields.Call, rest_names.CALL,
+        f"One call; {', '.join(some)} and {last} are left out where payloads=false.",
+        left_out=fields.CALL_PAYLOADS, types=made | {"hints": hints | None},
+    )  # fmt: skip
+    yield _model("ToolCallShown", "One call with the decisions about it.", call, decisions=decisions)
+    of_tool = made | {"description": str, "schema": Any, "relevance": float}
+    tool = _row("Tool", fields.ToolRow, rest_names.TOOL, types=of_tool)
+    yield _row("ToolShown", fields.ToolShown, rest_names.TOOL_SHOWN[len(rest_names.TOOL) :], base=tool)
+    approval = _row("Approval", fields.Approval, rest_names.APPROVAL)
+    grouped = rest_names.total(_GROUPS)
+    group = _row("Stat", _Group, grouped, left_out={name.rest for name in grouped[: len(_GROUPS)]})
+    server = _row("Server", fields.Server, rest_names.SERVER)
+    discovery = _row("Discovery", fields.Discovery, rest_names.DISCOVERY)
+    yield from (decision, called, session, call, tool, server, discovery, group, approval)
+    yield _list("SessionList", "sessions", session, "sessions")
+    yield _list("ToolCallList", "tool_calls", call, "calls")
+    yield _list("ToolList", "tools", tool, "tools")
+    yield _list("ServerList", "servers", server, "servers")
+    yield _list("DiscoveryList", "discoveries", discovery, "searches")
+    yield _list("StatList", "stats", group, "groups")
+    yield _list("ApprovalList", "approvals", approval, "approvals")
+
+
+MODELS: dict[str, type[BaseModel]] = {each.__name__: each for each in _models()}
+"""The models of all answers, by name; tests compare answers with them."""
 
 
 @cache
@@ -37,35 +167,24 @@ def document(base: str, operations: Iterable[Operation]) -> dict[str, Any]:
     for each in operations:
         place = paths.setdefault(f"{base}{each.path.replace(':path', '')}", {})
         place[each.method.lower()] = _operation(each)
-    parameters = [_SINCE, *(_in_query(name) for name in event_stream.PARAMETERS if name != "since")]
+    parameters = [_SINCE, *(_in_query(name) for name in EVENT_PARAMETERS if name != "since")]
     paths[f"{base}/events"] = {"get": {**_EVENTS, "parameters": parameters}}
+    description = "The records, tools and servers of mcpctl on this machine. mcpctl-records(5) explains each member."
+    token = {"type": "http", "scheme": "bearer", "description": "The output of mcpctl dashboard token. It reads only."}
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "mcpctl dashboard",
-            "version": __version__,
-            "description": "The records, tools and servers of mcpctl on this machine. mcpctl-records(5) says what each"
-            " member means.",
-        },
+        "info": {"title": "mcpctl dashboard", "version": __version__, "description": description},
         "paths": paths,
-        "components": {
-            "schemas": schemas["$defs"],
-            "securitySchemes": {
-                "token": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": "What mcpctl dashboard token prints. It reads only.",
-                }
-            },
-        },
+        "components": {"schemas": schemas["$defs"], "securitySchemes": {"token": token}},
         "security": [{"token": []}],
     }
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
     schema = {"$ref": _REF.format(model=operation.model)} if operation.model else {}
+    is_of_session = operation.path == "/sessions/{id}/tool-calls"
     described: dict[str, Any] = {
-        "operationId": _id(operation),
+        "operationId": "session_tool_calls" if is_of_session else operation.answer.__name__,
         "summary": (operation.answer.__doc__ or "").partition("\n")[0],
         "parameters": [*map(_in_path, re.findall(r"\{(\w+)", operation.path)), *map(_in_query, operation.parameters)],
         "responses": {
@@ -79,11 +198,6 @@ def _operation(operation: Operation) -> dict[str, Any]:
         described["security"] = []
         described["description"] = "With the cookie of a login and its form token in X-Form-Token; never with a token."
     return described
-
-
-def _id(operation: Operation) -> str:
-    is_of_session = operation.path == "/sessions/{id}/tool-calls"
-    return "session_tool_calls" if is_of_session else operation.answer.__name__
 
 
 def _in_path(name: str) -> dict[str, Any]:

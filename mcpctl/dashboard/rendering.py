@@ -1,4 +1,4 @@
-"""Pages of the templates: every text in them is escaped, and shows what a person would not see."""
+"""Pages from the templates: every text in them is escaped, and shows the characters that nobody would see."""
 
 import json
 import re
@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import jinja2
+import msgspec
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
@@ -17,7 +18,7 @@ from mcpctl.base.errors import McpctlError
 from mcpctl.base.texts import escaped
 from mcpctl.catalog import rows
 from mcpctl.dashboard import badges
-from mcpctl.dashboard.board import board_of, login_of
+from mcpctl.dashboard.dashboard import Dashboard, dashboard_of, login_of
 from mcpctl.output import text
 from mcpctl.policy import answering
 from mcpctl.store.filters import FAILED
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from mcpctl.catalog.cache import Catalog
-    from mcpctl.dashboard.board import Board
 
+MOST_SHOWN = 1 << 16
+"""Characters of one JSON text on a page; the whole is in the REST interface."""
 _SHORTEST = 8
-"""Characters of an id that a row gets, as lists on a terminal have it."""
-LONGEST = 300
-"""Characters of a text that a row of a table gets; a page of one thing shows it whole."""
+"""Characters of an id in a row, as in lists on a terminal."""
+_LONGEST = 300
+"""Characters of a text in a row of a table; the page of one thing shows it whole."""
 _BROKEN = tuple(status for status in FAILED if status != "denied")
 """The statuses of calls that pages count as failed."""
 _NAVIGATION = (
@@ -40,48 +42,47 @@ _NAVIGATION = (
 )  # fmt: skip
 
 
-def page(request: "Request", template: str, status: int = 200, **shown: Any) -> HTMLResponse:
-    """A page of a template with what it is to show."""
-    board, login = board_of(request), login_of(request)
-    may_answer = login.may_answer and not board.read_only
+def page(request: "Request", template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page of a template with these values."""
+    dashboard, login = dashboard_of(request), login_of(request)
     common = {
-        "path": request.url.path, "navigation": _NAVIGATION, "login": login, "may_answer": may_answer,
-        "waits": _waits(board),
+        "path": request.url.path, "navigation": _NAVIGATION, "login": login,
+        "may_answer": login.may_answer and not dashboard.read_only, "waits": _waiting(dashboard),
     }  # fmt: skip
-    with _tools(board) as is_tool:
-        text = _templates().get_template(template).render(common | shown | {"is_tool": is_tool})
+    with _tools(dashboard) as is_tool:
+        text = _templates().get_template(template).render(common | values | {"is_tool": is_tool})
     return HTMLResponse(text, status)
 
 
 @contextmanager
-def _tools(board: "Board") -> Iterator[Callable[[str, str], bool]]:
-    """Tells whether there is such a tool, for the links of one page; asked of the catalog once a page has any."""
+def _tools(dashboard: Dashboard) -> Iterator[Callable[[str, str], bool]]:
+    """Whether a tool exists, for the links of one page; the catalog is opened once a page has any."""
     with ExitStack() as stack:
 
         @cache
         def catalog() -> "Catalog | None":
-            with suppress(McpctlError):  # what is wrong with the configuration is told where tools are shown
-                return stack.enter_context(board.catalog())
+            with suppress(McpctlError):  # pages of tools say what is wrong with the configuration
+                return stack.enter_context(dashboard.catalog())
             return None
 
         yield lambda server, tool: (known := catalog()) is not None and rows.shown(known, server, tool) is not None
 
 
-def _waits(board: "Board") -> int:
-    """How many calls wait for a yes, for every page."""
-    with suppress(McpctlError):  # what is wrong with the file, the page of approvals says
-        return answering.rows(board.paths, pending=True).count()
+def _waiting(dashboard: Dashboard) -> int:
+    """The number of calls that wait for a yes."""
+    with suppress(McpctlError):  # the page of approvals says what is wrong with the file
+        return answering.rows(dashboard.paths, pending=True).count()
     return 0
 
 
 def error_page(request: "Request", error: McpctlError, status: int) -> HTMLResponse:
-    """The page that says what failed; without the names of the pages to whoever is not logged in."""
+    """The page of a failure; without the names of the pages for a request that is not logged in."""
     login = getattr(request.state, "login", None)
-    shown = {
+    values = {
         "path": "", "navigation": _NAVIGATION if login else (), "login": login, "may_answer": True, "error": error,
         "waits": 0,
     }  # fmt: skip
-    return HTMLResponse(_templates().get_template("error.html").render(shown), status)
+    return HTMLResponse(_templates().get_template("error.html").render(values), status)
 
 
 @cache
@@ -91,35 +92,32 @@ def _templates() -> jinja2.Environment:
         finalize=_visible, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(
-        moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number,
+        moment=_moment, local=_local, short=_short, cut=_cut, duration=_duration, number=_number,
         answered=text.answered, words=_words, from_json=from_json, segment=_segment, name=_name,
     )  # fmt: skip
-    environment.globals.update(badges=badges.badges, known=badges.known, broken=",".join(_BROKEN))
+    environment.globals.update(badges=badges.badges, hints_of=badges.hints_of, broken=",".join(_BROKEN))
     return environment
 
 
 def _visible(value: Any) -> Any:
-    """What an expression of a template writes: no direction, no control and nothing unseen comes from a record."""
-    return value if isinstance(value, Markup) or not isinstance(value, str) else _lines(value)
+    """The value of an expression in a template, without directions, controls and unseen characters of records."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return "\n".join(map(escaped, value.split("\n"))) if "\n" in value else escaped(value)
 
 
-def _lines(text: str) -> str:
-    return "\n".join(map(escaped, text.split("\n"))) if "\n" in text else escaped(text)
-
-
-def moment(timestamp: str | None, *, is_whole: bool = False) -> Markup:
-    """A time of records as the time here; that of a day which is not today, or that `is_whole`, with the day."""
+def _moment(timestamp: str | None, *, is_whole: bool = False) -> Markup:
+    """A time of records as the local time; with the day if that is not today, or where it `is_whole`."""
     then = _here(timestamp)
     if timestamp is None or then is None:
         return Markup('<span class="none">{}</span>').format(_visible(timestamp or "-"))
     whole = f"{then:%Y-%m-%d %H:%M:%S %Z}"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        timestamp, whole, whole if is_whole else local(timestamp)
+        timestamp, whole, whole if is_whole else _local(timestamp)
     )
 
 
-def local(timestamp: str | None) -> str:
-    """A time of records as the time here, in words alone."""
+def _local(timestamp: str | None) -> str:
     then = _here(timestamp)
     if then is None:
         return timestamp or "-"
@@ -134,15 +132,13 @@ def _here(timestamp: str | None) -> datetime | None:
         return None
 
 
-def duration(milliseconds: int | None) -> str:
-    """Milliseconds as people read them."""
+def _duration(milliseconds: int | None) -> str:
     if milliseconds is None:
         return "-"
     return f"{milliseconds} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:,.1f} s"
 
 
-def number(value: int | None) -> str:
-    """A number with its thousands set apart."""
+def _number(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
@@ -156,7 +152,7 @@ def _words(value: Any) -> str:
 
 
 def from_json(recorded: str | bytes | None) -> Any:
-    """What recorded JSON says; None where it cannot be read."""
+    """The value of recorded JSON; None where it cannot be read."""
     try:
         return json.loads(recorded or "null")
     except (ValueError, RecursionError):
@@ -172,6 +168,49 @@ def _short(id_: str | None) -> str:
     return (id_ or "-")[:_SHORTEST]
 
 
-def _cut(value: Any, longest: int = LONGEST) -> str:
+def _cut(value: Any, longest: int = _LONGEST) -> str:
     text = "" if value is None else str(value)
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+class Excerpt(NamedTuple):
+    """A text of a record, or its beginning."""
+
+    text: str
+    size: int
+    """Characters of the whole."""
+
+    @property
+    def is_cut(self) -> bool:
+        return self.size > len(self.text)
+
+
+def indented(recorded: str | None) -> Excerpt | None:
+    """Recorded JSON, indented; text that is not JSON as it is."""
+    if recorded is None or recorded == "null":
+        return None
+    try:
+        # Decoded and encoded, so that escapes become the letters that they stand for.
+        text = msgspec.json.format(msgspec.json.encode(msgspec.json.decode(str(recorded))), indent=2).decode()
+    except (ValueError, RecursionError):
+        text = recorded
+    return Excerpt(text[:MOST_SHOWN], len(text))
+
+
+class _TextBlock(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+
+
+class _ToolResult(msgspec.Struct):
+    content: list[_TextBlock] = []
+
+
+def texts(recorded: str | None) -> list[str]:
+    """The texts of a tool's result; none where they are together too long."""
+    try:
+        result = msgspec.json.decode(str(recorded or "null"), type=_ToolResult)
+    except (ValueError, RecursionError):
+        return []
+    found = [block.text for block in result.content if block.type == "text"]
+    return found if 0 < sum(map(len, found)) <= MOST_SHOWN else []

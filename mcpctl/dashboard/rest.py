@@ -1,27 +1,187 @@
-"""The REST interface: what `--json` prints, in the names of `rest_names`, which mcpctl-records(5) has in a table."""
+"""REST requests and answers: parameters read as the command line reads its options, rows under REST's names."""
 
-from starlette.requests import Request
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
-from mcpctl.dashboard import approvals, calls, rest_export, servers, sessions, stats, tools
-from mcpctl.dashboard.parameters import Parameters
-from mcpctl.dashboard.rest_answers import BASE, Operation, answer
+from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import Found, Row
+from mcpctl.base.near_names import did_you_mean
+from mcpctl.dashboard.rest_names import Name, renamed
+from mcpctl.output import to_json
+from mcpctl.store import filters
+from mcpctl.store.filters import CallFilter
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+BASE = "/api/v1"
+MOST = 1000
+"""Rows of one answer."""
+DEFAULT = 50
+_MOST_CHARACTERS = 1 << 26
+_MOST_OFFSET = 1_000_000_000
+_LONGEST_NUMBER = 10
+_LONGEST_NAME = 100
+_SEVERAL = ("session", "server", "tool", "status", "hint", "client", "project")
+_SINGLE = ("since", "until", "grep", "min_duration")
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+
+WINDOW = ("limit", "offset", "fields")
+OF_DISCOVERIES = ("session_id", "client", "project", "since", "until", "grep", "min_duration")
+OF_CALLS = ("session_id", "server", "tool", "status", "failed", *OF_DISCOVERIES[1:3], "hint", *OF_DISCOVERIES[3:])
+OF_SESSIONS = tuple(name for name in OF_CALLS if name != "session_id")
+OF_TOOLS = ("read_only", "destructive", "idempotent", "open_world")
+FLAGS = ("failed", "payloads", "approvals", "pending", *OF_TOOLS)
+MEANINGS = {
+    "limit": f"At most so many, 1 to {MOST}; {DEFAULT} without it.",
+    "offset": "Leave out the first so many.",
+    "fields": "Only these members, with commas between them, whatever else an answer has.",
+    "before": "Only what is listed after the call with this id; offset counts from there, total does not.",
+    "payloads": "false leaves out arguments, response and error, which are not even read.",
+    "approvals": "true sends events of approvals too, whatever the other filters are.",
+    "session_id": "Only in these sessions: ids, their beginnings, or last.",
+    "server": "Only of these servers.",
+    "tool": "Only of these tools: names, keys or globs.",
+    "status": "With one of these statuses.",
+    "failed": "Only what failed.",
+    "client": "Only of this client; may be repeated.",
+    "project": "With these projects in force.",
+    "hint": "By a hint in effect when the call was made: destructive, read-only, no-destructive, undeclared and so on.",
+    "since": "Since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20 or 2026-11-20T12:00Z.",
+    "until": "Before then.",
+    "grep": "With this text in arguments, response or error.",
+    "min_duration": "That took as long: 500ms, 2s, 1m30s.",
+    "by": f"A row for each of these: {', '.join(filters.GROUPS)}.",
+    "sort": "The largest first, of this field; or tools by key, tool, usage or last_used.",
+    "format": "jsonl or csv.",
+    "pending": "Only approvals that can be answered now.",
+    "toolset": "The toolset in force, or none; without it the one that is equipped.",
+    "q": "Rank the tools against these words, the best first.",
+    **dict.fromkeys(OF_TOOLS, "true or false: by this hint in effect."),
+}
 
 
-def openapi(request: Request, asked: Parameters) -> Response:
-    """What can be asked, and what is answered."""
-    from mcpctl.dashboard.openapi import document  # pydantic takes longer to load than all the rest
+class Parameters:
+    """The parameters of one request; raises `WrongUsage`, with its name, for a value that one cannot have."""
 
-    return answer(document(BASE, OPERATIONS))
+    _session = "session_id"
+    _has_commas = True
+    """Whether a comma in the name of a server, tool or project is between two of them."""
+
+    def __init__(self, given: Iterable[tuple[str, str]], known: Sequence[str]) -> None:
+        self._given: dict[str, list[str]] = {}
+        for name, value in given:
+            if name not in known:
+                raise _unknown("parameter", name, known)
+            self._given.setdefault(name, []).append(value)
+
+    def one(self, name: str) -> str | None:
+        """The value of a parameter that can be given once."""
+        values = self._given.get(name, [])
+        if len(values) > 1:
+            raise WrongUsage(f"{name} is given {len(values)} times", "give it once")
+        return values[0] if values else None
+
+    def choice(self, name: str, values: Sequence[str]) -> str | None:
+        """The same, as one of these values."""
+        filters.one_of(name, value := self.one(name), values)
+        return value
+
+    def several(self, name: str, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
+        """The values of a parameter that may be repeated, or have commas."""
+        return filters.values_of(name, self._given.get(name), allowed)
+
+    def flag(self, name: str) -> bool | None:
+        """Whether it is true or false; None where it is not given."""
+        text = self.one(name)
+        if text is not None and text not in _FLAGS:
+            raise WrongUsage(f"{name} has no value '{text}'", "values: true, false")
+        return None if text is None else _FLAGS[text]
+
+    @property
+    def limit(self) -> int:
+        return self._number("limit", DEFAULT, 1, MOST)
+
+    @property
+    def offset(self) -> int:
+        return self._number("offset", 0, 0, _MOST_OFFSET)
+
+    def _number(self, name: str, default: int, least: int, most: int) -> int:
+        text = self.one(name)
+        if text is None:
+            return default
+        is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
+        if not is_number or not least <= int(text) <= most:
+            raise WrongUsage(f"{name} is '{text[:_LONGEST_NAME]}'", f"give it a whole number from {least} to {most:,}")
+        return int(text)
+
+    def calls(self, **instead: str | None) -> CallFilter:
+        """The filter of calls, its sessions as they were typed; some may have other values `instead`."""
+        return filters.call_filter({**self._filters(), **instead}, self._called, commas=self._has_commas)
+
+    def sessions(self) -> tuple[CallFilter, tuple[str, ...]]:
+        """The filter of sessions: by their calls, and by their own statuses."""
+        given = self._filters()
+        statuses = filters.session_statuses(given, self._called)
+        return filters.call_filter(given, self._called, of_sessions=True, commas=self._has_commas), statuses
+
+    def _filters(self) -> Row:
+        several = {name: self._given.get(self._called(name)) for name in _SEVERAL}
+        return {**several, **{name: self.one(name) for name in _SINGLE}, "failed": self.flag("failed")}
+
+    def _called(self, name: str) -> str:
+        return self._session if name == "session" else name
+
+    def chosen(self, names: Sequence[Name]) -> Sequence[Name]:
+        """The names that `fields` chooses, in its order, or all."""
+        if "fields" not in self._given:
+            return names
+        members = list(dict.fromkeys(name.member for name in names))
+        fields = self.several("fields")
+        for field in fields:
+            if field not in members:
+                raise _unknown("field", field, members)
+        return [name for field in fields for name in names if name.member == field]
 
 
-SUBJECTS = (sessions, calls, stats, tools, servers, approvals)
-OPERATIONS: tuple[Operation, ...] = (
-    *(one for each in SUBJECTS for one in each.OPERATIONS),
-    *rest_export.OPERATIONS,
-    Operation("/openapi.json", openapi, ""),
-)
-ROUTES: list[BaseRoute] = [
-    Route(f"{BASE}{each.path}", each.run, methods=[each.method], name=each.answer.__name__) for each in OPERATIONS
-]
+def _unknown(noun: str, name: str, known: Sequence[str]) -> WrongUsage:
+    name = name[:_LONGEST_NAME]
+    hint = f"{did_you_mean(name.lower(), known, '')} {noun}s: {', '.join(known)}".lstrip()
+    return WrongUsage(f"unknown {noun} '{name}'", hint if known else "there are none here")
+
+
+class Operation(NamedTuple):
+    """One method of one address."""
+
+    path: str
+    """Below /api/v1."""
+    answer: "Callable[[Request, Parameters], Response]"
+    model: str
+    """The model in `openapi` that describes the answer; empty where none does."""
+    parameters: Sequence[str] = ()
+    method: str = "GET"
+    kinds: Sequence[str] = ("application/json",)
+
+    def run(self, request: "Request") -> Response:
+        """The answer to a request; raises `WrongUsage` for an unknown parameter."""
+        return self.answer(request, Parameters(request.query_params.multi_items(), self.parameters))
+
+
+def answer(body: Any) -> Response:
+    """JSON, with the numbers of records as they were recorded."""
+    return Response(to_json(body), media_type="application/json")
+
+
+def listing(query: Parameters, member: str, found: Found, names: Sequence[Name]) -> Response:
+    """A window of a list, and the number of all rows; raises `WrongUsage` for one that takes too much memory."""
+    names = query.chosen(names)
+    rows, size = [], 0
+    for row in found.rows(query.limit, query.offset):
+        size += sum(len(value) for value in row.values() if isinstance(value, str))
+        if size > _MOST_CHARACTERS:
+            hint = "ask for fewer with limit, or for payloads=false; an export is sent while it is read"
+            raise WrongUsage(f"these rows have more than {_MOST_CHARACTERS >> 20} MB", hint, "answer_too_large")
+        rows.append(renamed(row, names))
+    return answer({member: rows, "total": found.count()})

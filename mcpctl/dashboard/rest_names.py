@@ -1,4 +1,4 @@
-"""What REST calls the fields of `--json`, and rows under those names. The manual's table is made from this one."""
+"""REST's names for the fields of `--json`, and rows under those names. The manual's table is made from this one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,12 +20,12 @@ class Name(NamedTuple):
     is_optional: bool = False
     """Whether it is left out where it would be null."""
     made: Callable[[Any], Any] | None = None
-    """What makes its value of the field's, where that is not the same."""
+    """Makes its value of the field's, where that is not the same."""
     note: str = ""
 
     @property
     def member(self) -> str:
-        """What it is, or is in, of the answer."""
+        """The member of the answer that it is, or is in."""
         return self.rest.partition(".")[0]
 
 
@@ -34,7 +34,7 @@ def _nanoseconds(milliseconds: int | None) -> int | None:
 
 
 def _flat(recorded: str | None) -> Mapping[str, bool] | None:
-    """The hints that were known, without where they come from."""
+    """The hints that were known, without their sources."""
     try:
         known = hints.recorded(msgspec.json.decode((recorded or "null").encode()))
     except (ValueError, RecursionError):
@@ -57,19 +57,11 @@ _CALL = (
     Name("server_name", "server"),
     Name("server_id", "server", note="The server's name, too: it has no other id."),
     Name("tool_name", "tool"),
-    Name("arguments", "arguments"),
-    Name("response", "response"),
-    Name("error", "error"),
-    Name(
-        "duration",
-        "duration_ms",
-        made=_nanoseconds,
-        note="In nanoseconds, null until the end; see duration_ms.",
-    ),
+    *_same(("arguments", "response", "error")),
+    Name("duration", "duration_ms", made=_nanoseconds, note="In nanoseconds, null until the end; see duration_ms."),
     Name("duration_ms", "duration_ms"),
     Name("timestamp", "started_at"),
-    Name("config_path", "config_path"),
-    Name("request_id", "request_id"),
+    *_same(("config_path", "request_id")),
     *(Name(f"metrics.{field}", field) for field in ("input_tokens", "output_tokens", "total_tokens", "encoding")),
     Name("parent_call_id", "parent_id", True),
     Name("execution_type", "via", True),
@@ -81,11 +73,12 @@ _CALL = (
 )
 CALL = (*_CALL, *_same([field for field in CALL_FIELDS if field not in {name.field for name in _CALL}]))
 EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if not name.made}
-"""What the lines and columns of an export are called: each field once, as it is."""
+"""The names of an export's columns: each field once, as it is."""
 CALLED_TOOL = (
     Name("server_name", "server"), Name("tool_name", "tool"),
     *_same(("calls", "failed", "denied", "total_tokens", "duration_ms")),
 )  # fmt: skip
+_IN_EFFECT = "The four hints in effect, as {hint: {value, source, file}}; the source may be default."
 TOOL = (
     Name("name", "tool"),
     Name("server_name", "server"),
@@ -94,11 +87,9 @@ TOOL = (
     Name("usage", "usage"),
     Name("last_used", "last_used", True),
     Name("annotations", "annotations", True, note="The title, and the hints that are declared or overridden."),
-    Name(
-        "hints", "hints", note="The four hints in effect, as {hint: {value, source, file}}; the source may be default."
-    ),
+    Name("hints", "hints", note=_IN_EFFECT),
     *_same(("key", "title", "risk", "label", "signature", "listed_at", "held")),
-    Name("relevance", "relevance", True, note="How well it fits what is searched for."),
+    Name("relevance", "relevance", True, note="How well it fits the words of the search."),
 )
 TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.ToolRow)) :]))
 DISCOVERY, DECISION = _same(fields.names(fields.Discovery)), _same(fields.names(fields.Decision))
@@ -130,5 +121,5 @@ def renamed(row: Row, names: Sequence[Name]) -> dict[str, Any]:
 
 def read_for(names: Sequence[Name]) -> list[str]:
     """The fields of a call that are to be read for these names."""
-    told = {name.field for name in names}
-    return [field for field in CALL_FIELDS if field in told]
+    needed = {name.field for name in names}
+    return [field for field in CALL_FIELDS if field in needed]

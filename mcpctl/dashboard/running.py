@@ -1,8 +1,8 @@
-"""The dashboard that runs over a data directory: there is one at most, and `dashboard.json` says where.
+"""The one dashboard that runs over a data directory: `dashboard.json` says where.
 
-Its process holds a lock on the file, which the system takes back however it ends: a file that nobody has locked is of
-a dashboard that has ended. The key in it signs login links, so who can read it can print them, and no address of the
-dashboard does.
+Its process holds a lock on the file, which the system takes back however it ends: a file that nobody has locked belongs
+to a dashboard that has ended. The key in it signs login links, so everybody who can read it can print them, and no
+address of the dashboard does.
 """
 
 import os
@@ -34,17 +34,14 @@ class Running(msgspec.Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self.port}/"
 
     @property
     def token(self) -> str:
-        """The token with which scripts read."""
         return bearer_token(self.secret)
 
     @property
     def secret(self) -> bytes:
-        """What logins are made with."""
         return bytes.fromhex(self.key)
 
     def link(self, *, may_answer: bool) -> str:
@@ -66,18 +63,18 @@ class Claim:
         except msgspec.DecodeError:
             last = _Last()
         self.last_port = last.port if 0 < last.port < 1 << 16 else 0
-        """The port of the last dashboard, at which bookmarks look; 0 where there was none."""
-        os.ftruncate(fd, 0)  # links that are printed from now on wait for the new key
+        """The port of the last dashboard, for bookmarks; 0 where there was none."""
+        os.ftruncate(fd, 0)  # links that are printed now wait for the new key
         os.fchmod(fd, 0o600)
 
     def publish(self, port: int, *, read_only: bool) -> Running:
-        """Say where the dashboard is, with a new key."""
+        """Write where the dashboard is, with a new key."""
         here = Running(port, os.getpid(), read_only, secrets.token_hex(32))
         self._write(here)
         return here
 
     def end(self, port: int) -> None:
-        """Keep of it only the port."""
+        """Keep only the port."""
         self._write(_Last(port))
 
     def _write(self, content: msgspec.Struct) -> None:
@@ -98,10 +95,7 @@ def claimed(paths: Paths) -> Iterator[Claim | None]:
 
 
 def running(paths: Paths) -> Running | None:
-    """The dashboard that runs; one that is just starting is waited for.
-
-    Raises `Unusable` for one that does not come up.
-    """
+    """The dashboard that runs; raises `Unusable` for one that is starting and does not come up in time."""
     deadline = time.monotonic() + _STARTING_S
     while True:
         try:

@@ -15,33 +15,33 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import guarded
-from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.logins import Logins
 from mcpctl.dashboard.running import Claim, Running
 
 _MOST_CONNECTIONS = 100
 _HEAD_S = 10
-"""Seconds in which a connection has to send its next request up to the body, however slowly it sends."""
+"""Seconds in which a connection has to send the head of its next request."""
 _UNREAD_S = 300
-"""Seconds for which an answer waits for whoever does not read it: their place is one of few."""
-_HEAD = 1 << 15
-"""Bytes of a request up to its body."""
+"""Seconds for which an answer waits for a client that does not read it: connections are few."""
+_MOST_HEAD = 1 << 15
+"""Bytes of the head of a request."""
 
 
 def serve(
     paths: Paths, claim: Claim, port: int | None, *, read_only: bool, on_listening: Callable[[Running], None]
 ) -> None:
-    """Serve the dashboard until a signal ends it, and with it the process, with status 0.
+    """Serve the dashboard until a signal ends the process, with status 0.
 
     Without a port it is the last one, or any. Raises `Unusable` if the port is taken.
     """
     listening = _listening(port, claim.last_port)
     here = claim.publish(listening[0].getsockname()[1], read_only=read_only)
-    board = Board(paths, here.port, read_only, Logins(here.secret))
+    dashboard = Dashboard(paths, here.port, read_only, Logins(here.secret))
     settings = uvicorn.Config(
-        guarded(board), http=_Connection, loop="asyncio", ws="none", log_config=None, log_level="critical",
+        guarded(dashboard), http=_Connection, loop="asyncio", ws="none", log_config=None, log_level="critical",
         access_log=False, proxy_headers=False, server_header=False, date_header=False,
-        h11_max_incomplete_event_size=_HEAD,
+        h11_max_incomplete_event_size=_MOST_HEAD,
     )  # fmt: skip
 
     gc.set_threshold(700)  # it goes on for days
@@ -60,7 +60,7 @@ def serve(
 
 
 def _listening(port: int | None, last: int) -> list[socket.socket]:
-    """Sockets on this machine's own addresses, where nobody else gets to; of IPv6 where there is that."""
+    """Sockets on the loopback addresses, also of IPv6 where that exists."""
     for candidate in (last, 0) if port is None else (port,):
         try:
             four = _socket(socket.AF_INET, "127.0.0.1", candidate)
@@ -75,7 +75,7 @@ def _listening(port: int | None, last: int) -> list[socket.socket]:
 
 
 def _socket(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
-    # By its protocol asyncio knows that answers are not to wait for an acknowledgement: 40 ms each.
+    # With its protocol given, asyncio sends answers without waiting for an acknowledgement, 40 ms each.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -90,11 +90,11 @@ def _socket(family: socket.AddressFamily, address: str, port: int) -> socket.soc
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        yield  # we have handlers for them, which wait for nothing
+        yield  # our own handlers wait for nothing
 
 
 class _Connection(H11Protocol):
-    """A connection that has to send each request in time, and to read what is answered."""
+    """A connection that has to send each request, and to read each answer, in time."""
 
     _late: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None

@@ -1,7 +1,7 @@
-"""What changes beside the journals: approvals, tools, servers, and sessions whose process has died.
+"""Events that are in no journal: of approvals, tools, servers, and sessions whose process has died.
 
-`approvals.requested|decided`, `tools.changed|held|approved`, `servers.changed` and `sessions.closed`. Nothing of it has
-a position. It is found by comparing what is there with what was, when files have changed.
+`approvals.requested|decided`, `tools.changed|held|approved`, `servers.changed` and `sessions.closed`. They have no
+position. They are found by comparing the present state with the last one, when files have changed.
 """
 
 import time
@@ -30,22 +30,20 @@ from mcpctl.store.state import State
 
 _EVERY_S = 1.0
 _LOOKS = 30
-"""After so many looks files are read that seem to be as they were: their times are no finer than a clock's tick."""
+"""After so many looks files are read that seem unchanged: their times are no finer than a clock's tick."""
 _BY_ITSELF = ("expired", "used")
-"""What becomes of a yes by itself."""
+"""The states that a yes comes to by itself."""
 _UNREADABLE = (McpctlError, OSError)
 
 
-class _Seen(NamedTuple):
-    """A tool, as far as it is compared."""
-
+class _ToolState(NamedTuple):
     definition: int
     held: str
     is_approved: bool
 
 
 class StateEvents:
-    """What has changed since the last look; of the thread that made the records. What cannot be read is as it was."""
+    """The changes since the last look, for the thread that made the records. Unreadable files count as unchanged."""
 
     def __init__(self, paths: Paths, records: Records) -> None:
         self._records = records
@@ -54,7 +52,7 @@ class StateEvents:
         self._next = 0.0
 
     def changes(self) -> Sequence[Event]:
-        """What has changed; nothing at first, and where it was looked at less than a second ago."""
+        """The changes; none at the first look, and less than a second after the last."""
         now = time.monotonic()
         if now < self._next:
             return ()
@@ -64,23 +62,22 @@ class StateEvents:
     def _deaths(self) -> Iterator[Event]:
         dead = set(self._records.died())
         if self._dead is not None and not dead <= self._dead and self._records.refreshed():
-            dead = set(self._records.died())  # what has said its end just before it ended is on record by now
+            dead = set(self._records.died())  # a session that closed just before its process ended is on record by now
         known, self._dead = self._dead, dead
         if known is not None and (new := tuple(sorted(dead - known))):
             for row in self._records.sessions(CallFilter(sessions=new)).rows(None, 0):
-                yield _event("sessions.closed", {"session_id": row["id"], **_without(row, "id")})
+                rest = {name: value for name, value in row.items() if name != "id"}
+                yield _event("sessions.closed", {"session_id": row["id"], **rest})
 
 
 class _Files:
-    """Files whose changes count."""
-
     def __init__(self, *paths: Path) -> None:
         self._paths = [each for path in paths for each in (path, path.with_name(f"{path.name}-wal"))]
         self._seen: object = None
         self._looks = 0
 
     def changed(self, read: Callable[[], object]) -> bool:
-        """Whether they changed and could be read; they are read again as long as they could not."""
+        """Whether they changed and could be read; they are read again until they can be."""
         seen = [_status(path) for path in self._paths]
         self._looks += 1
         if seen == self._seen and self._looks < _LOOKS:
@@ -91,8 +88,8 @@ class _Files:
             self._seen = None
             return False
         except Exception as error:
-            # Servers say what is in it, and what the journals say goes on whatever that is.
-            warn(f"what changes beside the records is not seen: {error!r}")
+            # Servers write their definitions; events of the journals go on whatever is in those.
+            warn(f"changes of servers, tools and approvals cannot be followed: {error!r}")
             self._seen = None
             return False
         self._seen, self._looks = seen, 0
@@ -109,7 +106,7 @@ class _Approvals:
         """When the next of those that are open expires."""
 
     def changes(self) -> Iterator[Event]:
-        """Those that were asked for, and those that were answered, or that nobody has answered in time."""
+        """Approvals that were requested, answered, or not answered in time."""
         is_read = self._files.changed(self._read)
         now = time.time()
         if not is_read and now <= self._next_end:
@@ -135,17 +132,15 @@ class _Approvals:
 
 
 class _Catalog:
-    """The servers, and the tools that they have listed."""
-
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._files = _Files(paths.config, paths.state, paths.policy)
         self._servers: Mapping[str, Row] | None = None
-        self._tools: Mapping[str, _Seen] = {}
+        self._tools: Mapping[str, _ToolState] = {}
         self._found: list[Event] = []
 
     def changes(self) -> Sequence[Event]:
-        """Servers that were added, changed, removed, listed anew or have failed; then tools."""
+        """Servers that were added, changed, removed, listed again or have failed; then tools."""
         self._found = []
         self._files.changed(self._read)
         return self._found
@@ -158,7 +153,7 @@ class _Catalog:
             names = sorted({*loaded.servers, *loaded.problems})
             servers = {name: server_rows.row(loaded, name, catalog, TokenStore(self._paths)) for name in names}
             tools = {tool.key: tool for tool in catalog.visible(with_held=True)}
-            seen = {key: _Seen(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
+            seen = {key: _ToolState(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
             if self._servers is not None:
                 self._found = [*self._of_servers(self._servers, servers), *self._of_tools(catalog, tools, seen)]
         self._servers, self._tools = servers, seen
@@ -173,9 +168,9 @@ class _Catalog:
         for name in before.keys() - servers.keys():
             yield _event("servers.changed", {"name": name, "gone": True})
 
-    def _of_tools(self, catalog: Catalog, tools: Mapping[str, Tool], seen: Mapping[str, _Seen]) -> Iterator[Event]:
-        """What changed in tools. Of a server that has none any more, or had none before, only that it is held is told:
-        all of them are new or gone, and that their server changed is an event itself."""
+    def _of_tools(self, catalog: Catalog, tools: Mapping[str, Tool], seen: Mapping[str, _ToolState]) -> Iterator[Event]:
+        """The changes of tools. Of a server that lost all its tools, or had none before, only held ones are events: the
+        others are all new or gone, and the change of their server is an event itself."""
         had, have = ({key.partition(":")[0] for key in keys} for keys in (self._tools, seen))
         for key, tool in tools.items():
             before = self._tools.get(key)
@@ -188,8 +183,8 @@ class _Catalog:
                 yield _event("tools.changed", {"key": key, "server": server, "tool": name, "gone": True})
 
 
-def _types(before: _Seen | None, now: _Seen, *, is_first: bool) -> Iterator[str]:
-    """The events of a tool that is not as it was."""
+def _types(before: _ToolState | None, now: _ToolState, *, is_first: bool) -> Iterator[str]:
+    """The types of the events of a tool that has changed."""
     is_held = now.held and not (before and before.held == now.held)
     is_approved = now.is_approved and not (before and before.is_approved)
     is_new = before is None or before.definition != now.definition
@@ -203,10 +198,6 @@ def _types(before: _Seen | None, now: _Seen, *, is_first: bool) -> Iterator[str]
 
 def _event(type_: str, row: Row) -> Event:
     return Event(type_, row, clock.now())
-
-
-def _without(row: Row, name: str) -> Row:
-    return {each: value for each, value in row.items() if each != name}
 
 
 def _status(path: Path) -> object:

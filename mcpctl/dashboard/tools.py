@@ -1,8 +1,10 @@
-"""Tools as REST answers and as pages: which there are, and one of them whole."""
+"""Tools as REST answers and as pages: a list with its filters, and one of them whole."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,13 +22,11 @@ from mcpctl.catalog.drift import RULES, Change
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import Parameter, parameters
 from mcpctl.config.policy_settings import ASK, DENY
-from mcpctl.dashboard import badges, json_text, rest_names
-from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.links import Asked, Filter
-from mcpctl.dashboard.parameters import OF_TOOLS, WINDOW, Parameters
-from mcpctl.dashboard.rendering import page
-from mcpctl.dashboard.rest_answers import Operation, answer
-from mcpctl.dashboard.summaries import apart
+from mcpctl.dashboard import badges, rest_names
+from mcpctl.dashboard.dashboard import Dashboard, apart, dashboard_of
+from mcpctl.dashboard.page_query import Filter, PageQuery
+from mcpctl.dashboard.rendering import indented, page
+from mcpctl.dashboard.rest import OF_TOOLS, WINDOW, Operation, Parameters, answer, listing
 from mcpctl.output import changes
 from mcpctl.output.text import MEANINGS
 from mcpctl.policy import pins
@@ -39,7 +39,7 @@ from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import recorded_usage
 from mcpctl.toolsets.toolset_files import NONE, is_path
 
-MOST_PARAMETERS = 200
+_MOST_PARAMETERS = 200
 _HINT_WORDS = {name: badge.text for name, badge in badges.MARKS.items()}
 _RISK_WORDS = {risk: risk.replace("-", " ").capitalize() for risk in hints.RISKS}
 _PARAMETERS = ("q", "hint", "risk", "use", "server", "sort", "toolset")
@@ -47,110 +47,88 @@ _USES = {"used": "Used", "unused": "Never used", "held": "Held"}
 _SORTS = {"": "As listed", "key": "Key", "tool": "Name", "usage": "Calls", "last_used": "Last used"}
 
 
-class Hint(NamedTuple):
-    """One hint of a tool in words."""
-
-    name: str
-    value: str
-    source: str
-    meaning: str
-    remark: str
-    """Why it does not count for rules, where it does not."""
-
-
 class _Definition(msgspec.Struct):
     inputSchema: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def tools(request: Request, asked: Parameters) -> Response:
+def tools(request: Request, query: Parameters) -> Response:
     """The tools of all enabled servers, or those that words find."""
-    paths = board_of(request).paths
-    wanted = rows.Wanted(asked.several("server"), **{name: asked.flag(name) for name in OF_TOOLS})
-    order, query = rows.Order(asked.choice("sort", rows.SORTS)), asked.one("q")
+    paths = dashboard_of(request).paths
+    wanted = rows.Wanted(query.several("server"), **{name: query.flag(name) for name in OF_TOOLS})
+    order, words = rows.Order(query.choice("sort", rows.SORTS)), query.one("q")
     usage = recorded_usage(paths)
-    with _catalog(request, asked) as catalog:
-        if query is None:
+    with _catalog(request, query) as catalog:
+        if words is None:
             found = rows.listed(catalog, wanted, order, usage)
         else:
-            found = ranked(catalog, query, usage, paths, wanted)
-        window = [_told(row, _definition(catalog, row)) for row in found.rows(asked.limit, asked.offset)]
-    chosen = asked.chosen(rest_names.TOOL)
-    return answer({"tools": [rest_names.renamed(row, chosen) for row in window], "total": found.count()})
+            found = _ranked(catalog, words, usage, paths, wanted)
+
+        def window(limit: int | None, offset: int) -> Iterator[Row]:
+            for row in found.rows(limit, offset):
+                tool = catalog.find(row["server"], row["tool"])
+                yield _as_rest(row, tool.text if tool else "{}")
+
+        return listing(query, "tools", replace(found, rows=window), rest_names.TOOL)
 
 
-def tool(request: Request, asked: Parameters) -> Response:
+def tool(request: Request, query: Parameters) -> Response:
     """One tool with its definition."""
-    paths = board_of(request).paths
-    usage = recorded_usage(paths)
-    with _catalog(request, asked) as catalog:
+    usage = recorded_usage(dashboard_of(request).paths)
+    with _catalog(request, query) as catalog:
         row = rows.show(catalog, request.path_params["key"], usage)
-    return answer(rest_names.renamed(_told(row, row["definition"]), rest_names.TOOL_SHOWN))
+    return answer(rest_names.renamed(_as_rest(row, row["definition"]), rest_names.TOOL_SHOWN))
 
 
-def _catalog(request: Request, asked: Parameters) -> AbstractContextManager[Catalog]:
-    toolset = asked.one("toolset")
+def _catalog(request: Request, query: Parameters) -> AbstractContextManager[Catalog]:
+    toolset = query.one("toolset")
     if toolset and is_path(toolset):
         raise WrongUsage("toolset is the path of a file", "give the name of a toolset, or none")
-    return board_of(request).catalog(toolset, asked.one("project"))
+    return dashboard_of(request).catalog(toolset, query.one("project"))
 
 
-def ranked(catalog: Catalog, query: str, usage: Usage, paths: Paths, wanted: rows.Wanted | None = None) -> Found:
+def _ranked(catalog: Catalog, words: str, usage: Usage, paths: Paths, wanted: rows.Wanted) -> Found:
     """The tools that have the words, as `tools search` ranks them without a model and without a service."""
     return search_rows.search(
-        catalog, [query], wanted or rows.Wanted(), usage, providers.build, index_path=paths.search_index, tells=False
+        catalog, [words], wanted, usage, providers.build, index_path=paths.search_index, tells=False
     )
 
 
-def _definition(catalog: Catalog, row: Row) -> str:
-    tool = catalog.find(row["server"], row["tool"])
-    return tool.text if tool else "{}"
-
-
-def _told(row: Row, definition: str) -> Row:
-    """The row of a tool with what REST puts together of several of its fields."""
-    hints = {hint: row[field] for field, hint in HINT_FIELDS.items()}
+def _as_rest(row: Row, definition: str) -> Row:
+    """The row of a tool with the members that REST puts together of several fields."""
+    in_effect = badges.hints_of(row)
     annotations: dict[str, Any] = {"title": row["title"]} if row["title"] else {}
-    annotations |= {hint: each["effective"] for hint, each in hints.items() if each["source"] != "default"}
+    annotations |= {name: hint["value"] for name, hint in in_effect.items() if hint["source"] != "default"}
+    schema = bytes(msgspec.json.decode(definition.encode(), type=_Definition).inputSchema)
     return {
         **row,
         "annotations": annotations or None,
-        "hints": {hint: _hint(each) for hint, each in hints.items()},
-        "schema": _schema(definition),
+        "hints": in_effect,
+        "schema": RawJson(schema.decode()) if schema.startswith(b"{") else None,
     }
 
 
-def _hint(hint: Mapping[str, Any]) -> Mapping[str, Any]:
-    file = {"file": hint["file"]} if hint["file"] else {}
-    return {"value": hint["effective"], "source": hint["source"], **file}
-
-
-def _schema(definition: str) -> RawJson | None:
-    schema = bytes(msgspec.json.decode(definition.encode(), type=_Definition).inputSchema)
-    return RawJson(schema.decode()) if schema.startswith(b"{") else None
-
-
 def tools_page(request: Request) -> Response:
-    """The tools of all servers that may be found, in the toolset in force, or those that words find."""
-    board, asked = board_of(request), Asked.of(request, _PARAMETERS)
-    query, sort = asked.get("q").strip(), asked.one_of("sort", _SORTS, "")
-    toolset = NONE if asked.get("toolset") == NONE else None
-    with board.catalog(toolset) as catalog:
-        order, used = rows.Order(sort or None), recorded_usage(board.paths)
-        every = list(rows.listed(catalog, rows.Wanted(), order, used, with_signature=False).rows(None, 0))
-        found_by = ranked(catalog, query, used, board.paths) if query else None
-        having = order.of([*found_by.rows(None, 0)]) if found_by else every
+    """The tools that may be found, in the toolset in force, or those that words find."""
+    dashboard, query = dashboard_of(request), PageQuery.of(request, _PARAMETERS)
+    words, sort = query.get("q").strip(), query.one_of("sort", _SORTS, "")
+    toolset = NONE if query.get("toolset") == NONE else None
+    with dashboard.catalog(toolset) as catalog:
+        wanted, order, usage = rows.Wanted(), rows.Order(sort or None), recorded_usage(dashboard.paths)
+        every = list(rows.listed(catalog, wanted, order, usage, with_signature=False).rows(None, 0))
+        matches = every
+        if words:
+            matches = list(order.of([*_ranked(catalog, words, usage, dashboard.paths, wanted).rows(None, 0)]))
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
     filters = _filters(sorted({row["server"] for row in every}))
-    orders = {**_SORTS, "": "Best first"} if query else _SORTS
-    found = asked.window(asked.fitting(filters, having))
+    orders = {**_SORTS, "": "Best first"} if words else _SORTS
     return page(
         request, "tools.html",
-        tools=found,
-        filters=[*asked.counted(filters, having), asked.orders("Order", "sort", orders)],
-        marks={"Hint": badges.MARKS}, counts_default=asked.get("hint") in ("destructive", "open-world"),
-        of=len(every), unlisted=unlisted, servers=servers, query=query,
-        kept=[each for each in asked.values.items() if each[0] != "q"],
-        toolset=in_force.name if in_force else None, all_tools=asked.link("toolset", NONE),
+        tools=query.window(Found.of(query.fitting(filters, matches))),
+        filters=[*query.counted(filters, matches), query.orders("Order", "sort", orders)],
+        marks={"Hint": badges.MARKS}, counts_default=query.get("hint") in ("destructive", "open-world"),
+        of=len(every), unlisted=unlisted, servers=servers, words=words,
+        kept=[each for each in query.values.items() if each[0] != "q"],
+        toolset=in_force.name if in_force else None, all_tools=query.link("toolset", NONE),
     )  # fmt: skip
 
 
@@ -175,24 +153,24 @@ def _is_used(row: Row, use: str) -> bool:
 
 
 def tool_page(request: Request) -> Response:
-    """One tool: what it says, what was decided of it, what it was used for."""
-    board, key = board_of(request), request.path_params["key"]
-    with board.catalog() as catalog:
+    """One tool: its definition, the decisions about it, and its use."""
+    dashboard, key = dashboard_of(request), request.path_params["key"]
+    with dashboard.catalog() as catalog:
         found = rows.resolve(catalog, key)
-        row = rows.show(catalog, found.key, recorded_usage(board.paths))
-        as_sent = msgspec.json.decode(found.text)
-        policy = explained.explain(catalog, found.key, explained.standing(board.paths))
+        row = rows.show(catalog, found.key, recorded_usage(dashboard.paths))
+        description = msgspec.json.decode(found.text).get("description")
+        policy = explained.explain(catalog, found.key, explained.standing(dashboard.paths))
         about = catalog.toolset.about(found) if catalog.toolset else None
-        pinned = _pinned(board.paths, catalog, found)
+        pinned = _pinned(dashboard.paths, catalog, found)
         suspicions = list(drift.suspicion(catalog)(found)) if row["held"] else []
     return page(
-        request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]],
-        hints=list(_hints(row, policy)), description=_text(as_sent, "description"),
+        request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]], hints=list(_hints(row, policy)),
+        description=description.strip() if isinstance(description, str) else "",
         notes=about.notes if about else (), policy=policy, decision=_decision(policy), is_on=policy["mode"] != "off",
         pinned=pinned, compared=changes.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
         inputs=_parameters(found.definition.get("inputSchema")),
-        outputs=_parameters(found.definition.get("outputSchema")), as_sent=json_text.shown(found.text),
-        totals=_totals(board, found) if row["usage"] else None, suspicions=suspicions,
+        outputs=_parameters(found.definition.get("outputSchema")), as_sent=indented(found.text),
+        totals=_totals(dashboard, found) if row["usage"] else None, suspicions=suspicions,
     )  # fmt: skip
 
 
@@ -211,48 +189,43 @@ def _decision(policy: Row) -> str:
     return f"{_DOES[ALLOW]}, since the policy is only recorded; enforced, it would say {policy['decision']}"
 
 
-def _text(definition: Row, name: str) -> str:
-    text = definition.get(name)
-    return text.strip() if isinstance(text, str) else ""
-
-
 def _parameters(schema: Any) -> list[Parameter]:
-    found = parameters(schema if isinstance(schema, dict) else {})
-    return [parameter for parameter, _ in zip(found, range(MOST_PARAMETERS), strict=False)]
+    return list(islice(parameters(schema if isinstance(schema, dict) else {}), _MOST_PARAMETERS))
 
 
-def _hints(row: Row, policy: Row) -> Iterator[Hint]:
+def _hints(row: Row, policy: Row) -> Iterator[Mapping[str, str]]:
+    """The hints of a tool in words; a remark says why rules do not count one."""
     for field, name in HINT_FIELDS.items():
         hint, counted = row[field], policy["hints"][name]
-        title, meaning = _HINT_WORDS[field.replace("_", "-")], MEANINGS[field][not hint["effective"]]
-        value = "yes" if hint["effective"] else "no"
+        value, source, remark = "yes" if hint["effective"] else "no", _source(hint), ""
+        meaning = MEANINGS[field][not hint["effective"]]
+        is_default = hint["source"] == "default"
         if row["risk"] == "read-only" and name in hints.MEANINGLESS_IF_READ_ONLY:
-            meaning = "says nothing of a tool that only reads"
-        elif hint["source"] == "default":
+            meaning = "says nothing about a read-only tool"
+        elif is_default:
             meaning = f"counts as: {meaning}"
-        if hint["source"] == "default":
-            yield Hint(title, "not declared", "nobody: as MCP has it", meaning, "")
-            continue
-        remark = ""
-        if not counted["counts"]:
+        if is_default:
+            value, source = "not declared", "nobody: MCP's default"
+        elif not counted["counts"]:
             remark = f"does not count for rules, which take it for {'yes' if counted['counted_value'] else 'no'}"
-        yield Hint(title, value, _source(hint), meaning, remark)
+        title = _HINT_WORDS[field.replace("_", "-")]
+        yield {"name": title, "value": value, "source": source, "meaning": meaning, "remark": remark}
 
 
 def _source(hint: Row) -> str:
     if hint["source"] != "override":
         return "declared by its server"
-    said = {None: "declares nothing", True: "says yes", False: "says no"}[hint["declared"]]
-    return f"set in {hint['file']}; its server {said}"
+    declared = {None: "declares nothing", True: "says yes", False: "says no"}[hint["declared"]]
+    return f"set in {hint['file']}; its server {declared}"
 
 
 class Pinned(NamedTuple):
-    """How a tool was when it was pinned."""
+    """A tool as it was when it was pinned."""
 
     seen: str
     approved: str | None
     changes: Sequence[tuple[Change, str]]
-    """What changed since, and why each matters."""
+    """The changes since, and why each matters."""
 
 
 def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
@@ -270,16 +243,15 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
         return None
     as_it_is = [pin for pin in of_tool if pin.pin == definitions.pin_of(found)] or of_tool
     approved = max((pin.approved for pin in as_it_is if pin.approved), default=None)
-    told = [(change, RULES[change.rule].why) for change in changed]
-    return Pinned(clock.iso(of_tool[0].seen), clock.iso(approved) if approved else None, told)
+    explained_changes = [(change, RULES[change.rule].why) for change in changed]
+    return Pinned(clock.iso(of_tool[0].seen), clock.iso(approved) if approved else None, explained_changes)
 
 
-def _totals(board: Board, found: Tool) -> Row | None:
-    """What the calls of a tool come to."""
+def _totals(dashboard: Dashboard, found: Tool) -> Row | None:
     wanted = CallFilter(servers=(found.server,), tools=(found.key,))
-    with board.records() as records:
+    with dashboard.records() as records:
         rows = apart(records.totals("server", "tool", wanted=wanted))
-    return next((row for row in rows if row["tool"] == found.name), None)  # another fits a name with a star
+    return next((row for row in rows if row["tool"] == found.name), None)  # a name with a star matches others, too
 
 
 _CATALOG = ("project", "toolset")

@@ -27,7 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from mcpctl.base.paths import find
 from mcpctl.dashboard.app import app
-from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.logins import Login
 from tests.bench import raw_client
 from tests.bench.raw_client import UPSTREAM, Connection, Unavailable
@@ -40,7 +40,7 @@ _LATE_S = 20
 
 def serve_dashboard() -> None:
     """A dashboard for whoever names a login; its port is printed."""
-    board = Board(find(), 0)
+    board = Dashboard(find(), 0)
     inner = app(board)
     logins = [Login(may_answer=False, form_token="") for _ in range(CLIENTS)]
 

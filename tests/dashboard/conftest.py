@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import app
-from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.logins import Login
 
 PORT = 4747
@@ -32,7 +32,7 @@ def browser(paths: Paths) -> Iterator[Callable[..., TestClient]]:
     with ExitStack() as stack:
 
         def opened(*, login: Login = PERSON, read_only: bool = False) -> TestClient:
-            served = seen_by(login, app(Board(paths, PORT, read_only)))
+            served = seen_by(login, app(Dashboard(paths, PORT, read_only)))
             return stack.enter_context(TestClient(served, base_url=f"http://127.0.0.1:{PORT}"))
 
         yield opened

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import app
-from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.logins import Login
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 
@@ -121,9 +121,9 @@ class Streams:
     """A dashboard whose streams are opened."""
 
     def __init__(self, portal: BlockingPortal, paths: Paths) -> None:
-        self.board = Board(paths, PORT)
+        self.dashboard = Dashboard(paths, PORT)
         self._portal = portal
-        self._app = app(self.board)
+        self._app = app(self.dashboard)
 
     def open(self, query: str = "", last_id: str = "", login: Login = PERSON) -> Source:
         """A stream that has begun, or was refused; from now on, where nothing else is said."""
@@ -139,4 +139,4 @@ def streams(paths: Paths) -> Iterator[Streams]:
         try:
             yield opened
         finally:
-            opened.board.feed.close()
+            opened.dashboard.feed.close()

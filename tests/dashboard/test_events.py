@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard import event_stream, feed, listener
+from mcpctl.dashboard import event_feed, streaming
 from mcpctl.dashboard.logins import Login
 from mcpctl.store import journal_lines
 from tests.conftest import Mcpctl
@@ -132,7 +132,7 @@ def test_what_cannot_be_meant_is_refused(dashboard: Streams, paths: Paths, query
 def test_whoever_reads_slowly_is_read_for_slowly_and_loses_nothing(
     dashboard: Streams, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listener, "_AT_ONCE", 5000)
+    monkeypatch.setattr(event_feed, "_AT_ONCE", 5000)
     slow, quick = dashboard.open(), dashboard.open()
     slow.block()
     slow.stall()
@@ -141,7 +141,7 @@ def test_whoever_reads_slowly_is_read_for_slowly_and_loses_nothing(
     for number in range(200):
         journal.append(b"".join(map(journal_lines.encode, call(f"call {number}", 1))))
     whole = quick.take(601)
-    waiting = dashboard.board.feed._listeners[0]
+    waiting = dashboard.dashboard.feed._listeners[0]
     assert slow.sent == before, "it has taken nothing"
     assert (waiting.is_behind, len(waiting.outlet._block) < 8000) == (True, True)
     slow.go_on()
@@ -152,20 +152,20 @@ def test_whoever_reads_slowly_is_read_for_slowly_and_loses_nothing(
 def test_a_fifth_stream_of_a_login_is_refused_until_one_of_them_leaves(
     dashboard: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, *_ = [dashboard.open() for _ in range(feed.MOST_OF_LOGIN)]
+    first, *_ = [dashboard.open() for _ in range(event_feed.MOST_OF_LOGIN)]
     fifth = dashboard.open()
     assert (fifth.status, fifth.headers["retry-after"]) == (503, "30")
     assert fifth.body()["error"]["code"] == "too_many_streams"
     assert dashboard.open(login=OTHER).status == 200
     first.leave()
     assert dashboard.open().status == 200
-    monkeypatch.setattr(feed, "MOST", 5)
+    monkeypatch.setattr(event_feed, "MOST", 5)
     assert dashboard.open(login=OTHER).status == 503
 
 
 def test_while_nobody_listens_nothing_is_read(dashboard: Streams) -> None:
     first, second = dashboard.open(), dashboard.open()
-    reader = dashboard.board.feed._thread
+    reader = dashboard.dashboard.feed._thread
     assert reader
     first.leave()
     assert reader.is_alive()
@@ -177,7 +177,7 @@ def test_while_nobody_listens_nothing_is_read(dashboard: Streams) -> None:
 
 def test_streams_end_with_the_dashboard_and_none_begins_then(dashboard: Streams) -> None:
     sources = [dashboard.open(), dashboard.open(login=OTHER)]
-    dashboard.board.feed.close()
+    dashboard.dashboard.feed.close()
     for source in sources:
         source.wait_for_end()
     assert dashboard.open().status == 503
@@ -189,10 +189,10 @@ def test_where_reading_fails_streams_end_and_the_next_go_on(
     source = dashboard.open()
     source.block()
     with monkeypatch.context() as patch:
-        patch.setattr(listener.Listener, "read", lambda *_, **__: 1 / 0)
+        patch.setattr(event_feed.Listener, "read", lambda *_, **__: 1 / 0)
         source.wait_for_end()
         assert dashboard.open().status == 503
-    assert "events are read anew: division by zero" in capsys.readouterr().err
+    assert "the event streams were restarted: division by zero" in capsys.readouterr().err
     session(paths)
     assert types(dashboard.open(last_id=source.last_id).take(2)) == ["sessions.created", "sessions.closed"]
 
@@ -209,7 +209,7 @@ def test_an_index_that_is_removed_or_damaged_loses_nothing(dashboard: Streams, p
 
 
 def test_a_stream_says_that_it_is_there(dashboard: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "_PING_S", 0.01)
+    monkeypatch.setattr(streaming, "_PING_S", 0.01)
     source = dashboard.open()
     source.block()
     assert [source.block(), source.block()] == [[": ping"], [": ping"]]

@@ -8,9 +8,8 @@ from starlette.testclient import TestClient
 
 from mcpctl.base.errors import NotFound, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard.app import guarded
-from mcpctl.dashboard.board import Board, login_of
-from mcpctl.dashboard.bodies import MOST
+from mcpctl.dashboard.app import MOST_BYTES, guarded
+from mcpctl.dashboard.dashboard import Dashboard, login_of
 from mcpctl.dashboard.guard import require_answering
 from mcpctl.dashboard.logins import Logins, bearer_token, login_code
 from tests.dashboard.conftest import PORT
@@ -51,7 +50,7 @@ class Visitor(TestClient):
 
 
 def opened(paths: Paths, *, read_only: bool = False) -> Visitor:
-    guard = guarded(Board(paths, PORT, read_only, Logins(KEY)))
+    guard = guarded(Dashboard(paths, PORT, read_only, Logins(KEY)))
     routes = [
         Route("/answer", answer, methods=["POST"]), Route("/api/v1/answer", answer, methods=["POST"]),
         Route("/fail/{name}", fail), Route("/api/v1/fail/{name}", fail),
@@ -255,8 +254,8 @@ def visitor_of(person: Visitor) -> Visitor:
 
 def test_a_body_has_a_bound(person: Visitor) -> None:
     headers = {"Origin": ORIGIN, **JSON}
-    assert person.post("/body", content=b"x" * MOST, headers=headers).status_code == 200
-    for content in (b"x" * (MOST + 1), iter([b"x" * MOST, b"x"])):
+    assert person.post("/body", content=b"x" * MOST_BYTES, headers=headers).status_code == 200
+    for content in (b"x" * (MOST_BYTES + 1), iter([b"x" * MOST_BYTES, b"x"])):
         found = person.post("/body", content=content, headers=headers)
         assert (found.status_code, "64 kB" in found.text) == (413, True)
 

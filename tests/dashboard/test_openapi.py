@@ -10,12 +10,11 @@ from starlette.testclient import TestClient
 
 from mcpctl.base.fields import CALL_STATUSES
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard import event_stream, parameters
-from mcpctl.dashboard.approvals import Decision
-from mcpctl.dashboard.openapi import document
-from mcpctl.dashboard.rest import OPERATIONS
-from mcpctl.dashboard.rest_answers import BASE
-from mcpctl.dashboard.rest_models import MODELS
+from mcpctl.dashboard.app import OPERATIONS
+from mcpctl.dashboard.approvals import ApprovalAnswer
+from mcpctl.dashboard.openapi import MODELS, document
+from mcpctl.dashboard.rest import BASE, MEANINGS
+from mcpctl.dashboard.streaming import EVENT_PARAMETERS
 from tests import configured
 from tests.commands.approvals.waiting import opened as waiting
 from tests.dashboard.conftest import PERSON
@@ -55,13 +54,13 @@ def test_it_names_what_is_served_and_every_parameter_has_a_meaning() -> None:
     described = {(path, method) for path, methods in document(BASE, OPERATIONS)["paths"].items() for method in methods}
     assert described == served | {(f"{BASE}/events", "get")}
     of_operations = {name for each in OPERATIONS for name in each.parameters}
-    assert of_operations | set(event_stream.PARAMETERS) == set(parameters.MEANINGS)
+    assert of_operations | set(EVENT_PARAMETERS) == set(MEANINGS)
 
 
 def test_models_say_what_the_code_says() -> None:
     assert get_args(MODELS["ToolCallRecord"].model_fields["status"].annotation) == CALL_STATUSES
     said = MODELS["ApprovalAnswer"].model_fields
-    assert {name: field.annotation for name, field in said.items()} == Decision.__annotations__
+    assert {name: field.annotation for name, field in said.items()} == ApprovalAnswer.__annotations__
 
 
 def test_every_member_of_a_row_has_its_meaning() -> None:

@@ -9,13 +9,11 @@ from starlette.testclient import TestClient
 from mcpctl.base.fields import CALL_STATUSES, DECISIONS, SESSION_STATUSES
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
-from mcpctl.dashboard.board import Board
-from mcpctl.dashboard.summaries import Summaries, Summary
+from mcpctl.dashboard.dashboard import Summaries, Summary
 from mcpctl.policy import approvals
 from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import journal_lines
-from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
 from tests import configured, recorded
@@ -148,9 +146,16 @@ def test_what_searching_lost_is_said_so(browser: Browser, paths: Paths) -> None:
 def test_nothing_is_said_of_what_was_saved_where_it_is_not_known(browser: Browser, paths: Paths) -> None:
     recorded.two_sessions(paths)
     assert "by searching" not in markup.seen(browser(), "/").text
-    with Records(paths) as records:
-        found = Summaries(few=5).saving(records, CallFilter(), Board(paths, 1).catalog)
-    assert found is None, "that would be counted for too long"
+
+
+def test_nothing_is_said_of_what_was_saved_where_it_would_be_counted_for_too_long(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured.demo_tools(paths)
+    recorded.two_sessions(paths)
+    assert "by searching" in markup.seen(browser(), "/").text
+    monkeypatch.setattr("mcpctl.dashboard.dashboard._FEW", 5)
+    assert "by searching" not in markup.seen(browser(), "/").text
 
 
 def test_days_that_were_counted_before_say_when(

@@ -15,9 +15,9 @@ from mcpctl import docgen
 from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
 from mcpctl.base.models import Found
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard import rest_answers, rest_names
+from mcpctl.dashboard import rest, rest_names
 from mcpctl.dashboard.app import app
-from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.store import statistics
 from mcpctl.store.filters import GROUPS, CallFilter
 from mcpctl.store.records import Records
@@ -196,7 +196,7 @@ def test_no_more_than_fifty_come_unasked(browser: Browser, paths: Paths) -> None
 
 
 def test_a_list_that_takes_too_much_memory_is_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rest_answers, "_MOST", 1000)
+    monkeypatch.setattr(rest, "_MOST_CHARACTERS", 1000)
     found = client.get("/api/v1/tool-calls")
     assert (found.status_code, found.json()["error"]["code"]) == (400, "answer_too_large")
     assert client.get("/api/v1/tool-calls", params={"payloads": "false", "limit": "1"}).status_code == 200
@@ -311,7 +311,7 @@ def renamed(line: str) -> str:
 
 def test_only_so_many_exports_are_sent_at_once_and_each_makes_room_at_its_end(paths: Paths) -> None:
     recorded.two_sessions(paths)
-    board = Board(paths, PORT, exports=asyncio.Semaphore(1))
+    board = Dashboard(paths, PORT, exports=asyncio.Semaphore(1))
     with TestClient(seen_by(PERSON, app(board)), base_url=f"http://127.0.0.1:{PORT}") as client:
         for _ in range(2):
             assert client.get("/api/v1/export").status_code == 200

@@ -23,7 +23,7 @@ def served(talk: Talk, app: ASGIApp = ANSWERED) -> None:
         listening = server._listening(None, 0)
         settings = uvicorn.Config(
             app, http=server._Connection, ws="none", log_config=None, log_level="critical",
-            lifespan="off", h11_max_incomplete_event_size=server._HEAD,
+            lifespan="off", h11_max_incomplete_event_size=server._MOST_HEAD,
         )  # fmt: skip
         running = server._Server(settings)
         task = asyncio.create_task(running.serve(listening))
@@ -67,7 +67,7 @@ def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest
 
 @pytest.mark.parametrize(
     "rest",
-    [b"Host: x\r\nX: " + b"x" * (2 * server._HEAD), b"Host: x\r\nHost: y\r\n\r\n", b"Host: x\ry\r\n\r\n",
+    [b"Host: x\r\nX: " + b"x" * (2 * server._MOST_HEAD), b"Host: x\r\nHost: y\r\n\r\n", b"Host: x\ry\r\n\r\n",
      b"Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"\r\n"],
     ids=["long", "two hosts", "a bare return", "two lengths", "no host"],
 )  # fmt: skip

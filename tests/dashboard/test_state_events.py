@@ -10,7 +10,7 @@ import tomli_w
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
 from mcpctl.config.settings import RecordSettings
-from mcpctl.dashboard import listener, state_events
+from mcpctl.dashboard import event_feed, state_events
 from mcpctl.policy import approvals
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import retention
@@ -196,13 +196,13 @@ def test_a_file_that_cannot_be_read_stops_nothing(dashboard: Streams, paths: Pat
 def test_whoever_does_not_take_what_cannot_be_read_later_is_ended(
     dashboard: Streams, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listener, "_MOST_OWED", 2000)
+    monkeypatch.setattr(event_feed, "_MOST_OWED", 2000)
     slow, quick = dashboard.open(), dashboard.open()
     slow.block()
     slow.stall()
     for number in range(8):
         waiting.opened(paths, number)
         told(quick, "approvals.requested")
-    assert dashboard.board.feed._listeners[0].outlet.is_ended
+    assert dashboard.dashboard.feed._listeners[0].outlet.is_ended
     slow.go_on()
     slow.wait_for_end()

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard.summaries import Summaries, Summary
+from mcpctl.dashboard.dashboard import Summaries, Summary
 from tests import configured, recorded
 from tests.dashboard.test_tools_pages import links, text_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard.summaries import Summaries
+from mcpctl.dashboard.dashboard import Summaries
 from mcpctl.store import clock, journal_lines
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal import Journal
@@ -84,8 +84,8 @@ def test_what_has_been_counted_a_moment_ago_is_shown_with_its_time(paths: Paths,
 
 
 def test_it_is_counted_again_once_that_is_due(paths: Paths, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcpctl.dashboard.summaries._AT_LEAST_S", 0)
-    monkeypatch.setattr("mcpctl.dashboard.summaries._SHARE", 0)
+    monkeypatch.setattr("mcpctl.dashboard.dashboard._AT_LEAST_S", 0)
+    monkeypatch.setattr("mcpctl.dashboard.dashboard._SHARE", 0)
     summaries = Summaries(few=0)
     with Records(paths) as records:
         summaries.totals(records)

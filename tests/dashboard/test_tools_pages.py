@@ -159,7 +159,7 @@ def test_a_hint_says_where_it_comes_from(browser: Browser, paths: Paths, monkeyp
     text = text_of(page)
     assert f"Destructive yes set in {file}; its server declares nothing it may destroy or overwrite" in text
     assert "Read-only no declared by its server it may change things" in text
-    assert "Idempotent not declared nobody: as MCP has it counts as: repeating it may do more" in text
+    assert "Idempotent not declared nobody: MCP's default counts as: repeating it may do more" in text
     assert "This tool may make destructive changes." in text
     assert "Notes of your team, in the toolset triage first Ask the <team>." in text
     assert "Additional Tool Notes" not in text, "what the server says and what the team says are told apart"

@@ -1,4 +1,4 @@
-"""What a page is asked, and its links that ask for more: filters, an order, a window of the rows."""
+"""The query of a page, and the links that change it: filters, an order, the rows before and after."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlencode
 
 from mcpctl.base.errors import WrongUsage
-from mcpctl.base.models import Row
-from mcpctl.dashboard.parameters import Parameters
+from mcpctl.base.models import Found, Row
+from mcpctl.dashboard.rest import Parameters
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -17,13 +17,12 @@ ROWS = 50
 FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", "project", "since", "until")
 """The parameters of pages that list calls, and of those that list sessions."""
 _PLACE = ("offset", "before")
+_EXCLUSIVE = ("status", "failed")
 _OF_EVENTS = {"sessionId": "session_id"}
-_ONE_OF = ("status", "failed")
-"""Of these one takes the place of the other."""
 _ONE_NAME = ("server", "tool", "project")
-"""Of these the address of events takes several, with commas between them."""
+"""Filters that take several values, with commas between them, in the address of events and not here."""
 _UNFOLLOWED = ("since", "until", "failed", "status")
-"""What an event can come to meet only later, or never: whether the page does, is seen when it is read again."""
+"""Filters that an event may come to match only later, or never: whether it does is seen when the page is read again."""
 
 
 class Choice(NamedTuple):
@@ -32,10 +31,10 @@ class Choice(NamedTuple):
     value: str
     text: str
     address: str
-    """Where the link goes; that of the choice in force takes it back."""
+    """Where the link leads; that of the choice in force takes it back."""
     is_chosen: bool
     rows: int | None = None
-    """How many it would leave; None where it leaves none out, or where they are not counted."""
+    """The number of rows that it would leave; None where it leaves none out, or where they are not counted."""
 
 
 Choices = tuple[str, list[Choice]]
@@ -43,48 +42,29 @@ Choices = tuple[str, list[Choice]]
 
 
 class Window(NamedTuple):
-    """Some rows of a list, and the addresses of those before and after them."""
+    """Some rows of a list, from the `first` to the `last`, and the addresses of those before and after."""
 
     rows: Sequence[Row]
     total: int
-    offset: int
-    at: Callable[[int], str]
-    """The address of the rows from an offset on."""
-
-    @property
-    def first(self) -> int:
-        """The place in the list of the first that is shown."""
-        return self.offset + 1
-
-    @property
-    def last(self) -> int:
-        """The place of the last."""
-        return min(self.offset + ROWS, self.total)
-
-    @property
-    def before(self) -> str:
-        """Where those before them are; empty where there are none."""
-        return self.at(max(self.offset - ROWS, 0)) if self.offset else ""
-
-    @property
-    def after(self) -> str:
-        """Where those after them are."""
-        return self.at(self.offset + ROWS) if self.offset + ROWS < self.total else ""
+    first: int
+    last: int
+    before: str
+    """Empty where there are none."""
+    after: str
 
 
 class Filter(NamedTuple):
-    """One member of a page's query that chooses among rows in memory."""
+    """A parameter of a page that chooses among rows in memory."""
 
     name: str
     label: str
     choices: Mapping[str, str]
-    """The words of each value."""
+    """The words for each value."""
     fits: Callable[[Row, str], bool]
-    """Whether a row is meant by a value."""
 
 
-class Asked(Parameters):
-    """The parameters of a page, each with its one value: another parameter, or one without a value, asks nothing."""
+class PageQuery(Parameters):
+    """The parameters of a page, each with its one value; unknown ones, and those without a value, are ignored."""
 
     _session = "sessionId"
     _has_commas = False
@@ -93,13 +73,13 @@ class Asked(Parameters):
         super().__init__(given.items(), tuple(given))
         self._path = path
         self.values = {name: value for name, value in given.items() if name not in _PLACE}
-        """What is asked, but for the place in the list."""
+        """The filters and the order, without the place in the list."""
         self.before = given.get("before", "")
-        """The id of the call before which the calls that are shown were made."""
+        """The id of the call after which the list goes on."""
 
     @classmethod
     def of(cls, request: "Request", names: Iterable[str] = FILTERS) -> Self:
-        """What a request asks of these."""
+        """The values of these parameters in a request."""
         query = dict(request.query_params)
         if query.get("failed"):
             query["failed"] = "" if query["failed"] in ("false", "0") else "true"
@@ -111,7 +91,7 @@ class Asked(Parameters):
         return self.values.get(name, "")
 
     def one_of(self, name: str, values: Iterable[str], default: str) -> str:
-        """What is chosen of these, else the default."""
+        """The value if it is one of these, else the default."""
         value = self.get(name)
         return value if value in values else default
 
@@ -124,8 +104,8 @@ class Asked(Parameters):
 
     def link(self, name: str, value: str | None) -> str:
         """The first page with this filter as well, or without it."""
-        gone = {*(_ONE_OF if name in _ONE_OF else ()), name} - ({name} if value else set())
-        kept = {each: old for each, old in self.values.items() if each not in gone}
+        gone = _EXCLUSIVE if name in _EXCLUSIVE else (name,)
+        kept = {other: old for other, old in self.values.items() if other not in gone or (value and other == name)}
         return self._address({**kept, name: value} if value else kept)
 
     def at(self, offset: int) -> str:
@@ -139,12 +119,13 @@ class Asked(Parameters):
     @property
     def events(self) -> str:
         """The address of the events that concern the page."""
-        asked = {
+        filters = {
             _OF_EVENTS.get(name, name): value for name, value in self.values.items()
             if name not in _UNFOLLOWED and not (name in _ONE_NAME and "," in value)
         }  # fmt: skip
-        asked |= {"approvals": "true"} if asked else {}  # which are told to whoever asks nothing
-        return f"/api/v1/events?{urlencode({'payloads': 'false', **asked})}"
+        if filters:
+            filters["approvals"] = "true"  # which come by themselves where there is no filter
+        return f"/api/v1/events?{urlencode({'payloads': 'false', **filters})}"
 
     def _address(self, values: Mapping[str, str]) -> str:
         return f"{self._path}?{urlencode(values)}" if values else self._path
@@ -152,14 +133,14 @@ class Asked(Parameters):
     # ---- choices
 
     def filters(self, values: Mapping[str, Iterable[str]]) -> list[Choices]:
-        """Filters of records, for these values of each."""
-        return [(name.capitalize(), [*self._filter(name, each)]) for name, each in values.items()]
+        """Filters of records, with a link for each of these values."""
+        return [(name.capitalize(), [*self._links(name, each)]) for name, each in values.items()]
 
-    def _filter(self, name: str, values: Iterable[str]) -> Iterator[Choice]:
+    def _links(self, name: str, values: Iterable[str]) -> Iterator[Choice]:
         if name == "status" and "failed" in values:
             yield self._choice("failed", "true", "all failures")
         for value in values:
-            yield self._choice(name, value, self.said(name, value))
+            yield self._choice(name, value, self.words(name, value))
 
     def counted(self, filters: Sequence[Filter], rows: Sequence[Row]) -> list[Choices]:
         """Filters of these rows; a choice that would leave none of them is there only while it is in force."""
@@ -183,8 +164,8 @@ class Asked(Parameters):
         return label, [Choice(*link, is_chosen=link[0] == chosen) for link in links]
 
     @staticmethod
-    def said(name: str, value: str) -> str:
-        """The value of a filter as people say it."""
+    def words(name: str, value: str) -> str:
+        """The value of a filter in words."""
         if name == "hint":
             return "not declared" if value == "undeclared" else re.sub("^no-", "not ", value)
         return value.replace("_", " ").replace(",", ", ") if name == "status" else value
@@ -193,13 +174,16 @@ class Asked(Parameters):
 
     def fitting(self, filters: Iterable[Filter], rows: Iterable[Row]) -> list[Row]:
         """The rows that all filters leave."""
-        asked = [(each.fits, value) for each in filters if (value := self.get(each.name)) in each.choices]
-        return [row for row in rows if all(fits(row, value) for fits, value in asked)]
+        set_ = [(each.fits, value) for each in filters if (value := self.get(each.name)) in each.choices]
+        return [row for row in rows if all(fits(row, value) for fits, value in set_)]
 
-    def window(self, rows: Sequence[Row]) -> Window:
-        """The rows that the address asks for; the first ones where what it says is not a number."""
+    def window(self, found: Found) -> Window:
+        """The rows that the address names; the first ones where its offset is not a number."""
         try:
             offset = self.offset
         except WrongUsage:
             offset = 0
-        return Window(rows[offset : offset + ROWS], len(rows), offset, self.at)
+        total, end = found.count(), offset + ROWS
+        before = self.at(max(offset - ROWS, 0)) if offset else ""
+        after = self.at(end) if end < total else ""
+        return Window(list(found.rows(ROWS, offset)), total, offset + 1, min(end, total), before, after)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard import rest_export
+from mcpctl.dashboard import streaming
 from tests import recorded
 
 ENOUGH_S = 20
@@ -28,7 +28,7 @@ def test_one_thread_reads_what_is_asked_for_and_ends_with_its_reader() -> None:
             is_closed.set()
 
     async def read_two() -> None:
-        read = rest_export._read(chunks())
+        read = streaming._read(chunks())
         assert [await anext(read), await anext(read)] == [b"some", b"some"]
         await read.aclose()  # type: ignore[attr-defined]
 

@@ -1,0 +1,142 @@
+"""The object that every handler of the dashboard gets: its records, catalog, totals, logins and event streams."""
+
+import asyncio
+import time
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from mcpctl.base.errors import McpctlError
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
+from mcpctl.calling import savings
+from mcpctl.calling.savings import Saving
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists_in_memory import Lists
+from mcpctl.dashboard.event_feed import Feed
+from mcpctl.dashboard.logins import Login, Logins
+from mcpctl.store import clock
+from mcpctl.store.filters import EVERYTHING, CallFilter
+from mcpctl.store.records import Records
+from mcpctl.toolsets.toolset_files import NONE
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MOST_EXPORTS = 4
+"""Exports at once: each has a thread and a database connection of its own until its client has read it."""
+_FEW = 20_000
+"""Calls that are counted in less time than a page may wait."""
+_AT_LEAST_S = 2
+_SHARE = 20
+"""Counting again may take one part in so many of a core's time."""
+_KEPT = 32
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Totals, as `Records.totals` gives them."""
+
+    rows: Sequence[Row]
+    counted_at: str | None = None
+    """The time of the count, if more calls are on record since."""
+
+
+@dataclass(frozen=True)
+class _Counted:
+    rows: Sequence[Row]
+    version: Hashable
+    """Of the records that were counted."""
+    counted_at: str
+    due: float
+    """The moment from which they may be counted again."""
+
+
+class Summaries:
+    """Totals for pages: those of few calls are counted each time, those of many are a moment old."""
+
+    def __init__(self, few: int = _FEW) -> None:
+        self._few = few
+        self._kept: dict[tuple[tuple[str, ...], CallFilter], _Counted] = {}
+
+    def totals(self, records: Records, *by: str, wanted: CallFilter = EVERYTHING) -> Summary:
+        """The rows of `records.totals`, with denied calls counted `apart`, now or when they were counted last.
+
+        Times in `wanted` should be those of a day: a moment that differs at each page would be counted for each.
+        """
+        if sum(calls for calls, _ in records.usage().values()) <= self._few:
+            return Summary(apart(records.totals(*by, wanted=wanted)))
+        key, version = (by, wanted), records.version()
+        counted = self._kept.get(key)
+        if counted is None or (counted.version != version and time.monotonic() >= counted.due):
+            counted_at, start = clock.now(), time.monotonic()
+            totals, end = apart(records.totals(*by, wanted=wanted)), time.monotonic()
+            counted = _Counted(totals, version, counted_at, end + max(_AT_LEAST_S, _SHARE * (end - start)))
+            newest = [*self._kept.items()][1 - _KEPT :]
+            self._kept = {**dict(newest), key: counted}
+        return Summary(counted.rows, None if counted.version == version else counted.counted_at)
+
+
+def apart(totals: Sequence[Row]) -> Sequence[Row]:
+    """Totals in which a denied call has not failed: a policy that works is not a fault."""
+    return [{**row, "failed": row["failed"] - row["denied"]} for row in totals]
+
+
+@dataclass(eq=False)
+class Dashboard:
+    """A dashboard over one data directory."""
+
+    paths: Paths
+    port: int
+    read_only: bool = False
+    """Whether nobody may answer approvals in it."""
+    logins: Logins = field(default_factory=Logins)
+    lists: Lists = field(default_factory=Lists)
+    """The servers' lists, read and checked once for all pages."""
+    exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_EXPORTS))
+    summaries: Summaries = field(default_factory=Summaries)
+    feed: Feed = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.feed = Feed(self.paths)
+
+    def records(self) -> Records:
+        """The records, caught up with the journals; for the thread that answers one request."""
+        return Records(self.paths)
+
+    def saving(self, records: Records, wanted: CallFilter) -> Saving | None:
+        """The tokens that these sessions saved; None where that is unknown, or takes too long to count for a page."""
+        try:
+            sessions = records.sessions(wanted).rows(_FEW + 1, 0)
+            if sum(1 + row["tool_call_count"] + row["discovery_count"] for row in sessions) > _FEW:
+                return None
+            overheads = records.overheads(wanted)
+            found = savings.rows(overheads, lambda project: self.catalog(NONE, project), only_last=False)
+            return savings.together(found.rows(None, 0))
+        except McpctlError:
+            return None  # pages of tools and servers say what is wrong with the configuration
+
+    @contextmanager
+    def catalog(self, toolset: str | None = None, project: str | None = None) -> Iterator[Catalog]:
+        """The tools of all servers, or of a project's, with the toolset in force there, or with this one."""
+        # Which tools are held differs from project to project, so the lists are shared only without one.
+        lists = self.lists if project is None else None
+        with rows.catalog(self.paths, toolset, project, quiet=True, lists=lists) as catalog:
+            yield catalog
+
+
+def dashboard_of(request: "Request") -> Dashboard:
+    """The dashboard that a request is for."""
+    return cast(Dashboard, request.app.state.dashboard)
+
+
+def login_of(request: "Request") -> Login:
+    """The login of a request; the guard lets no other through."""
+    return cast(Login, request.state.login)
+
+
+def body_of(request: "Request") -> bytes:
+    """The whole body of a request that is not a GET."""
+    return cast(bytes, getattr(request.state, "body", b""))
