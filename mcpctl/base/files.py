@@ -7,7 +7,7 @@ import re
 import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mcpctl.base import posix
@@ -185,8 +185,7 @@ def _try_edit(path: Path, change: Change, private: bool) -> bool:
 
 def _replace(path: Path, content: bytes, old: os.stat_result, before: bytes) -> bool:
     """False if the file no longer has the bytes that it had."""
-    beside, fd = _beside(path, 0o600)
-    try:
+    with beside(path) as (fd, new):
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
             with contextlib.suppress(PermissionError):
                 os.fchown(fd, old.st_uid, old.st_gid)
@@ -194,14 +193,7 @@ def _replace(path: Path, content: bytes, old: os.stat_result, before: bytes) -> 
         _fill(fd, content)
         is_unchanged = _still_has(path, before)
         if is_unchanged:
-            beside.rename(path)
-        else:
-            beside.unlink()
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(fd)
+            new.rename(path)
     _sync_folder(path.parent)
     return is_unchanged
 
@@ -219,15 +211,11 @@ def _create(path: Path, content: bytes | None, private: bool) -> bool:
     folders: list[Path] = []
     try:
         _make_folders(path.parent, 0o700 if private else 0o777, folders)
-        beside, fd = _beside(path, 0o600 if private else 0o666)
-        try:
+        with beside(path, 0o600 if private else 0o666) as (fd, new):
             _fill(fd, content)
-            posix.put(beside, path)
-        except FileExistsError:
-            return False
-        finally:
-            beside.unlink(missing_ok=True)
-            os.close(fd)
+            posix.put(new, path)
+    except FileExistsError:
+        return False
     except BaseException:
         for folder in reversed(folders):
             with contextlib.suppress(OSError):
@@ -246,16 +234,32 @@ def _make_folders(folder: Path, mode: int, created: list[Path]) -> None:
             created.append(missing)
 
 
-def _beside(path: Path, mode: int) -> tuple[Path, int]:
-    """A new file beside another, locked while its writer lives. Nobody can guess its name and put a link there."""
+@contextlib.contextmanager
+def beside(path: Path, mode: int = 0o600) -> Iterator[tuple[int, Path]]:
+    """A descriptor of a new file beside another, and that file, which is gone after the block unless it has got another
+    name."""
+    fd, new = create_beside(path, mode)
+    try:
+        yield fd, new
+    finally:
+        new.unlink(missing_ok=True)
+        os.close(fd)
+
+
+def create_beside(path: Path, mode: int = 0o600, *, shared: bool = False, must_lock: bool = False) -> tuple[int, Path]:
+    """A descriptor of a new file beside another, and that file, locked while its writer lives. Nobody can guess its
+    name and put a link there. On a file system without locks, nothing is swept either; one that `must_lock` fails."""
     while True:
-        beside = path.with_name(f".{path.name[:_MAX_NAME]}.{os.urandom(8).hex()}.new")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(beside, flags, mode)
-        with contextlib.suppress(OSError):  # a file system without locks, on which nothing is swept either
-            posix.lock(fd, wait=True)
-        if is_at(beside, fd):
-            return beside, fd
+        new = path.with_name(f".{path.name[:_MAX_NAME]}.{os.urandom(8).hex()}.new")
+        fd = os.open(new, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+        try:
+            posix.lock(fd, shared=shared, wait=True)
+        except OSError:
+            if must_lock:
+                os.close(fd)
+                raise
+        if is_at(new, fd):
+            return fd, new
         os.close(fd)  # another process swept it before it was locked
 
 

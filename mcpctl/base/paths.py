@@ -14,6 +14,16 @@ INDEX_VERSION = 9
 """Part of the index's file name: programs with different schemas never share a file."""
 
 
+class _InData:
+    """A file or folder of the data directory."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, paths: "Paths", of: type) -> Path:
+        return paths.data / self._name
+
+
 @dataclass(frozen=True)
 class Paths:
     """The configuration file, and the files of the data directory."""
@@ -21,75 +31,40 @@ class Paths:
     config: Path
     data: Path
 
-    @property
-    def sessions(self) -> Path:
-        """The folder of the journals, one file a session."""
-        return self.data / "sessions"
-
-    @property
-    def responses(self) -> Path:
-        """The folder of whole answers of which a client got a part, one folder a session, one file a call."""
-        return self.data / "responses"
-
-    @property
-    def index(self) -> Path:
-        """The SQLite index, derived from the journals alone."""
-        return self.data / f"index-v{INDEX_VERSION}.db"
+    sessions = _InData("sessions")
+    """The folder of the journals, one file a session."""
+    index = _InData(f"index-v{INDEX_VERSION}.db")
+    """The SQLite index, derived from the journals alone."""
+    evictions = _InData("evicted.jsonl")
+    """The removals from the record, and for which limit."""
+    responses = _InData("responses")
+    """The folder of whole answers of which a client got a part, one folder a session, one file a call."""
+    redaction_key = _InData("redaction.key")
+    """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""
+    toolsets = _InData("toolsets")
+    """The folder of the toolsets that are not in a repository, one file each."""
+    state = _InData("state.db")
+    """The SQLite database of state that is not a record, such as the catalog cache."""
+    policy = _InData("policy.db")
+    """The SQLite database of people's decisions: pins, consent, tokens. Nothing else has them."""
+    oauth = _InData("oauth")
+    """The folder of the logins to remote servers, one file each; several configurations may share them."""
+    installs = _InData("installs")
+    """The folder of the contents of clients' files before and after mcpctl was installed there."""
+    dashboard = _InData("dashboard.json")
+    """Where the dashboard runs, and the key of its logins; locked by its process."""
+    search_index = _InData("search-index.npz")
+    """The index of the last search by a command, derived from the catalog alone."""
 
     @property
     def older_indexes(self) -> list[Path]:
-        """Where older versions kept their index: it has nothing that this version's index lacks."""
+        """The indexes of older versions: all that is in them is in this version's index."""
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
-
-    @property
-    def evictions(self) -> Path:
-        """What was removed from the record, and for which limit, in JSON lines."""
-        return self.data / "evicted.jsonl"
-
-    @property
-    def toolsets(self) -> Path:
-        """The folder of the toolsets that are not in a repository, one file each."""
-        return self.data / "toolsets"
-
-    @property
-    def state(self) -> Path:
-        """The SQLite database of state that is not a record, such as the catalog cache."""
-        return self.data / "state.db"
-
-    @property
-    def policy(self) -> Path:
-        """The SQLite database of what people have decided: pins, consent, tokens. Nothing else has it."""
-        return self.data / "policy.db"
 
     def log(self, server: str) -> Path:
         """The last lines of a server's stderr."""
         # A name in config.toml that cannot be used may be asked for too; no name that can has a dot.
         return self.data / "logs" / f"{_NOT_IN_NAMES.sub('.', server)}.jsonl"
-
-    @property
-    def oauth(self) -> Path:
-        """The folder of the logins to remote servers, one file each; several configurations may share them."""
-        return self.data / "oauth"
-
-    @property
-    def installs(self) -> Path:
-        """The folder of what clients' files had before and after mcpctl was installed there."""
-        return self.data / "installs"
-
-    @property
-    def dashboard(self) -> Path:
-        """Where the dashboard runs, and the key of its logins; locked by its process."""
-        return self.data / "dashboard.json"
-
-    @property
-    def redaction_key(self) -> Path:
-        """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""
-        return self.data / "redaction.key"
-
-    @property
-    def search_index(self) -> Path:
-        """The index of the last search by a command, derived from the catalog alone."""
-        return self.data / "search-index.npz"
 
 
 def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[str, str] = os.environ) -> Paths:

@@ -3,12 +3,11 @@
 import errno
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from mcpctl.base import posix
+from mcpctl.base import files, posix
 from mcpctl.base.texts import counted
 from mcpctl.doctor import health
 from mcpctl.doctor.finding import Case, Finding, found
@@ -96,15 +95,10 @@ def _is_full(data: Path) -> bool:
 
 def _unwritable(data: Path) -> OSError | None:
     """Why no file can be made, locked and written there; None if one can."""
-    beside = data / f".doctor.{os.urandom(8).hex()}.new"
     try:
-        fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
-        try:
+        with files.beside(data / "doctor") as (fd, _):
             posix.lock(fd)
             os.write(fd, b"\n")
-        finally:
-            os.close(fd)
-            beside.unlink()
     except OSError as error:
         return error
     return None

@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from mcpctl.base import files
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.models import Progress, unseen
 from mcpctl.base.paths import Paths, cannot_write, private_dir
@@ -94,7 +95,7 @@ def remove_older(paths: Paths, unused_s: float = 0) -> None:
             written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in sqlite.files(path) if file.exists()))
             if time.time() - written >= unused_s:
                 sqlite.remove(path)
-    if left := list(paths.data.glob(f"{paths.index.stem}.*.new")):
+    if left := list(paths.data.glob(f"*{paths.index.stem}*.new")):
         with sqlite.alone(paths.data):
             for path in left:
                 journal.evict(path)
@@ -144,8 +145,7 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
 
 def _read(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
     """For a reader: caught up, or as it is where others write it for longer than a moment."""
-    db = _connect(paths, on_progress)
-    try:
+    with sqlite.closed_on_error(_connect(paths, on_progress)) as db:
         db.execute(f"PRAGMA busy_timeout = {1000 * _READER_PATIENCE_S:.0f}")
         try:
             catch_up(db, paths.sessions, on_progress, _READER_PATIENCE_S)
@@ -153,19 +153,12 @@ def _read(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
             if not sqlite.is_held(error):
                 raise
         db.execute(f"PRAGMA busy_timeout = {1000 * sqlite.PATIENCE_S}")
-    except BaseException:
-        db.close()
-        raise
     return db
 
 
 def _on_disk(paths: Paths, on_progress: Progress = unseen) -> sqlite3.Connection:
-    db = _connect(paths, on_progress)
-    try:
+    with sqlite.closed_on_error(_connect(paths, on_progress)) as db:
         catch_up(db, paths.sessions, on_progress)
-    except BaseException:
-        db.close()
-        raise
     return db
 
 
@@ -186,7 +179,7 @@ def _connect(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
 
 def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
     private_dir(paths.data)
-    fd, beside = journal.created_beside(paths.index)
+    fd, beside = files.create_beside(paths.index, must_lock=True)
     with ExitStack() as held:
         held.callback(beside.unlink, missing_ok=True)
         maker = held.enter_context(ExitStack())
@@ -201,29 +194,22 @@ def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
 
 def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
     """An empty database as the index of all journals; it is closed where that fails."""
-    try:
-        # In one transaction: the end of each writes every page that it has touched, and ids touch pages anywhere.
-        with sqlite.transaction(db):
-            _execute(db, schema.TABLES)
-            catch_up(db, paths.sessions, on_progress)
-            _execute(db, schema.INDEXES)
-    except BaseException:
-        db.close()
-        raise
+    # In one transaction: the end of each writes every page that it has touched, and ids touch pages anywhere.
+    with sqlite.closed_on_error(db), sqlite.transaction(db):
+        _execute(db, schema.TABLES)
+        catch_up(db, paths.sessions, on_progress)
+        _execute(db, schema.INDEXES)
     return db
 
 
 def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
     """An index that may be an empty file, with its tables; it is closed where that fails."""
-    whole = "SELECT 1 FROM sqlite_master WHERE name = ?"
-    try:
-        if not db.execute(whole, (schema.LAST,)).fetchone():
+    whole = f"SELECT 1 FROM sqlite_master WHERE name = '{schema.LAST}'"
+    with sqlite.closed_on_error(db):
+        if not db.execute(whole).fetchone():
             with sqlite.transaction(db):
-                if not db.execute(whole, (schema.LAST,)).fetchone():
+                if not db.execute(whole).fetchone():
                     _execute(db, (*schema.TABLES, *schema.INDEXES))
-    except BaseException:
-        db.close()
-        raise
     return db
 
 

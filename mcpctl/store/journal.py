@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcpctl.base import posix
+from mcpctl.base import files, posix
 from mcpctl.base.paths import private_dir
 from mcpctl.store import clock
 
@@ -112,7 +112,7 @@ def _written_beside(path: Path, created: "SessionCreated", *, shared: bool) -> I
 
     private_dir(path.parent.parent)
     private_dir(path.parent)
-    fd, beside = created_beside(path, shared=shared)
+    fd, beside = files.create_beside(path, shared=shared, must_lock=True)
     try:
         line = journal_lines.encode(created)
         if os.write(fd, line) != len(line):
@@ -123,17 +123,6 @@ def _written_beside(path: Path, created: "SessionCreated", *, shared: bool) -> I
         raise
     finally:
         beside.unlink(missing_ok=True)
-
-
-def created_beside(path: Path, *, shared: bool = False) -> tuple[int, Path]:
-    """A locked descriptor of an empty file beside `path`, and that file: once unlocked, it is left over."""
-    while True:
-        beside = path.with_suffix(f".{os.urandom(8).hex()}.new")
-        fd = os.open(beside, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
-        posix.lock(fd, shared=shared, wait=True)
-        if os.fstat(fd).st_nlink:
-            return fd, beside
-        os.close(fd)  # taken for a leftover before it was locked
 
 
 def _ends_torn(fd: int) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Raw
 
-from mcpctl.base import posix
+from mcpctl.base import files, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths, private_dir
@@ -181,16 +181,13 @@ def _made_key(paths: Paths) -> bytes:
     path = paths.redaction_key
     key = _key_of_older_versions(paths.state) or os.urandom(_KEY_LENGTH)
     private_dir(path.parent)
-    fd, beside = journal.created_beside(path)
     try:
-        os.write(fd, key)
-        os.fsync(fd)
-        posix.put(beside, path)
+        with files.beside(path) as (fd, beside):
+            os.write(fd, key)
+            os.fsync(fd)
+            posix.put(beside, path)
     except FileExistsError:
         return _kept_key(path) or key  # another process was first
-    finally:
-        os.close(fd)
-        beside.unlink(missing_ok=True)
     return key
 
 
@@ -202,7 +199,7 @@ def _key_of_older_versions(state: Path) -> bytes | None:
         with closing(sqlite.connect_unchanged(state, patience_s=0)) as db:
             row = db.execute("SELECT value FROM settings WHERE name = 'redaction_key'").fetchone()
     except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        if sqlite.is_held(error):
             raise OSError(errno.EBUSY, str(error)) from error
         return None  # it has no settings, or is damaged
     return bytes(row[0]) if row and isinstance(row[0], bytes) and len(row[0]) == _KEY_LENGTH else None

@@ -63,20 +63,13 @@ def keep(
     line = msgspec.json.encode(owner) + b"\n"
     if keep_mb:
         _make_room(paths, keep_mb * _MIB - len(line) - len(result))
-    folder = private_dir(private_dir(paths.responses) / owner.session_id)
-    beside = folder / f"{call_id}.new"
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            posix.write(fd, line, result)
-            if fsync:
-                os.fsync(fd)
-        finally:
-            os.close(fd)
-        beside.rename(_path(paths, owner.session_id, call_id))
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    private_dir(private_dir(paths.responses) / owner.session_id)
+    path = _path(paths, owner.session_id, call_id)
+    with files.beside(path) as (fd, beside):
+        posix.write(fd, line, result)
+        if fsync:
+            os.fsync(fd)
+        beside.rename(path)
 
 
 def find(paths: Paths, call_id: str, session_id: str = "") -> Kept | None:

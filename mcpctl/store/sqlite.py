@@ -44,6 +44,15 @@ def _patience_s() -> float:
 
 
 @contextlib.contextmanager
+def closed_on_error(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield db
+    except BaseException:
+        db.close()
+        raise
+
+
+@contextlib.contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Write all that the block does, or nothing of it, in autocommit mode (`isolation_level=None`). One within another
     is part of that. The first error is raised: on a full disk SQLite has rolled back itself, and a second ROLLBACK
@@ -106,12 +115,9 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=not any_thread,
     )
-    try:
+    with closed_on_error(db):
         switch_on_wal(db)
         db.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        db.close()
-        raise
     return db
 
 
@@ -293,13 +299,9 @@ def _grown(path: Path, kind: DatabaseKind) -> sqlite3.Connection:
         # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
         uri = f"{path.absolute().as_uri()}?immutable=1"
         return sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
-    db = connect(path, any_thread=True)
-    try:
+    with closed_on_error(connect(path, any_thread=True)) as db:
         migrate(db, kind)
         there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if gone := _tables(kind) - there:
             raise sqlite3.DatabaseError(f"it has no table {min(gone)!r}")
-        return db
-    except BaseException:
-        db.close()
-        raise
+    return db

@@ -84,9 +84,6 @@ def in_memory() -> sqlite3.Connection:
     """Connections of this process share it, and it ends with it."""
     shared = "file:mcpctl-state?mode=memory&cache=shared"
     db = sqlite3.connect(shared, uri=True, isolation_level=None, check_same_thread=False)
-    try:
+    with sqlite.closed_on_error(db):
         sqlite.migrate(db, KIND)
-    except BaseException:
-        db.close()
-        raise
     return db
