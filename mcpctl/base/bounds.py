@@ -1,78 +1,53 @@
 """How much is taken of what comes from outside: one table, the same for stdio, Streamable HTTP and SSE.
 
-What is beyond a bound harms only whoever sent it: a call fails, tools are left out, a server is connected anew.
+Messages beyond a bound harm only their sender: a call fails, tools are left out, a server is connected again.
 """
 
 MESSAGE = 64 << 20
 """Bytes of one message, decompressed: a line, a body, an event's data, or what is printed over several lines."""
-BATCH = 1000
-"""Messages in one batch."""
-MEMBERS = 10_000
-"""Members of an object that is taken apart, such as a message's params."""
+BATCH = 1000  # messages in one batch
+MEMBERS = 10_000  # members of an object that is taken apart, such as a message's params
 
-ENDLESS = 4 * MESSAGE
-"""Bytes of a line that does not end, after which nothing more is read."""
+ENDLESS = 4 * MESSAGE  # bytes of a line that does not end, after which nothing more is read
 
 AT_ONCE = 5 << 18
-"""Bytes that are decoded on the event loop (about a millisecond's work; 1 MB, and what is escaped in it); more is
-decoded beside it."""
-LITTLE = 1 << 14
-"""Bytes that are scanned in Python on the event loop."""
+"""Bytes that are decoded on the event loop, a millisecond's work (1 MB, and its escapes); more is decoded beside it."""
+LITTLE = 1 << 14  # bytes that are scanned in Python on the event loop
 DEEP = 1 << 20
 """Bytes of a value that is nested deeper than decoders go, and so is looked at bracket by bracket."""
-SLICE_S = 0.002
-"""Seconds that the lines of one reader may take in a row before others have their turn."""
+SLICE_S = 0.002  # seconds that the lines of one reader may take in a row before others have their turn
 
-UNREAD = 16 << 20
-"""Bytes that a client or server may leave unread before nothing more is taken for it."""
+UNREAD = 16 << 20  # bytes that a client or server may leave unread before nothing more is taken for it
 UNREAD_NOTICES = 1 << 18
 """Bytes that a client may leave unread and still be sent log messages, progress and questions."""
 
-JUNK_LINES = 1000
-"""Lines on stdout that are not messages, after which a server's next ones wait for a moment."""
+JUNK_LINES = 1000  # lines on stdout that are not messages, after which a server's next ones wait for a moment
 JUNK_PAUSE_S = 0.1
-STDERR = 1 << 20
-"""Bytes on stderr after which what a server writes there next waits for a moment."""
+STDERR = 1 << 20  # bytes on stderr after which what a server writes there next waits for a moment
 STDERR_PAUSE_S = 0.02
-MESSAGE_LINES = 100_000
-"""Lines of one message that is printed over several."""
+MESSAGE_LINES = 100_000  # lines of one message that is printed over several
 
-PAGES = 1000
-"""Pages of one list of tools."""
-TOOLS = 10_000
-"""Tools of one server."""
-ONLY = 500
-"""Patterns of the tools that a server's entry offers alone: each tool is compared with each of them."""
-FEATURES = 5_000
-"""Prompts of one server, and resources, and templates."""
+PAGES = 1000  # pages of one list of tools
+TOOLS = 10_000  # tools of one server
+ONLY = 500  # patterns of the tools that a server's entry offers alone: each tool is compared with each of them
+FEATURES = 5_000  # prompts of one server, and resources, and templates
 LIST_BYTES = 16 << 20
 """Bytes of all definitions of one server's tools, and of its prompts, resources and templates each."""
-DEFINITION = 1 << 20
-"""Bytes of one tool's definition."""
-INSTRUCTIONS = 1 << 16
-"""Characters of what a server says of itself as a whole."""
-NAME = 1024
-"""Characters of the name of a tool or prompt."""
-URI = 4096
-"""Characters of a URI or URI template."""
+DEFINITION = 1 << 20  # bytes of one tool's definition
+INSTRUCTIONS = 1 << 16  # characters of a server's text about itself
+NAME = 1024  # characters of the name of a tool or prompt
+URI = 4096  # characters of a URI or URI template
 TEMPLATES_TRIED = 100
 """Templates of one server with which a URI is compared whole, once it begins and ends as they do."""
-EXPRESSIONS = 30
-"""Expressions of a URI template; one with more stands for no URI here."""
+EXPRESSIONS = 30  # expressions of a URI template; one with more stands for no URI here
 
-LISTENS = 100
-"""`subscriptions/listen` requests of one client that are open at once."""
-WATCHED = 1000
-"""Resources that one client is told of."""
+LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
+WATCHED = 1000  # resources that one client is told of
 
-ANSWER_JSON = 16 << 20
-"""Bytes of an answer's JSON that is looked into: for its shape, or by a path."""
-PATH = 1000
-"""Characters of a path into an answer."""
-PATH_S = 1
-"""Seconds of CPU that a path may take."""
-PATH_MEMORY = 512 << 20
-"""Bytes of memory that it may take."""
+ANSWER_JSON = 16 << 20  # bytes of an answer's JSON that is looked into: for its shape, or by a path
+PATH = 1000  # characters of a path into an answer
+PATH_S = 1  # seconds of CPU that a path may take
+PATH_MEMORY = 512 << 20  # bytes of memory that it may take
 
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 """The shortest and longest wait before a stream is opened again, whatever its server asks for."""

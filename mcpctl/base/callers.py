@@ -11,8 +11,7 @@ from msgspec import Struct
 
 LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions that an `initialize` handshake agrees on, oldest first."""
-MODERN_REVISION = "2026-07-28"
-"""Each of its requests carries its own envelope; there is no handshake."""
+MODERN_REVISION = "2026-07-28"  # each of its requests carries its own envelope; there is no handshake
 ASKED = ("elicitation", "roots", "sampling")
 """The capabilities of clients that servers make use of, and that are translated from one era to the other."""
 _LONGEST_SET = 200
@@ -22,8 +21,7 @@ class Client(Struct, frozen=True):
     name: str | None = None
     version: str | None = None
     protocol_version: str | None = None
-    capabilities: bytes = b"null"
-    """JSON as the client sent it."""
+    capabilities: bytes = b"null"  # JSON as the client sent it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +32,14 @@ class Claims:
     """None where it has none, so that the process's own applies."""
     project: str | None = field(default=None, repr=False)
     """The project to which it narrows what is seen; empty for none of them, None where it does not say."""
-    of_person: bool = False
-    """Whether a person at the command line asks, whom no project has to be named for."""
+    of_person: bool = False  # a person at the command line asks, whom no project has to be named for
 
 
 NO_CLAIMS = Claims()
-UNREADABLE = "\0"
-"""In place of a claim that cannot be read: not a token, and not the name of a project."""
+UNREADABLE = "\0"  # in place of an unreadable claim: not a token, and not the name of a project
 
 
 class Caller(Struct, frozen=True, dict=True):
-    """The revision, identity and capabilities of a client's request, JSON as it sent them, and its claims."""
-
     revision: str
     info: bytes = b""
     capabilities: bytes = b"{}"

@@ -1,5 +1,4 @@
-"""What makes two definitions of a tool the same: all that a model reads and a client shows of it, hashed; its hints
-stand beside."""
+"""When two definitions of a tool are the same: the hash of all that models read and clients show; hints beside it."""
 
 import hashlib
 import json
@@ -13,14 +12,12 @@ from mcpctl.base.feature_names import is_feature
 from mcpctl.base.models import HINTS, Tool
 
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
-OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")
-"""Hashed too in prompts, resources and templates."""
+OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")  # also in prompts, resources and templates
 SHOWN = ("icons", "_meta")
 """Clients show these of a tool; only the member `ui`, the page, of `_meta`: the rest may change by itself."""
 VERSION = "sha256/v2"
 """How hashes are made, which each of them says: from which members, in which form, by which function."""
-OLDER = "sha256/v1"
-"""Without what clients show."""
+OLDER = "sha256/v1"  # without what clients show
 _DEEPEST = 100
 
 
@@ -29,7 +26,7 @@ class TooDeep(ValueError):
 
 
 def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
-    """The hashed members of a tool, as its server defines it: no toolset changes them."""
+    """The hashed members of a tool, as its server defines it."""
     definition = msgspec.json.decode(tool.text)
     hashed = (*_HASHED, *OF_FEATURES) if is_feature(tool.name) else _HASHED
     said = {name: definition[name] for name in hashed if name in definition}
@@ -48,8 +45,7 @@ def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=8192)
 def hash_of(tool: Tool, version: str = VERSION) -> str:
-    """The hash of a tool as its server defines it; one that is nested deeper than any that is meant to be read is
-    hashed as it came."""
+    """As its server defines it."""
     try:
         return hashed(described(tool, version), version)
     except TooDeep:
@@ -62,8 +58,7 @@ def hashed(value: Any, version: str = OLDER) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """The one JSON text of a value in the manner of RFC 8785: members sorted, no spaces, whole numbers without a
-    fraction."""
+    """The one JSON text of a value in the manner of RFC 8785; whole numbers have no fraction."""
     text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "surrogatepass")
 

@@ -37,7 +37,7 @@ EXIT_MEANINGS = {
 
 
 class McpctlError(Exception):
-    """A failure for the user; `main` prints its message and hint, and exits with `exit_code`."""
+    """`main` prints its message and hint, and exits with `exit_code`."""
 
     code = "failed"
     exit_code = ExitCode.FAILED
@@ -122,8 +122,7 @@ def folded(text: str) -> str:
 _MAX_WARNED = 1000
 _MAX_WARNING = 2000
 _warned: dict[str, None] = {}
-before_warning: list[Callable[[], None]] = []
-"""They make room on the terminal before a warning."""
+before_warning: list[Callable[[], None]] = []  # they make room on the terminal before a warning
 
 
 def warn(message: str) -> None:

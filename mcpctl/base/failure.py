@@ -10,16 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 OF_LOGIN = frozenset(("needs_login", "login_not_refreshed"))
-"""The codes of requests that were not begun for want of a login: with one, their connection is good as it is."""
+"""Requests that were not begun for want of a login: with one, their connection is good as it is."""
 
 
 class Failure(Struct, frozen=True):
-    """What went wrong: a stable code, whether the server may have begun with it, and the facts of its code.
-
-    Of a server's failure the facts are `server`; `did` (what became of the server) and `reason` (why), clauses of ours
-    alone; `said`, what the server had to say, with the words that join it to ours; `logs_of`, the server whose log
-    has more of that; `retry_s`; `http_status`. Of a refusal they are those that `mcpctl.policy.decide` gives.
-    """
+    """A stable code, whether the server may have begun, and the facts of its code. They are for a server's failure:
+    `server`; `did` (the state of the server) and `reason` (why), clauses of ours alone; `said`, the server's words,
+    with those that join them to ours; `logs_of`, the server whose log has more; `retry_s`; `http_status`.
+    `mcpctl.policy.decide` gives those of a refusal."""
 
     code: str
     facts: Mapping[str, Any] = {}
@@ -30,7 +28,7 @@ class Failure(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The server's own words: for people and the record, never for a model."""
+        """For people and the record, never for a model."""
         return str(self.facts.get("said", ""))
 
 
@@ -38,8 +36,7 @@ class Failed(Exception):
     def __init__(self, failure: Failure, error: bytes = b"") -> None:
         super().__init__(f"{failure.facts.get('reason', failure.code)}{failure.said}")
         self.failure = failure
-        self.error = error
-        """The JSON-RPC error object, where the server answered with one."""
+        self.error = error  # the JSON-RPC error object, where the server answered with one
 
 
 def failed(code: str, reason: str, *, said: str = "", was_sent: bool = True, **facts: Any) -> Failed:

@@ -7,12 +7,10 @@ Each server has a list of its own for each kind, under a set of capabilities tha
 PROMPTS, RESOURCES, TEMPLATES = "prompts", "resources", "templates"
 KINDS = (PROMPTS, RESOURCES, TEMPLATES)
 NAMED_BY = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}
-"""The member of a definition that identifies it on its server."""
-EXPOSABLE = (PROMPTS, RESOURCES)
-"""Servers declare these, and the configuration shows them to clients."""
+"""The member that identifies a definition on its server."""
+EXPOSABLE = (PROMPTS, RESOURCES)  # servers declare these, and the configuration shows them to clients
 EXPOSED_AS = {PROMPTS: PROMPTS, RESOURCES: RESOURCES, TEMPLATES: RESOURCES}
-EXPLICIT = "mcpctl+"
-"""A URI that names its server begins so."""
+EXPLICIT = "mcpctl+"  # a URI that names its server begins so
 _RESERVED = (EXPLICIT, "mcpctl:")
 _MARK = "@"
 _PREFIXES = tuple(f"{_MARK}{kind}/" for kind in KINDS)
@@ -24,7 +22,7 @@ def list_of(kind: str) -> str:
 
 
 def kind_of_list(capabilities: str) -> str:
-    """The kind of a list; empty for a list of tools."""
+    """Empty for a list of tools."""
     return capabilities.removeprefix(_MARK) if capabilities.startswith(_MARK) else ""
 
 
@@ -33,7 +31,7 @@ def join(kind: str, name: str) -> str:
 
 
 def split(name: str) -> tuple[str, str]:
-    """The kind and the name; a tool's name has no kind."""
+    """A tool's name has no kind."""
     if not name.startswith(_PREFIXES):
         return "", name
     kind, _, rest = name[len(_MARK) :].partition("/")
@@ -45,5 +43,5 @@ def is_feature(name: str) -> bool:
 
 
 def is_reserved(kind: str, name: str) -> bool:
-    """Whether a server may not have this name: a URI that would pass for one of ours, or for another server's."""
+    """A URI that would pass for one of ours, or for another server's."""
     return kind != PROMPTS and name[:16].casefold().startswith(_RESERVED)

@@ -35,8 +35,7 @@ CALL_STATUSES = get_args(CallStatus)
 ApprovalState = Literal["pending", "allowed", "denied", "used", "expired"]
 Scope = Literal["once", "session", "always"]
 Risk = Literal["read-only", "changing", "destructive", "not-declared"]
-LOOSENED = "loosened"
-"""A change of the configuration lets more be called without a yes."""
+LOOSENED = "loosened"  # a change of the configuration lets more be called without a yes
 DECISIONS = (
     "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable", LOOSENED,
 )  # fmt: skip
@@ -57,7 +56,7 @@ class SessionCreated(Line, tag="sessions.created"):
     id: Annotated[str, "The id, a UUID."]
     via: Annotated[
         str,
-        "client, or cli for commands such as tools call, which share one session a day. Of a call also replay: it is"
+        "client, or cli for commands such as tools call, which share one session a day. Also replay, of a call: it is"
         " the one of parent_id called again by calls replay.",
     ] = "client"
     client_name: Annotated[str | None, "The client's name for itself."] = None
@@ -161,7 +160,7 @@ class ReadFinished(Line, tag="reads.finished"):
     server: str | None
     name: Annotated[
         str,
-        "The journal's file name. Of what was read: the name of the prompt, or the URI of the resource, on its server;"
+        "The journal's file name. For a read: the name of the prompt, or the URI of the resource, on its server;"
         " where it is of none, as it was asked for.",
     ]
     status: str

@@ -14,32 +14,24 @@ from mcpctl.base import posix
 from mcpctl.base.errors import NotFound, Refused, Unusable, WrongUsage
 from mcpctl.base.paths import cannot_write
 
-MAX_BYTES = 16 << 20
-"""For a file that a person writes, such as a configuration or a toolset."""
-MAX_LARGE_BYTES = 64 << 20
-"""For a file that a program writes, such as an exported catalog or a client's state."""
+MAX_BYTES = 16 << 20  # for a file that a person writes, such as a configuration or a toolset
+MAX_LARGE_BYTES = 64 << 20  # for a file that a program writes, such as an exported catalog or a client's state
 BOM = "\ufeff"
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }  # fmt: skip
-_MAX_NAME = 50
-"""Characters of a file's name that the temporary file repeats: its own name may have 255 bytes."""
+_MAX_NAME = 50  # characters of a file's name that the temporary file repeats: its own name may have 255 bytes
 _MOST_TRIES = 200
-_AT_REST_NS = 3 * 10**9
-"""No clock of a file system is coarser than two seconds."""
+_AT_REST_NS = 3 * 10**9  # no file system's clock is coarser than two seconds
 _BESIDE = re.compile(r"\..{1,50}\.[0-9a-f]{16}\.new", re.DOTALL)
 
-Change = Callable[[bytes | None], bytes | None]
-"""The new content of a file, made from the old one; None is no file."""
+Change = Callable[[bytes | None], bytes | None]  # from the old content of a file to the new; None is no file
 
 
 def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> bytes:
-    """The bytes of a regular file.
-
-    Raises `NotFound` if it does not exist, and `Unusable` with `code` if it has more than `most` bytes, cannot be read,
-    or is not a regular file: a pipe would block, and a device never ends.
-    """
+    """Raises `NotFound` if it does not exist, and `Unusable` with `code` if it has more than `most` bytes, cannot be
+    read, or is not a regular file: a pipe would block, and a device never ends."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
@@ -55,7 +47,7 @@ def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> by
 
 
 def read_text(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> str:
-    """The UTF-8 text of a regular file, with its byte order mark; raises the errors of `read`."""
+    """UTF-8, with its byte order mark; raises the errors of `read`."""
     try:
         return read(path, most, code).decode()
     except UnicodeDecodeError as error:
@@ -63,7 +55,6 @@ def read_text(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") 
 
 
 def read_stdin(most: int = MAX_BYTES) -> str:
-    """The text on stdin; raises `WrongUsage` if it has more than `most` characters."""
     text = sys.stdin.read(most + 1)
     if len(text) > most:
         size = f"{most >> 20} MB" if most >> 20 else f"{most:,} characters"
@@ -96,15 +87,12 @@ def edit(
     private: bool = True,
     within: Path | None = None,
 ) -> None:
-    """Replace a file's content by what `change` returns for it; None stands for no file, before and after.
-
-    The steps are lock, read, change, write beside, fsync, compare, rename: edits at the same time lose nothing, and a
-    crash leaves a whole file. A program that takes no lock may write meanwhile: then the change is made to what it
-    wrote. Nothing is written if nothing changes. A file keeps its mode and its owner. A new file and the folders made
-    for it are readable only by their owner, unless `private` is false. A link is followed and stays a link; with
-    `within`, it must lead to an existing file in that folder. Raises `Unusable` with `hint` if the edit fails, and
-    `Refused` for a link that leads elsewhere.
-    """
+    """Replace a file's content by the result of `change`; None stands for no file, before and after. The steps are
+    lock, read, change, write beside, fsync, compare, rename: edits at the same time lose nothing, and a crash leaves a
+    whole file. If a program without locks writes meanwhile, its content is changed. A file keeps its mode and its
+    owner. A new file and the folders made for it are readable only by their owner, unless `private` is false. A link is
+    followed and stays a link; with `within`, it must lead to an existing file in that folder. Raises `Unusable` with
+    `hint` if the edit fails, and `Refused` for a link that leads elsewhere."""
     try:
         changed = target(path, within)
         if not any(_try_edit(changed, change, private) for _ in range(_MOST_TRIES)):
@@ -133,10 +121,8 @@ def there_is(path: Path) -> Unusable:
 
 
 def target(path: Path, within: Path | None) -> Path:
-    """The file that a link leads to, or the path itself.
-
-    Raises `Refused` if it is not an existing file in the folder `within`, and `OSError` for links in a circle.
-    """
+    """The file that a link leads to, or the path itself. Raises `Refused` if it is not an existing file in the folder
+    `within`, and `OSError` for links in a circle."""
     try:
         target = path.resolve()
         is_circle = target.is_symlink()  # as Python 3.13 resolves links in a circle
@@ -227,7 +213,6 @@ def _create(path: Path, content: bytes | None, private: bool) -> bool:
 
 
 def _make_folders(folder: Path, mode: int, created: list[Path]) -> None:
-    """Create a folder and its missing parents, and append each to `created`, the outermost first."""
     for missing in reversed([parent for parent in (folder, *folder.parents) if not parent.exists()]):
         with contextlib.suppress(FileExistsError):
             missing.mkdir(mode=mode)
@@ -236,8 +221,7 @@ def _make_folders(folder: Path, mode: int, created: list[Path]) -> None:
 
 @contextlib.contextmanager
 def beside(path: Path, mode: int = 0o600) -> Iterator[tuple[int, Path]]:
-    """A descriptor of a new file beside another, and that file, which is gone after the block unless it has got another
-    name."""
+    """A new file, open and locked, which is gone after the block unless it has got another name."""
     fd, new = create_beside(path, mode)
     try:
         yield fd, new
@@ -274,7 +258,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the files that killed writers have left in a folder: our files that no process has locked."""
+    """Remove the files of killed writers: ours, that no process has locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for leftover in [Path(entry.path) for entry in entries if _BESIDE.fullmatch(entry.name)]:
             with contextlib.suppress(OSError):

@@ -9,14 +9,11 @@ from mcpctl.base.models import HINTS, Tool
 DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 """The protocol's defaults: https://modelcontextprotocol.io/specification, ToolAnnotations."""
 
-RISKS = ("read-only", "changing", "destructive", "not-declared")
-"""In the order in which lists group by it."""
+RISKS = ("read-only", "changing", "destructive", "not-declared")  # in the order in which lists group by it
 
-PERMISSIONS = ("read", "write", "destructive")
-"""Clients can give these separately, the least first."""
+PERMISSIONS = ("read", "write", "destructive")  # clients can give these separately, the least first
 
-MARK = "*"
-"""Marks an overridden hint in narrow columns."""
+MARK = "*"  # marks an overridden hint in narrow columns
 
 _LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 """The value of each hint that makes a tool look harmless."""
@@ -37,21 +34,15 @@ class Hint(NamedTuple):
 
 
 def effective(tool: Tool) -> dict[str, Hint]:
-    """The four hints in effect, by name: the toolset's override, else the server's declaration, else the default.
-
-    `destructiveHint` and `idempotentHint` mean nothing for a read-only tool: if nobody sets them, it counts as not
-    destructive and safe to repeat.
-    """
+    """The toolset's override, else the server's declaration, else the default. `destructiveHint` and `idempotentHint`
+    mean nothing for a read-only tool: if nobody sets them, it is not destructive and safe to repeat."""
     return _decide(tool.annotations, tool.overrides.hints if tool.overrides else {})
 
 
 def deciding(tool: Tool) -> dict[str, Hint]:
-    """The four hints that decide whether something is permitted, such as a call by `tool_execute_read`.
-
-    They are the hints in effect, except that an override which loosens a hint (to read-only, not destructive,
-    idempotent or closed) counts only from the user's own data directory: a file in a repository is only as trustworthy
-    as the repository. An override that tightens a hint counts from everywhere.
-    """
+    """The four hints that decide whether a call is permitted, such as one by `tool_execute_read`: those in effect, but
+    an override that loosens a hint (to read-only, not destructive, idempotent or closed) applies only from the user's
+    own data directory. A file in a repository is only as trustworthy as the repository."""
     return _deciding(tool, tool.annotations)
 
 
@@ -95,18 +86,15 @@ def is_loose(name: str, value: bool) -> bool:
 
 
 def permission(tool: Tool) -> str:
-    """The permission that a call of the tool needs, one of `PERMISSIONS`: without a declaration `destructive`."""
+    """Without a declaration `destructive`."""
     return {"read-only": "read", "changing": "write"}.get(risk(deciding(tool)), "destructive")
 
 
 def risk(hints: Mapping[str, Hint]) -> str:
-    """The worst that a tool with these hints in effect, or these known ones, may do, one of `RISKS`.
-
-    `read-only`: it is declared or overridden as read-only; then its destructive hint means nothing. `not-declared`:
-    neither its read-only nor its destructive hint is set. `changing`: it is not read-only, and a hint says that it is
-    not destructive. `destructive`: all others, also a tool that only says that it is not read-only, which the protocol
-    counts as destructive, and a declared read-only tool that a toolset overrides as destructive.
-    """
+    """The worst that a tool may do, one of `RISKS`. `not-declared`: neither its read-only nor its destructive hint is
+    set. `changing`: it is not read-only, and a hint says that it is not destructive. `destructive`: also a tool that
+    only says that it is not read-only, which the protocol counts as destructive, and a declared read-only tool that a
+    toolset overrides as destructive."""
     read_only = hints.get("readOnlyHint") or Hint(DEFAULTS["readOnlyHint"], "default")
     destructive = hints.get("destructiveHint") or Hint(DEFAULTS["destructiveHint"], "default")
     if destructive == Hint(True, "override") and read_only.source != "override":
@@ -119,13 +107,13 @@ def risk(hints: Mapping[str, Hint]) -> str:
 
 
 def declared(tool: Tool) -> dict[str, bool]:
-    """The hints that a server or toolset has set, without defaults, to be sent or shown as declared."""
+    """Those that a server or toolset has set, without defaults."""
     return {name: hint.value for name, hint in effective(tool).items() if hint.is_known}
 
 
 @lru_cache(maxsize=4096)
 def snapshot(tool: Tool | None) -> bytes:
-    """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when there are none."""
+    """For a call's record: JSON `{hint: {value, source}}`, null when there are none."""
     import msgspec
 
     hints = (
@@ -135,7 +123,7 @@ def snapshot(tool: Tool | None) -> bytes:
 
 
 def recorded(known: Any) -> dict[str, Hint]:
-    """The hints of a `snapshot`, read from its JSON; odd ones are left out."""
+    """From the JSON of a `snapshot`; odd ones are left out."""
     entries = {name: known.get(name) for name in HINTS} if isinstance(known, Mapping) else {}
     return {
         name: Hint(entry["value"], str(entry.get("source")))
@@ -145,7 +133,7 @@ def recorded(known: Any) -> dict[str, Hint]:
 
 
 def cell(hint: Hint) -> str:
-    """A hint in a narrow column: `yes` or `no`, with `*` if it is overridden; `-` if it is not declared."""
+    """`yes` or `no`, with `*` if it is overridden; `-` if it is not declared."""
     if not hint.is_known:
         return "-"
     return ("yes" if hint.value else "no") + (MARK if hint.source == "override" else "")
@@ -155,7 +143,7 @@ _LETTERS = (("readOnlyHint", "R"), ("destructiveHint", "D"), ("idempotentHint", 
 
 
 def compact(recorded: Mapping[str, Any] | None) -> str:
-    """Four hints in one column, as `RdI-`: a capital for true, small for false, `-` not declared, `*` overridden."""
+    """Such as `RdI-`: a capital for true, small for false, `-` not declared, `*` overridden."""
     out = []
     for name, letter in _LETTERS:
         entry = (recorded or {}).get(name)

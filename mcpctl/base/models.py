@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-Row = Mapping[str, Any]
-"""One session, call, discovery, tool or server, with its fields under the names that users see."""
+Row = Mapping[str, Any]  # one session, call, discovery, tool or server, under the names that users see
 
-HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-"""In the order of the MCP schema."""
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")  # in the order of the MCP schema
 
 SAVING_FIELDS = (
     "id", "client_name", "project", "last_activity", "servers", "unlisted", "tools", "definitions_tokens",
@@ -47,10 +45,9 @@ HOLDS = ("changed", "new", "suspicious", "not_locked")
 that is pinned; its definition looks like an attack; the lock file does not have it."""
 
 Usage = Mapping[tuple[str, str], tuple[int, str | None]]
-"""By server and tool: the number of its calls on record, failed ones included, and the start of the newest."""
+"""By server and tool: its calls on record, failed ones included, and the start of the newest."""
 
-Progress = Callable[[int, int], None]
-"""It is called with the amount done and the total, at the end too."""
+Progress = Callable[[int, int], None]  # it is called with the amount done and the total, at the end too
 
 
 def unseen(done: int, total: int) -> None:
@@ -64,8 +61,6 @@ class RawJson(str):
 
 
 class Overrides(NamedTuple):
-    """The hints that a toolset sets for one tool, in place of those that its server declares."""
-
     hints: Mapping[str, bool]
     file: str
     own: bool
@@ -74,22 +69,16 @@ class Overrides(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """One tool as its server defines it, or with the changes of a toolset.
-
-    Definitions are untrusted: any member may have any type.
-    """
+    """Definitions are untrusted: any member may have any type."""
 
     server: str
     name: str
     definition: Mapping[str, Any]
-    text: str
-    """The definition's JSON exactly as the server sent it."""
+    text: str  # the definition's JSON exactly as the server sent it
     notes: str = ""
     overrides: Overrides | None = None
-    held: str = ""
-    """Why a person has to approve it first, one of `HOLDS`; empty where nobody has to."""
-    is_approved: bool = False
-    """Whether a person has approved exactly this definition."""
+    held: str = ""  # one of `HOLDS`; empty where no person has to approve it first
+    is_approved: bool = False  # a person has approved exactly this definition
 
     @property
     def key(self) -> str:
@@ -120,11 +109,8 @@ class Tool:
 
 @dataclass(frozen=True)
 class Found:
-    """The answer to a list command."""
-
     count: Callable[[], int]
-    rows: Callable[[int | None, int], Iterator[Row]]
-    """`rows(limit, offset)`; a limit of None is no limit."""
+    rows: Callable[[int | None, int], Iterator[Row]]  # `rows(limit, offset)`; a limit of None is no limit
     filtered: bool = False
 
     @classmethod

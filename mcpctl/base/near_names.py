@@ -8,10 +8,8 @@ from difflib import SequenceMatcher, get_close_matches
 from mcpctl.base.tool_keys import split
 
 _COMPARED = 150
-_NEAR = 0.6
-"""difflib's default."""
-_SHORTEST = 3
-"""Shorter words are not compared apart from their name: nearly any two letters are like `as`."""
+_NEAR = 0.6  # difflib's default
+_SHORTEST = 3  # shorter words are not compared apart from their name: nearly any two letters are like `as`
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
@@ -20,12 +18,10 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
 
 
 def alike(name: str, names: Iterable[str], n: int = 3, cutoff: float = _NEAR) -> list[str]:
-    """The names that are spelled most like `name`, best first."""
     return get_close_matches(name, list(names), n=n, cutoff=cutoff)
 
 
 def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
-    """The tool keys most like a mistyped key or tool name, best first."""
     typed = name[:256].lower()
     # A comparison letter by letter is slow, so it is made only for the keys that share the most parts with the name.
     parts = {typed[start : start + 3] for start in range(max(len(typed) - 2, 1))}
@@ -35,7 +31,7 @@ def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
 
 
 def _likeness(typed: str, key: str) -> float:
-    """The similarity of a typed name to a tool's name or to a word of it, reduced if the servers differ."""
+    """Compared with a tool's name and each word of it, reduced if the servers differ."""
     server, name = split(key)
     typed_server, _, typed_name = typed.rpartition(":")
     words = (_ratio(typed_name, word) for word in re.split(r"[\W_]+", name) if len(word) >= _SHORTEST)

@@ -10,13 +10,10 @@ from pathlib import Path
 from mcpctl.base.errors import Unusable
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-INDEX_VERSION = 9
-"""Part of the index's file name: programs with different schemas never share a file."""
+INDEX_VERSION = 9  # part of the index's file name: programs with different schemas never share a file
 
 
 class _InData:
-    """A file or folder of the data directory."""
-
     def __init__(self, name: str) -> None:
         self._name = name
 
@@ -26,39 +23,27 @@ class _InData:
 
 @dataclass(frozen=True)
 class Paths:
-    """The configuration file, and the files of the data directory."""
-
     config: Path
     data: Path
 
-    sessions = _InData("sessions")
-    """The folder of the journals, one file a session."""
-    index = _InData(f"index-v{INDEX_VERSION}.db")
-    """The SQLite index, derived from the journals alone."""
-    evictions = _InData("evicted.jsonl")
-    """The removals from the record, and for which limit."""
+    sessions = _InData("sessions")  # the journals, one file a session
+    index = _InData(f"index-v{INDEX_VERSION}.db")  # derived from the journals alone
+    evictions = _InData("evicted.jsonl")  # the removals from the record, and for which limit
     responses = _InData("responses")
-    """The folder of whole answers of which a client got a part, one folder a session, one file a call."""
-    redaction_key = _InData("redaction.key")
-    """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""
-    toolsets = _InData("toolsets")
-    """The folder of the toolsets that are not in a repository, one file each."""
-    state = _InData("state.db")
-    """The SQLite database of state that is not a record, such as the catalog cache."""
-    policy = _InData("policy.db")
-    """The SQLite database of people's decisions: pins, consent, tokens. Nothing else has them."""
-    oauth = _InData("oauth")
-    """The folder of the logins to remote servers, one file each; several configurations may share them."""
-    installs = _InData("installs")
-    """The folder of the contents of clients' files before and after mcpctl was installed there."""
+    """Whole answers of which a client got a part, one folder a session, one file a call."""
+    redaction_key = _InData("redaction.key")  # with one key, equal secrets have equal marks
+    toolsets = _InData("toolsets")  # those that are not in a repository, one file each
+    state = _InData("state.db")  # not a record, such as the catalog cache
+    policy = _InData("policy.db")  # people's decisions: pins, consent, tokens. Nothing else has them.
+    oauth = _InData("oauth")  # logins to remote servers, one file each; several configurations may share them
+    installs = _InData("installs")  # clients' files before and after mcpctl was installed there
     dashboard = _InData("dashboard.json")
     """Where the dashboard runs, and the key of its logins; locked by its process."""
-    search_index = _InData("search-index.npz")
-    """The index of the last search by a command, derived from the catalog alone."""
+    search_index = _InData("search-index.npz")  # the last search of a command, derived from the catalog alone
 
     @property
     def older_indexes(self) -> list[Path]:
-        """The indexes of older versions: all that is in them is in this version's index."""
+        """All that is in them is in this version's index."""
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
 
     def log(self, server: str) -> Path:
@@ -68,7 +53,7 @@ class Paths:
 
 
 def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[str, str] = os.environ) -> Paths:
-    """The paths from the options, else the environment, else the user's own folders."""
+    """From the options, else the environment, else the user's own folders."""
     return Paths(
         config=config or _named(env, "MCPCTL_CONFIG") or _base(env, "config") / "config.toml",
         data=data_dir or _named(env, "MCPCTL_DATA_DIR") or _base(env, "data"),
@@ -76,11 +61,8 @@ def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[
 
 
 def chosen(config: Path | None = None, data_dir: Path | None = None, *, creates: bool = False) -> Paths:
-    """The paths of a command.
-
-    A configuration file that was named must exist, unless the command `creates` it: a mistyped name is not an empty
-    configuration.
-    """
+    """The paths of a command. A named configuration file must exist, unless the command `creates` it: a mistyped name
+    is not an empty configuration."""
     result = find(config, data_dir)
     if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not result.config.exists():
         hint = "check the name; mcpctl servers add creates a new file"
@@ -92,7 +74,7 @@ _ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_
 
 
 def private_dir(path: Path) -> Path:
-    """Create `path` as a folder that only its owner can read, unless it exists."""
+    """Only its owner can read it, if it is made here."""
     try:
         for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
@@ -103,7 +85,6 @@ def private_dir(path: Path) -> Path:
 
 
 def cannot_write(path: Path, error: OSError, hint: str = _ELSEWHERE) -> Unusable:
-    """The failure for a `path` that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = "make room there"
     return Unusable(f"cannot write {path}: {error.strerror or error}", hint, code="not_writable")

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 _PR_SET_DUMPABLE = 4
 _MOST_ENVIRONMENT = 2 << 20
-"""Linux lets arguments and environment have so much together, where nobody has raised its limit on stacks."""
-_THREADS = 13
-"""The position of the number of threads in `/proc/PID/stat`, counted from after the session."""
+"""Linux's limit on arguments and environment together, unless somebody has raised that on stacks."""
+_THREADS = 13  # the position of the number of threads in `/proc/PID/stat`, counted from after the session
 
 
 def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """Take the lock of an open file; False when another process holds it and `wait` is not set."""
+    """False when another process holds it and `wait` is not set."""
     try:
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
@@ -38,10 +37,7 @@ class Process(NamedTuple):
 
 
 def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: int) -> "subprocess.Popen[bytes]":
-    """Start `argv` as the leader of a new session; `stdin` is a descriptor, stdout and stderr are new pipes.
-
-    Raises OSError if it cannot be started.
-    """
+    """Start the leader of a new session; `stdin` is a descriptor, stdout and stderr are new pipes. Raises OSError."""
     import subprocess  # commands that only read records need locks but no processes
 
     return subprocess.Popen(
@@ -57,10 +53,8 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: i
 
 
 def hide_environment() -> None:
-    """Let no other process of this user read this one's environment or memory, where the system can do that (Linux).
-
-    What it starts is not hidden. Debuggers cannot attach to it, and it leaves no core file.
-    """
+    """Let no other process of this user read this one's environment or memory (Linux). Its children are not hidden.
+    Debuggers cannot attach to it, and it leaves no core file."""
     if sys.platform == "linux":
         import ctypes  # 2 ms
 
@@ -68,7 +62,7 @@ def hide_environment() -> None:
 
 
 def give_back_memory() -> None:
-    """Give the system the memory that this process does not use any more: the C library of Linux keeps a good part."""
+    """The C library of Linux keeps a good part of the memory that is not used any more."""
     if sys.platform == "linux":
         import ctypes
 
@@ -78,9 +72,7 @@ def give_back_memory() -> None:
 
 def run_aside(script: Path) -> "subprocess.Popen[bytes]":
     """Run a shell script in a new session. Its stdin is a pipe that never blocks us, and it has no other descriptor.
-
-    Raises OSError if there is no shell.
-    """
+    Raises OSError if there is no shell."""
     import subprocess  # commands that only read records need locks but no processes
 
     process = subprocess.Popen(
@@ -99,11 +91,9 @@ def run_aside(script: Path) -> "subprocess.Popen[bytes]":
 
 
 def await_exit(process: "subprocess.Popen[bytes]") -> int:
-    """Block until the child has exited; returns its exit status, or the negative number of the signal that ended it.
-
-    The child stays a zombie until `process.wait()`, if the system can do that (macOS before Python 3.13 cannot). Until
-    then no other process gets its id, which is its session's id too.
-    """
+    """Block until the child has exited; its exit status, or the negative number of its signal. It stays a zombie until
+    `process.wait()`, if the system can do that (macOS before Python 3.13 cannot). Until then no other process gets its
+    id, which is its session's id too."""
     if hasattr(os, "waitid"):
         with contextlib.suppress(ChildProcessError):
             result = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -113,16 +103,13 @@ def await_exit(process: "subprocess.Popen[bytes]") -> int:
 
 
 def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
-    """The running processes of these sessions by id; without `sessions` all processes, in ten times the time.
-
-    Zombies are not among them. It takes some milliseconds.
-    """
+    """Those of these sessions by id, without zombies; without `sessions` all, in ten times the time."""
     return _processes_by_proc(sessions) if sys.platform == "linux" else _processes_by_ps()
 
 
 def parents() -> Sequence[int]:
-    """The process that started this one, and the one that started that: there may be a launcher between. Neither is the
-    system's first, which becomes the parent of every process that has lost its own."""
+    """The parent of this process, and its parent: there may be a launcher between. The system's first is left out,
+    which becomes the parent of every process that has lost its own."""
     return [pid for pid in _parents() if pid > 1]
 
 
@@ -133,15 +120,13 @@ def _parents() -> Sequence[int]:
 
 
 def environments(variable: str) -> dict[int, str]:
-    """The value that a variable had when a process started, by id: for this user's processes that this one can see.
-
-    A process in a container numbers its processes anew: what it names by id is not known here, so it is left out.
-    """
+    """The value of a variable when a process started, by id: for this user's processes that this one can see. A
+    container numbers its processes in another way, so those are left out."""
     return dict(_environments_by_proc(variable) if sys.platform == "linux" else _environments_by_ps(variable))
 
 
 def reads_from(pid: int) -> int | None:
-    """The inode of the pipe that a process has as its stdin; None where it has none, or that cannot be told."""
+    """The inode of the pipe that is a process's stdin; None where it has none, or that is unknown."""
     try:
         status = os.stat(f"/proc/{pid}/fd/0")  # noqa: PTH116 - as with the files beside it
     except OSError:
@@ -154,7 +139,7 @@ def in_session(session: int, table: Mapping[int, Process]) -> dict[int, str]:
 
 
 def detached(session: int, table: Mapping[int, Process]) -> dict[int, str]:
-    """The names by id of processes in other sessions that processes of this session have started."""
+    """Processes of other sessions that processes of this session have started, by id."""
     return {
         pid: process.name
         for pid, process in table.items()
@@ -163,7 +148,7 @@ def detached(session: int, table: Mapping[int, Process]) -> dict[int, str]:
 
 
 def signal_session(session: int, number: int, table: Mapping[int, Process]) -> None:
-    """Signal every process of a session that our child leads; `table` has those in other process groups."""
+    """`table` has the processes in other process groups of the session, which our child leads."""
     if session == os.getsid(0):
         raise ValueError("this is our own session")
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -177,7 +162,7 @@ def signal_session(session: int, number: int, table: Mapping[int, Process]) -> N
 
 
 def has_terminal() -> bool:
-    """Whether this process is in front of a terminal: a person can type there, and nobody pipes into it."""
+    """A person can type there, and nobody pipes into it."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -191,10 +176,8 @@ def has_terminal() -> bool:
 
 
 def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
-    """The user whose process has the `local` end of a TCP connection on this machine, where the system says it (Linux).
-
-    The ends are addresses with their ports.
-    """
+    """The user whose process has the `local` end of a TCP connection on this machine (Linux). The ends are addresses
+    with their ports."""
     import socket  # commands that only read records need locks but no connections
 
     kind, family = ("tcp6", socket.AF_INET6) if ":" in local[0] else ("tcp", socket.AF_INET)
@@ -208,7 +191,7 @@ def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int 
 
 
 def _in_hex(address: bytes) -> str:
-    """An address as the kernel prints it: by words, in the byte order of the machine."""
+    """As the kernel prints it: by words, in the byte order of the machine."""
     words = (address[start : start + 4] for start in range(0, len(address), 4))
     return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
 
@@ -303,7 +286,7 @@ def _processes_by_ps() -> dict[int, Process]:
 
 
 def put(beside: Path, path: Path) -> None:
-    """Give a file the name `path`; raises FileExistsError rather than put it in the place of another."""
+    """Raises FileExistsError rather than put it in the place of another."""
     try:
         os.link(beside, path)
     except FileExistsError:
@@ -321,7 +304,7 @@ def put(beside: Path, path: Path) -> None:
 
 
 def write(fd: int, *parts: bytes | memoryview) -> None:
-    """Write all of it, however little the system takes at once."""
+    """All of it, however little the system takes at once."""
     for part in parts:
         rest = memoryview(part)
         while rest:

@@ -1,4 +1,4 @@
-"""What a rule of a check is, and which rules a person asks for."""
+"""The rules of a check, and which of them a person asks for."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,8 +32,6 @@ Rules = Mapping[str, Rule]
 
 @dataclass(frozen=True)
 class Selection:
-    """Which findings are reported, and which of them fail the check."""
-
     fail_on: str
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
@@ -46,7 +44,7 @@ class Selection:
 
 
 def selection(rules: Rules, fail_on: str, select: Iterable[str], ignore: Iterable[str], command: str) -> Selection:
-    """The selection that the options of a check ask for; raises `WrongUsage` for an unknown severity or rule."""
+    """From the options of a check; raises `WrongUsage` for an unknown severity or rule."""
     if fail_on not in FAIL_ON:
         raise WrongUsage(f"--fail-on has no value '{fail_on}'", f"values: {', '.join(FAIL_ON)}")
     return Selection(fail_on, _prefixes(rules, select, command), _prefixes(rules, ignore, command))

@@ -12,13 +12,13 @@ OWN, READ_TOOL = "@mcpctl", "read"
 
 
 def split(key: str) -> tuple[str, str]:
-    """The server and tool of a key, split at the first `:`; the tool is empty where there is none."""
+    """At the first `:`; the tool is empty where there is none."""
     server, _, tool = key.partition(":")
     return server, tool
 
 
 def split_typed(key: str) -> tuple[str, str]:
-    """The server and tool that a person names with `server:tool` or `server.tool`."""
+    """`server:tool` or `server.tool`."""
     if ":" in key:
         return split(key)
     server, _, tool = key.partition(".")
@@ -30,15 +30,13 @@ def join(server: str, tool: str) -> str:
 
 
 def is_plain(key: str) -> bool:
-    """Whether a key has a name of the protocol's grammar, so that it cannot say anything in a sentence of ours."""
+    """With a name of the protocol's grammar, which cannot say anything in a sentence of ours."""
     return _PLAIN.fullmatch(key) is not None
 
 
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """A name as refusals compare it: NFKC, without case, invisible characters and surrounding space.
-
-    Servers trim and fold the names that they are sent, so a name that only looks different may run the same tool.
-    """
+    """A name as refusals compare it. Servers trim and fold the names that they are sent, so a name that only looks
+    different may run the same tool."""
     visible = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFKC", visible.casefold()).strip()

@@ -1,7 +1,4 @@
-r"""JSON text as it lies: where a value ends, also in JSON within strings, at any depth, and in JSON that was cut off.
-
-Also the text that escapes stand for (`\/`, `\u0070` and `%3D`), with the way back.
-"""
+"""JSON text as it lies: the end of a value, at any depth of strings, also if it was cut; escapes, read and placed."""
 
 import functools
 import re
@@ -35,7 +32,7 @@ def end_of(text: bytes, start: int, quote: bytes) -> int:
 
 
 def is_schema(text: bytes, start: int) -> bool:
-    """Whether the object that starts at `start` describes a value."""
+    """Whether the object describes a value."""
     return _SCHEMA.match(text, start) is not None
 
 
@@ -82,15 +79,13 @@ def _quotation(level: int) -> re.Pattern[bytes]:
 
 
 def _level(length: int) -> int:
-    """How deep in strings of JSON a quotation mark stands, from the length of it and the backslashes before it.
-
-    1 for a bare one, 2 within a string, 4 in a string's string; what precedes are whole escaped backslashes.
-    """
+    """How deep in strings of JSON a quotation mark stands, from its length with the backslashes before it: 1 for a bare
+    one, 2 within a string, 4 in a string's string; whole escaped backslashes stand before that."""
     return length & -length
 
 
 def unescaped(text: bytes) -> bytes:
-    """`text` with such escapes read; the same object where there are none."""
+    """The same object where there are no escapes."""
     for first, sign in zip((b"\\", b"%"), SIGNS, strict=True):
         if text.find(first) >= 0 and sign.search(text):
             meant = _ESCAPE.sub(_meant, text)
@@ -111,6 +106,6 @@ class WayBack:
         self._ends = [end - shift for (end, _), shift in zip(found, self._shifts[1:], strict=True)]
 
     def span(self, span: Span) -> Span:
-        """The place in the text as it is of one in the text that was read; an escape belongs to it as a whole."""
+        """An escape belongs to it as a whole."""
         begin, end = (place + self._shifts[bisect_right(self._ends, place)] for place in span)
         return begin, end

@@ -70,12 +70,11 @@ _COOKIES = re.compile(rb"(?:[^\s=;,\"'\\]{1,128}+=[^\s;,\"'\\]*+(?:; ?)?)++")
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,31}+ {1,4}+(?=[^\s\"'\\,;]{6})")
 _OPENED = {b")": b"(", b"]": b"[", b"}": b"{"}
 _SETTING = re.compile(rb"--|[A-Z0-9_]{3,64}\Z")
-"""An option of a command or a variable of its environment: a plain word is a secret there, too."""
+"""An option or a variable of the environment: a plain word is a secret there, too."""
 _PROSE = re.compile(rb"[A-Za-z'-]{1,32}+[.,]? {1,4}+[A-Za-z(]")
 
 
-Found = tuple[int, int, bytes]
-"""The place of a secret, and the quotation marks that its replacement needs."""
+Found = tuple[int, int, bytes]  # begin, end, and the quotation marks that the replacement needs
 _Candidate = tuple[int, int, int, Kind]
 """The begin and end of a telling name, its separator, its kind: plain tuples, since a text may have thousands."""
 
@@ -84,10 +83,9 @@ class NamedValues:
     def __init__(self, own: Iterable[str] = (), *, is_strict: bool = False) -> None:
         # Strict: what is shown to people may have a plain word less, but no secret that looks like one.
         self._is_strict = is_strict
-        # Of a name that does not stand in one piece, the last piece is what is found.
+        # The last piece of a name that does not stand in one piece is found.
         self._own = [(name, _PIECES.split(name)[-1] or name) for name in (name.encode().lower() for name in own)]
-        self.quiet: set[bytes] = set()
-        """Names that tell nothing, spelled backwards."""
+        self.quiet: set[bytes] = set()  # names that tell nothing, spelled backwards
 
     def find(self, text: bytes) -> list[Found]:
         found: list[Found] = []

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "MASK", "cut", "is_secret_name", "learn", "learnt", "mask", "mask_shapes", "own", "without"]
 
 MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
-"""It stands for a secret."""
 MASK = "***"
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
 _LONGEST_TOKEN = 32_768
@@ -28,8 +27,7 @@ _OF_ONE, _MOST_LEARNT = 9, 64
 learnt: dict[str, tuple[bytes, ...]] = {}
 """The secrets of this process by owner, the latest last: nobody's many drive out another's."""
 _learning = threading.Lock()
-_OUTSIDE_STRINGS = frozenset(b"{}[],: \t\r\n+-.0123456789Etruefalsn")
-"""JSON has these outside strings, besides the quotes around them."""
+_OUTSIDE_STRINGS = frozenset(b"{}[],: \t\r\n+-.0123456789Etruefalsn")  # JSON outside strings
 _BEGUN = re.compile(rb"\\(u[0-9a-fA-F]{0,3})?\Z")
 _BACKSLASH = 0x5C
 
@@ -84,7 +82,6 @@ def without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Calla
 
 
 def own(text: bytes) -> "list[Found]":
-    """Where the secrets of this process stand, from left to right."""
     present: set[bytes] = set()
     for secrets in tuple(learnt.values()):
         for secret in secrets:
@@ -98,7 +95,7 @@ def own(text: bytes) -> "list[Found]":
 
 
 def _of_escape(text: bytes, at: int) -> int:
-    """How many bytes there belong to an escape of JSON that begins before, such as the n of `\\n`."""
+    """Bytes of an escape of JSON that begins before, such as the n of `\\n`."""
     begun = _BEGUN.search(text, max(at - 5, 0), at)
     if begun is None:
         return 0
@@ -126,7 +123,7 @@ def _replaced(text: bytes, meant: bytes, found: "list[Found]", instead: Callable
 
 
 def cut(text: bytes, limit: int) -> bytes:
-    """The first `limit` bytes of `text`, less a token that the cut would leave half of and so unrecognised."""
+    """At most `limit` bytes, without a token that the cut would leave half of and so unrecognised."""
     if len(text) <= limit:
         return text
     kept = text[:limit]

@@ -4,28 +4,18 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
-LONGEST = 64
-"""Only the end of a longer name is read."""
+LONGEST = 64  # only the end of a longer name is read
 
 
 class Kind(IntEnum):
-    """What a name tells about its value."""
-
     NOTHING = 0
-    ANY = 1
-    """A secret whatever it is: the user said so."""
-    PASSWORD = 2
-    """A secret unless it stands for one: `${PASSWORD}`, a schema, a type."""
-    CREDENTIAL = 3
-    """A secret unless it is plain words or a path."""
-    TOKEN = 4
-    """A secret unless it is plain words, a path or a number: tokens are also counted."""
-    CODE = 5
-    """A secret if it looks like one or is a number of several digits."""
-    ADDRESS = 6
-    """A secret if it has one in it: a URL with a password or a key."""
-    HINT = 7
-    """A secret only if it looks like one: most values under `key` and `auth` are not secret."""
+    ANY = 1  # a secret whatever it is: the user said so
+    PASSWORD = 2  # a secret unless it stands for one: `${PASSWORD}`, a schema, a type
+    CREDENTIAL = 3  # a secret unless it is plain words or a path
+    TOKEN = 4  # a secret unless it is plain words, a path or a number: tokens are also counted
+    CODE = 5  # a secret if it looks like one or is a number of several digits
+    ADDRESS = 6  # a secret if it has one in it: a URL with a password or a key
+    HINT = 7  # a secret only if it looks like one: most values under `key` and `auth` are not secret
 
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")

@@ -9,14 +9,9 @@ from mcpctl.secrets.secret_names import Kind
 
 
 class Context(IntEnum):
-    """How a value stands in the text, which tells what else it may be."""
-
-    QUOTED = 0
-    """In quotation marks: a member of an object, or text in source code."""
-    BARE = 1
-    """Right behind `=`: an address, a command, a file of settings."""
-    LOOSE = 2
-    """After a colon or blanks: YAML, a header, source code, or a sentence."""
+    QUOTED = 0  # in quotation marks: a member of an object, or text in source code
+    BARE = 1  # right behind `=`: an address, a command, a file of settings
+    LOOSE = 2  # after a colon or blanks: YAML, a header, source code, or a sentence
 
 
 _LONGEST_LOOKED_AT = 4096
@@ -51,7 +46,7 @@ _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){2,256}(?:[A-Za-z0-9+/]{2}==|[A-Za-z
 
 
 def is_secret(value: bytes, kind: Kind, form: Context) -> bool:
-    """Whether `value`, the bytes between the quotation marks or as far as the text goes, is to be hidden."""
+    """`value` are the bytes between the quotation marks or as far as the text goes."""
     if kind is Kind.ANY:
         return value not in (b"", b"null", b"true", b"false") and not _MARK.fullmatch(value)
     head = value[:_LONGEST_LOOKED_AT].strip()
@@ -132,7 +127,7 @@ def _is_worded(value: bytes) -> bool:
 
 
 def _is_mixed(value: bytes, least: int = 8) -> bool:
-    """Whether letters and digits take turns in it as in no name or version."""
+    """Letters and digits take turns in it as in no name or version."""
     chunks = [chunk for chunk in _CHUNK.findall(value) if not _HASH.fullmatch(chunk)]
     turns = sum(len(_TURN.findall(chunk)) for chunk in chunks)
     has_sign = turns > 0 and re.search(rb"[!@#$%^&*?]", value) is not None
@@ -142,7 +137,7 @@ def _is_mixed(value: bytes, least: int = 8) -> bool:
 
 
 def _is_login(value: bytes) -> bool:
-    """Whether it is `user:password` in base64, as in a client's configuration of Docker."""
+    """`user:password` in base64, as in a client's configuration of Docker."""
     if not _BASE64.fullmatch(value):
         return False
     try:

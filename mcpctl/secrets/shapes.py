@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator
 
 from mcpctl.secrets.token_shapes import TOKENS
 
-Span = tuple[int, int]
-"""Begin and end, in bytes."""
-Finder = Callable[[bytes, int], Span | None]
-"""The first such text that begins at a place or after it."""
+Span = tuple[int, int]  # begin and end, in bytes
+Finder = Callable[[bytes, int], Span | None]  # the first such text that begins at a place or after it
 
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/="
 RUNS = bytes(65 if byte in _TOKEN_CHARACTERS else 32 for byte in range(256))
@@ -22,7 +20,7 @@ LEAST_TOKEN, _LEAST_OTHER = b"A" * 20, b"A" * 10
 _NO_WORDS = rb"(?![A-Z]?[a-z]*+(?:-[a-z]++)*+[.]?(?![A-Za-z0-9._~+/=-]))"
 _BEARER = re.compile(rb"earer +" + _NO_WORDS + rb"([A-Za-z0-9._~+/=-]{12,4096})")
 _BASIC = re.compile(rb"asic +" + _NO_WORDS + rb"([A-Za-z0-9._~+/=-]{12,4096})")
-# After a colon, a number and a slash is a port. What follows the last @ of several is the host. A password does not go
+# After a colon, a number and a slash is a port. The host follows the last @ of several. A password does not go
 # over the beginning of another address: what was read in vain is not read again from there.
 _USER = re.compile(
     rb"://(?!\[redacted:[0-9a-f]{8}\]@)([^\s/:@\"\\<>]{0,255}+:(?![0-9]{1,5}[/?#])(?:[^\s:@\"\\<>]|:(?!//)){1,255}+"
@@ -44,12 +42,12 @@ _PUTTY = re.compile(rb"Private-Lines: ?[0-9]{1,4}((?:(?:\s|\\++[nr])++(?!Private
 
 
 def has(text: bytes, mark: bytes) -> bool:
-    """Whether `mark` is in a text. Its last character alone is looked for first: that takes a twentieth of the time."""
+    """Its last character alone is looked for first: that takes a twentieth of the time."""
     return text.find(mark[-1:]) >= 0 and text.find(mark) >= 0  # `in` takes four times as long
 
 
 def spans(text: bytes) -> Iterator[Span]:
-    """The places of such texts, from left to right; of two that overlap the one that begins first."""
+    """From left to right; of two that overlap the one that begins first."""
     finders = [_user] if has(text, b"://") else []
     runs = text.translate(RUNS)
     if runs.find(_LEAST_OTHER) >= 0:
@@ -68,11 +66,8 @@ def spans(text: bytes) -> Iterator[Span]:
 
 
 def _tokens(text: bytes) -> list[Span]:
-    """Where the tokens of the table are.
-
-    Their heads are looked for backwards, from the last character: one that is rare in texts is found many times faster
-    than any of several words, and what few there are tell heads apart by one character each.
-    """
+    """Their heads are looked for backwards, from the last character: one that is rare in texts is found many times
+    faster than any of several words, and what few there are tell heads apart by one character each."""
     backwards, length = text[::-1], len(text)
     found = []
     for last, heads in HEADS:
@@ -163,8 +158,7 @@ _RESTS: dict[bytes, list[tuple[bytes, bool]]] = {}
 for _shape in TOKENS:
     for _head in _shape.heads:
         _RESTS.setdefault(_head, []).append((_shape.rest, _shape.is_alone))
-HEADS = tuple(_backwards())
-"""Heads of tokens, spelled backwards, by the character that they all end with."""
+HEADS = tuple(_backwards())  # heads of tokens, spelled backwards, by the character that they all end with
 _user = _after(_USER, len(b"://"))
 SIGNS = _USER, _JWT_REST, _KEY_HEAD, _BEARER, _BASIC, _PUTTY
 """A text with one of these secrets that is not a token of the table matches one."""

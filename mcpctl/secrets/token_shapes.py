@@ -1,7 +1,6 @@
 """The shapes of tokens: one table, which the search is made from, and its tests too.
 
-The lengths are those that vendors document or that lists such as gitleaks' have, with some room, so that a token of a
-later kind is found too.
+Lengths are those that vendors or lists such as gitleaks' have, with some room for tokens of a later kind.
 """
 
 from typing import NamedTuple
@@ -19,11 +18,9 @@ class Shape(NamedTuple):
 
     name: str
     heads: tuple[bytes, ...]
-    rest: bytes
-    """An expression for what follows the head."""
+    rest: bytes  # an expression for what follows the head
     example: bytes
-    is_alone: bool = False
-    """Whether it is one only where a word begins: its head also ends other words."""
+    is_alone: bool = False  # whether it is one only where a word begins: its head also ends other words
 
 
 TOKENS = (

@@ -1,1 +1,1 @@
-"""What is kept: journals (the truth about sessions and calls), their index, and state."""
+"""Journals (the truth about sessions and calls), their index, and state."""

@@ -15,8 +15,8 @@ _KEY = 6
 _SUM = 4
 _ENTRY = re.compile(rb"(.{6})([\x80-\xff]{0,8}[\x00-\x7f])", re.DOTALL)
 _LISTED_NS = 2 * 86_400 * 10**9
-"""A journal that was closed and read to its end is listed for so long after it began. Later it is known by its age: a
-name may be older than its journal by a day (that of a day's commands), and clocks are set."""
+"""A journal that was closed and read is listed so long after it began. Later it is known by its age: a name may be
+older than its journal by a day (that of a day's commands), and clocks are set."""
 
 
 class Lost(ValueError):
@@ -24,12 +24,9 @@ class Lost(ValueError):
 
 
 class JournalPlace(NamedTuple):
-    offset: int = 0
-    """The begin of the next line."""
-    given: int = 0
-    """How many events of that line were given already."""
-    is_closed: bool = False
-    """Whether the line before it ends the session."""
+    offset: int = 0  # the begin of the next line
+    given: int = 0  # events of that line that were given already
+    is_closed: bool = False  # whether the line before it ends the session
 
 
 class Cursor:
@@ -41,8 +38,8 @@ class Cursor:
 
     @classmethod
     def read(cls, text: str, ends: Mapping[str, int]) -> tuple[Self, bool]:
-        """The cursor of a `text`, for the journals that there are, by their ends, and whether some are gone that were
-        not read. Raises `Lost` for another text."""
+        """For the journals that there are, by their ends; also whether some are gone that were not read. Raises `Lost`
+        for another text."""
         cursor = cls()
         cursor._done_before, places = _decoded(text)
         if cursor._done_before > time.time_ns():
@@ -102,7 +99,7 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, JournalPlace]]:
 
 
 def _number(number: int) -> bytes:
-    """A number in groups of seven bits, the lowest first."""
+    """In groups of seven bits, the lowest first."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""What happens, line by line of the journals: each event once, across restarts and processes."""
+"""The lines of the journals as events: each once, across restarts and processes."""
 
 import heapq
 import os
@@ -30,21 +30,16 @@ TYPES = (
 )  # fmt: skip
 """`reset`: events before it may be missing; a journal is gone that was not read to its end."""
 START = "start"
-"""The position before all events."""
 _AT_FIRST = 1 << 12
-_AT_ONCE = 1 << 16
-"""Bytes of a journal that are read at once, or one line where that is longer."""
-_TICK_S = 1
-"""A file's time may be so much behind that of the line that was written to it."""
-_ENDED = 1000
-"""So many of the last calls that ended are known."""
+_AT_ONCE = 1 << 16  # bytes of a journal that are read at once, or one line where that is longer
+_TICK_S = 1  # a file's time may be so much behind that of the line that was written to it
+_ENDED = 1000  # so many of the last calls that ended are known
 _TOTALS = ("session_id", "tool_call_count", "total_tokens")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    type: str
-    """One of `TYPES`; the dashboard has more, of changes that no journal has."""
+    type: str  # one of `TYPES`; the dashboard has more, of changes that no journal has
     data: Row
     """The row of the call, session or search as lists have it; of a session `session_id` in place of `id`, and after a
     call only that, `tool_call_count` and `total_tokens`."""
@@ -59,13 +54,10 @@ class _JournalLine(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """The place of an event; the later is the greater."""
-
     timestamp: str
     journal: str
     begin: int
-    number: int
-    """The number of the event in its line."""
+    number: int  # the number of the event in its line
 
 
 class JournalEvents:
@@ -98,11 +90,10 @@ class JournalEvents:
         return self
 
     def position(self) -> str:
-        """The position after the event that came last, for `since`."""
         return self._cursor.text()
 
     def look(self) -> object:
-        """A value that differs once a journal that is not at its end gained something, or journals came or went."""
+        """It differs once a journal that is not at its end gained something, or journals came or went."""
         growing = (self._folder / name for name, place in self._cursor.places.items() if not place.is_closed)
         return _status(self._folder, "st_mtime_ns"), [_status(path, "st_size") for path in growing]
 
@@ -126,7 +117,7 @@ class JournalEvents:
             self._note(line.said)
 
     def _was_told(self, said: AnyLine) -> bool:
-        """Whether it is the end of a call that is on record again, since it could not be written whole before."""
+        """The end of a call may be on record again, since it could not be written whole before."""
         return isinstance(said, CallFinished) and said.id in self._ended
 
     def _note(self, said: AnyLine) -> None:
@@ -136,7 +127,7 @@ class JournalEvents:
                 del self._ended[next(iter(self._ended))]
 
     def _compare(self, ends: Mapping[str, int]) -> None:
-        """Take note of the journals that are new, gone, or another under an old name."""
+        """Some journals may be new, gone, or another under an old name."""
         for name in self._cursor.places.keys() - ends.keys():
             self._lost |= not self._cursor.forget(name).is_closed
         for name, end in ends.items():
@@ -157,7 +148,7 @@ class JournalEvents:
     # ---- the newest
 
     def _go_back(self, number: int) -> None:
-        """Put the position before so many of the newest events, as far as there are so many."""
+        """As far as there are so many."""
         found: list[_Found] = []
         journals_seen = 0
         ends = {name: place.offset for name, place in self._cursor.places.items()}
@@ -180,7 +171,7 @@ class JournalEvents:
             self._cursor.move(event.journal, JournalPlace(event.begin, event.number))
 
     def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_Found]:
-        """The newest events of one journal, no line of which before the byte `first` can have one."""
+        """No line before the byte `first` can have one."""
         size = _AT_ONCE
         while True:
             begin = max(first, end - size)
@@ -202,7 +193,7 @@ class JournalEvents:
         return {name: _last_line(self._folder / name, end) for name, end in old}
 
     def _having(self) -> Collection[str]:
-        """The journals that may have such events, by the rows of the index."""
+        """By the rows of the index."""
         wanted = replace(self._wanted, since=None)
         if "running" in wanted.statuses:
             wanted = replace(wanted, statuses=())  # a call that has ended was running when it began
@@ -313,14 +304,13 @@ def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Ite
         from_middle = False
         for line in rest.split(b"\n")[:-1]:
             after = begin + len(line) + 1
-            # What cannot be read was told when the index took it.
+            # Unreadable lines were reported when the index took them.
             for _, said in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
                 yield _JournalLine(path.name, begin, after, said)
             begin = after
 
 
 def _last_line(path: Path, end: int) -> int:
-    """Where the last line begins that can be read."""
     lines = deque(_read(path, max(0, end - _AT_FIRST), end, from_middle=end > _AT_FIRST), maxlen=1)
     return lines[0].begin if lines else end
 

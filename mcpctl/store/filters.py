@@ -23,47 +23,37 @@ HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")
 
 GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")
 """Totals of calls are grouped by these."""
-MOST_VALUES = 200
-"""A filter takes so many values; SQLite takes some more alternatives."""
-_LONGEST_TEXT = 1000
-"""SQLite takes no pattern that is much longer."""
+MOST_VALUES = 200  # a filter takes so many values; SQLite takes some more alternatives
+_LONGEST_TEXT = 1000  # SQLite takes no pattern that is much longer
 _OF_GROUP = {"tool": ("server", "tool"), "client": ("client_name",)}
 _UNITS_MS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
-Called = Callable[[str], str]
-"""The name of a filter for those who give it: its option or its parameter."""
+Called = Callable[[str], str]  # the name of a filter for those who give it: its option or its parameter
 
 
 @dataclass(frozen=True)
 class CallFilter:
     """Which calls are meant. One of the values of each member has to fit; an empty one asks nothing."""
 
-    sessions: tuple[str, ...] = ()
-    """Full ids."""
-    parents: tuple[str, ...] = ()
-    """Full ids of calls of which they are later rounds or replays."""
+    sessions: tuple[str, ...] = ()  # full ids
+    parents: tuple[str, ...] = ()  # full ids of calls of which they are later rounds or replays
     servers: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    """Bare names, keys, or globs of either, with `*` and `?`."""
+    tools: tuple[str, ...] = ()  # bare names, keys, or globs of either, with `*` and `?`
     statuses: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
-    """Some of `HINTS`."""
-    since: str | None = None
-    """A time as records have it."""
+    hints: tuple[str, ...] = ()  # some of `HINTS`
+    since: str | None = None  # a time as records have it
     until: str | None = None
     grep: str | None = None
     """A text in arguments, response or error, in whatever case; in query, context or results of a search."""
     min_duration_ms: int | None = None
-    before: str | None = None
-    """Listed after the call with this full id, newest first, so that a list goes on where another one ended."""
+    before: str | None = None  # listed after the call with this full id, newest first
 
 
 EVERYTHING = CallFilter()
 
 
 def calls(wanted: CallFilter) -> "Conditions":
-    """The conditions on rows of `calls`; more can follow."""
     asked = _nothing().any_of("session_id", wanted.sessions).any_of("parent_id", wanted.parents)
     # The index by server has none of these: each row would have to be read, from all over the file.
     beyond = wanted.statuses or wanted.hints or wanted.clients or wanted.projects or wanted.min_duration_ms
@@ -78,7 +68,7 @@ def calls(wanted: CallFilter) -> "Conditions":
 
 
 def searches(wanted: CallFilter) -> "Conditions":
-    """The conditions on rows of `discoveries`, which have no server, tool, status or hints."""
+    """Rows of `discoveries` have no server, tool, status or hints."""
     asked = _nothing().any_of("session_id", wanted.sessions).any_of("project", wanted.projects)
     if wanted.clients:
         inner = _nothing().any_of("client_name", wanted.clients)
@@ -88,7 +78,7 @@ def searches(wanted: CallFilter) -> "Conditions":
 
 
 def sessions(wanted: CallFilter) -> "Conditions":
-    """The conditions on rows of `sessions`: active in that time, and with such calls if it asks for calls."""
+    """Active in that time, and with such calls if it asks for calls."""
     asked = _nothing().any_of("id", wanted.sessions).any_of("project", wanted.projects)
     asked.any_of("client_name", wanted.clients)
     asked.when("last_activity >= ?", wanted.since).when("start_time < ?", wanted.until)
@@ -189,9 +179,8 @@ def option(name: str) -> str:
 def call_filter(
     given: Mapping[str, Any], called: Called = option, *, of_sessions: bool = False, commas: bool = True
 ) -> CallFilter:
-    """The filter of calls; its sessions are as they were typed, and `status` of sessions is not in it. Without
-    `commas`, a comma is a part of the name of a server, tool or project. Raises `WrongUsage`, with the names by
-    `called`, for values that have no meaning."""
+    """Its sessions are as they were typed, and `status` of sessions is not in it. Without `commas`, a comma is a part
+    of the name of a server, tool or project. Raises `WrongUsage`, with the names by `called`."""
     since, until = (moment(called(name), given.get(name)) for name in ("since", "until"))
     if since and until and since >= until:
         raise WrongUsage(
@@ -232,7 +221,6 @@ def _given_statuses(given: Mapping[str, Any], called: Called) -> tuple[str, ...]
 
 
 def grouping(groups: Sequence[str]) -> tuple[str, ...]:
-    """The fields that tell groups apart: a tool is one of its server."""
     return tuple(dict.fromkeys(field for group in groups for field in _OF_GROUP.get(group, (group,))))
 
 

@@ -40,10 +40,8 @@ _BUILDING = (
 
 @contextmanager
 def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Connection]:
-    """The index, caught up with the journals: on disk, or in memory where the disk cannot be written.
-
-    Rows of sessions whose process is gone are told apart by the temporary table `dead(session_id)`.
-    """
+    """Caught up with the journals: on disk, or in memory where the disk cannot be written. The temporary table
+    `dead(session_id)` has the sessions whose process is gone."""
     with closing(_caught_up(paths, on_progress)) as db:
         try:
             mark_the_dead(db, paths.sessions)
@@ -58,7 +56,7 @@ def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Con
 
 
 def on_disk(paths: Paths, on_progress: Progress = unseen) -> Path:
-    """The path of the index, caught up for SQL of others; raises `Unusable` when it cannot be written."""
+    """The path, caught up, for SQL of others; raises `Unusable` when it cannot be written."""
     with _refused(paths), closing(_on_disk(paths, on_progress)) as db:
         mark_the_dead(db, paths.sessions)
         if db.execute("SELECT session_id FROM dead EXCEPT SELECT session_id FROM gone").fetchone():
@@ -75,15 +73,11 @@ def rebuild(paths: Paths, on_progress: Progress = unseen) -> None:
 
 
 def catch_up_on_disk(paths: Paths, on_progress: Progress = unseen) -> None:
-    """Bring the index on disk up to date; raises sqlite3.Error or OSError when that cannot be done.
-
-    While `on_progress` is told how far that is, nothing is locked.
-    """
+    """Raises sqlite3.Error or OSError. While `on_progress` runs, nothing is locked."""
     _on_disk(paths, on_progress).close()
 
 
 def remove(paths: Paths) -> None:
-    """Delete the index; the next reader makes it again."""
     sqlite.remove(paths.index)
 
 
@@ -104,8 +98,7 @@ def remove_older(paths: Paths, unused_s: float = 0) -> None:
 def catch_up(
     db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen, patience_s: float = math.inf
 ) -> None:
-    """Read what the journals have gained since last time; progress is in bytes. After so long a wait for others who
-    write the index it is left to them."""
+    """Progress is in bytes. After so long a wait for others who write the index it is left to them."""
     present = sizes(sessions)
     known = offsets(db)
     gone = [name for name in known if name not in present and _is_gone(sessions / name)]
@@ -126,7 +119,6 @@ def catch_up(
 
 
 def offsets(db: sqlite3.Connection) -> dict[str, int]:
-    """How far each journal has been read, by name."""
     return dict(db.execute("SELECT name, offset FROM journals"))
 
 
@@ -193,7 +185,7 @@ def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
 
 
 def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
-    """An empty database as the index of all journals; it is closed where that fails."""
+    """It is closed where that fails."""
     # In one transaction: the end of each writes every page that it has touched, and ids touch pages anywhere.
     with sqlite.closed_on_error(db), sqlite.transaction(db):
         _execute(db, schema.TABLES)
@@ -203,7 +195,7 @@ def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqli
 
 
 def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
-    """An index that may be an empty file, with its tables; it is closed where that fails."""
+    """It may be an empty file; it is closed where that fails."""
     whole = f"SELECT 1 FROM sqlite_master WHERE name = '{schema.LAST}'"
     with sqlite.closed_on_error(db):
         if not db.execute(whole).fetchone():
@@ -229,7 +221,7 @@ def _refused(paths: Paths) -> Iterator[None]:
 
 
 def sizes(sessions: Path) -> dict[str, int]:
-    """The journals that can be read, by name: their sizes in bytes. Those that cannot are named on stderr."""
+    """In bytes, by name. Those that cannot be read are named on stderr."""
     try:
         with os.scandir(sessions) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".jsonl")]
@@ -299,7 +291,7 @@ def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[tuple[in
 
 
 def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO, unreadable: list[int]) -> int | None:
-    """Take the next whole lines; where they end, or None when there is none. `unreadable` gains where bad ones are."""
+    """Where the next whole lines end, or None when there is none. `unreadable` gains where bad ones are."""
     from mcpctl.store import journal_lines, projection, tables
 
     row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()

@@ -22,7 +22,7 @@ NOT_REGULAR = "it is not a regular file"
 
 
 class Journal:
-    """An open journal, locked for as long as it is open. The lock, never a pid, says that its session lives."""
+    """Locked for as long as it is open. The lock, never a pid, says that its session lives."""
 
     def __init__(self, path: Path, fd: int, session_id: str, *, shared: bool = False) -> None:
         self.path = path
@@ -30,12 +30,11 @@ class Journal:
         self._fd = fd
         self._shared = shared
         self._torn = False
-        self._listed = False
-        """Whether the disk has its name, too."""
+        self._listed = False  # whether the disk has its name, too
 
     @classmethod
     def create(cls, folder: Path, created: "SessionCreated") -> "Journal":
-        """A new session's journal with its first line; other processes never see it unlocked or empty."""
+        """Other processes never see it unlocked or empty."""
         path = folder / f"{time.time_ns()}_{created.id}.jsonl"
         with _written_beside(path, created, shared=False) as (fd, beside):
             beside.rename(path)
@@ -43,10 +42,8 @@ class Journal:
 
     @classmethod
     def of_the_day(cls, folder: Path, created: "SessionCreated", key: bytes) -> "Journal":
-        """The journal that today's command-line calls share, created by the first of them; the day is that of here.
-
-        The `key` of the data directory makes its id one that no other directory has; it does not tell the key.
-        """
+        """Today's command-line calls share it; the first of them creates it; the day is that of here. The `key` of the
+        data directory makes its id one that no other directory has; it does not tell the key."""
         import hashlib
         import uuid
 
@@ -67,15 +64,13 @@ class Journal:
         raise OSError(errno.EEXIST, "it can neither be opened nor made", str(path))
 
     def append(self, line: bytes, *, fsync: bool = False) -> None:
-        """Write whole lines with one write; raises OSError and leaves no half line joined to the next.
-
-        Lines that were written before it failed may be given again: each is told by its id.
-        """
+        """With one write; raises OSError and leaves no half line joined to the next. Lines that were written before it
+        failed may be given again: each is told by its id."""
         if self._torn or (self._shared and _ends_torn(self._fd)):
             line = b"\n" + line
         written = os.write(self._fd, line)
         if written != len(line):
-            # The rest does not fit. What was written is not a line; the next one must not continue it.
+            # The rest does not fit. The written part is not a line; the next one must not continue it.
             self._torn = True
             raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes could be written")
         self._torn = False
@@ -94,7 +89,7 @@ class Journal:
 
 
 def open_file(path: Path, flags: int) -> int:
-    """A descriptor of a journal; raises OSError for a file that is not regular, without waiting for a FIFO's writer."""
+    """Raises OSError for a file that is not regular, without waiting for a FIFO's writer."""
     fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -104,10 +99,8 @@ def open_file(path: Path, flags: int) -> int:
 
 @contextlib.contextmanager
 def _written_beside(path: Path, created: "SessionCreated", *, shared: bool) -> Iterator[tuple[int, Path]]:
-    """A locked descriptor of a new file beside `path` that holds the first line, and that file, to be given its name.
-
-    Whatever the block does, nothing is left beside; where it fails, the descriptor is closed.
-    """
+    """With its first line, to be given its name. Whatever the block does, nothing is left beside; where it fails, the
+    descriptor is closed."""
     from mcpctl.store import journal_lines
 
     private_dir(path.parent.parent)
@@ -131,7 +124,7 @@ def _ends_torn(fd: int) -> bool:
 
 
 def is_alive(path: Path, *, shared: bool = False) -> bool:
-    """Whether some process holds the journal's lock; `shared` says that command-line calls share it."""
+    """By its lock; `shared` says that command-line calls share it."""
     try:
         fd = open_file(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -147,7 +140,7 @@ def is_alive(path: Path, *, shared: bool = False) -> bool:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[int | None]:
-    """The journal's descriptor under its lock, or None while a session lives in it or it is gone."""
+    """Locked, or None while a session lives in it or it is gone."""
     try:
         fd = open_file(path, _FLAGS)
     except OSError:
@@ -160,7 +153,7 @@ def claimed(path: Path) -> Iterator[int | None]:
 
 
 def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
-    """Close on record a session whose process is gone; False while it lives."""
+    """On record; False while it lives."""
     from mcpctl.store import journal_lines
 
     with claimed(path) as fd:
@@ -174,7 +167,7 @@ def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
 
 
 def evict(path: Path) -> bool:
-    """Remove a session's journal, or a file that was left beside one; False while it lives."""
+    """Also a file that was left beside one; False while it lives."""
     with claimed(path) as fd:
         if fd is None:
             return False

@@ -13,8 +13,7 @@ from msgspec import UNSET, Raw
 from mcpctl.base import fields
 
 NULL = Raw(b"null")
-REPLAY = "replay"
-"""The `via` of a call that repeats its parent."""
+REPLAY = "replay"  # the `via` of a call that repeats its parent
 
 
 def _struct(declared: Any, *bases: type) -> Any:
@@ -70,7 +69,7 @@ def encode(line: AnyLine) -> bytes:
 
 
 def decode(text: bytes) -> AnyLine | None:
-    """The line that `text` is, None where its type is of a later version; raises `msgspec.DecodeError` otherwise."""
+    """None where its type is of a later version; raises `msgspec.DecodeError`."""
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError:
@@ -80,10 +79,8 @@ def decode(text: bytes) -> AnyLine | None:
 
 
 def decode_all(text: bytes, position: int, skipped: Callable[[int], None]) -> Iterator[tuple[int, AnyLine]]:
-    """The whole lines of `text`, each with the byte at which it begins, the first at `position`.
-
-    `skipped` gets where a line begins that cannot be read. Those of a later version's types are left out in silence.
-    """
+    """Each with the byte at which it begins, the first at `position`. `skipped` gets the begins of unreadable lines.
+    Lines of a later version's types are left out in silence."""
     for line in text.split(b"\n")[:-1]:
         try:
             decoded = decode(line)

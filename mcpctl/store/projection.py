@@ -1,4 +1,4 @@
-"""What the lines of a journal change in the tables of the index, many lines at once. Nothing here knows a database."""
+"""The changes of the index's tables by the lines of a journal, many at once. Nothing here knows a database."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,14 +24,13 @@ from mcpctl.store.journal_lines import (
 
 COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}' OR server = '{OWN}')"
 """Whether a row of `calls` counts as a call: the rounds of one have a row each."""
-_LONGEST_REASON = 500
-"""Characters of a tool's own words that stand as the error of its call."""
+_LONGEST_REASON = 500  # characters of a tool's own words that stand as the error of its call
 
 _OF_SESSIONS = SessionCreated, SessionClosed
 
 
 class StartedCall(msgspec.Struct, gc=False):
-    """A call that began among the lines, and how it ended where that is among them, too."""
+    """Its end is there if that is among the lines, too."""
 
     position: int
     start: CallStarted
@@ -43,8 +42,7 @@ class Changes:
     """To be applied in the order of the members here; the first of several lines with one id applies."""
 
     sessions: dict[str, SessionCreated] = field(default_factory=dict)
-    ended: list[CallFinished] = field(default_factory=list)
-    """The ends of calls that began before these lines."""
+    ended: list[CallFinished] = field(default_factory=list)  # the ends of calls that began before these lines
     closed: list[SessionClosed] = field(default_factory=list)
     """These interrupt the calls that run in the tables; no call among these lines was begun before them."""
     calls: dict[str, StartedCall] = field(default_factory=dict)
@@ -81,7 +79,7 @@ class Changes:
 
 
 def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
-    """The changes of the lines, in as few batches as keep their order."""
+    """As few as keep the order of the lines."""
     changes = Changes()
     for position, line in lines:
         if type(line) in _OF_SESSIONS and changes.come_before(line):
@@ -106,7 +104,7 @@ def activity(
     discoveries: Iterable[DiscoveryFinished],
     reads: Iterable[ReadFinished],
 ) -> Mapping[str, Activity]:
-    """Gains by session. `ended` are the lines that ended an earlier call."""
+    """By session. `ended` are the lines that ended an earlier call."""
     sessions: dict[str, Activity] = {}
 
     def of(session: str, timestamp: str) -> Activity:
@@ -154,7 +152,6 @@ def _text(raw: msgspec.Raw) -> str | None:
 
 
 def _value(member: str, kind: str) -> str:
-    """The Python of a column's value, for a member of the line with such a type."""
     if kind == "Json":
         return f"text(line.{member})"
     if kind.startswith("bool"):
@@ -223,7 +220,6 @@ def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _annotations(raw: bytes) -> tuple[str | None, str]:
-    """The hints on record, and their letters."""
     try:
         recorded = msgspec.json.decode(raw, type=dict[str, Any] | None)
     except (msgspec.DecodeError, RecursionError):

@@ -30,7 +30,7 @@ _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class Conditions:
-    """The conditions on a row; one with a value of None asks nothing."""
+    """A value of None asks nothing."""
 
     def __init__(self) -> None:
         self._sql: list[str] = []
@@ -46,7 +46,6 @@ class Conditions:
         return self.when(f"+{expression} IN ({', '.join('?' * len(values))})", *values) if values else self
 
     def when(self, condition: str, *values: str | int | None) -> Self:
-        """`condition`, with `values` for its question marks if none of them is None."""
         if None not in values:
             self._sql.append(condition)
             self.values.extend(values)
@@ -58,7 +57,6 @@ class Conditions:
 
 
 def select(db: sqlite3.Connection, table: str, columns: Mapping[str, str], conditions: Conditions, order: str) -> Found:
-    """Rows of `table` under the names in `columns`, each given by its SQL expression."""
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
 
     as_json = [name for name in columns if name in _JSON_FIELDS]
@@ -101,17 +99,14 @@ def beginning(prefix: str) -> Conditions:
 
 
 def plain(*names: str) -> dict[str, str]:
-    """Columns under their own names, as they are stored."""
     return {name: name for name in names}
 
 
 def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:
-    """The row that has the id, if there is one."""
     return list(select(db, table, COLUMNS[table], Conditions().equal("id", id_), "id").rows(1, 0))
 
 
 def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: str) -> str:
-    """The full id that `ref` names: a full id, a unique prefix, or `last`."""
     noun = table.removesuffix("s")
     if ref == "last":
         ids = [row[0] for row in db.execute(f"SELECT id FROM {table} ORDER BY {order} LIMIT 1")]
@@ -141,7 +136,6 @@ def add_says(db: sqlite3.Connection) -> None:
 
 
 def having_text(column: str, text: str) -> tuple[str, tuple[str, ...]]:
-    """SQL for columns that have the text, and the values of its parameters."""
     # SQLite looks through a text many times faster than a function in Python: that is asked of few rows.
     whole = text.lower()
     part = max(re.findall(_NEVER_ESCAPED, text), key=len, default="")

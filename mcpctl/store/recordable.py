@@ -1,7 +1,4 @@
-"""The texts of others as they are put on record: without secrets, cut to size, and readable for every reader of JSON.
-
-Also the key of the hashes in redaction marks, made once, and whether a call on record can be called again.
-"""
+"""The texts of others as they are put on record, and whether they can be sent again; the key of redaction marks."""
 
 import errno
 import json
@@ -34,10 +31,8 @@ _READ_OF_NAME = 8192
 _ROOM = 200
 _SHOWN = 2048
 _WHOLE = 1 << 20
-_LONGEST_NUMBER = 19
-"""A longer number may be a secret, and is more than some readers take."""
-LONGEST_NAME = 512
-"""Bytes of a name, or of another short text; one that is longer is recorded cut, and says so."""
+_LONGEST_NUMBER = 19  # a longer number may be a secret, and is more than some readers take
+LONGEST_NAME = 512  # bytes of a name, or of another short text; one that is longer is recorded cut, and says so
 _KEY_LENGTH = 32
 _CUT = re.compile(r"… \[cut: [0-9,]+ characters\]$")
 OWN_READ = "it read a resource for the model of that session"
@@ -52,20 +47,15 @@ Json = bytes | memoryview
 class ShownJson(NamedTuple):
     beginning: str
     whole: str
-    hidden: int
-    """How many values are hidden in it."""
-    left_out: int
-    """How many bytes are not in it."""
+    hidden: int  # hidden values
+    left_out: int  # bytes
 
 
 class Recordable:
-    """In any thread."""
-
     def __init__(self, paths: Paths, settings: RecordSettings) -> None:
         self._paths = paths
         self._settings = settings
-        self.limit = settings.max_response_kb * 1024
-        """The most bytes of a text that are recorded."""
+        self.limit = settings.max_response_kb * 1024  # bytes of a text
         self._names: dict[tuple[str | None, ...], Any] = {}
 
     def json(self, json: Json) -> bytes:
@@ -141,7 +131,7 @@ class Recordable:
 
 
 def _readable(text: bytes) -> bytes:
-    """`text` if every reader takes it for JSON; one that strict readers refuse (NaN, half characters) as a string."""
+    """Texts that strict readers refuse (NaN, half characters) become a string."""
     if not text.isascii():
         text = text.decode("utf-8", "replace").encode()
     # Readers differ in how deep they go: what is nested nearly too deep for this one is too deep for some.
@@ -192,7 +182,7 @@ def _made_key(paths: Paths) -> bytes:
 
 
 def _key_of_older_versions(state: Path) -> bytes | None:
-    """Older versions keep it in state.db; raises OSError while that is locked, rather than make another."""
+    """From state.db; raises OSError while that is locked, rather than make another."""
     if not state.exists():
         return None
     try:
@@ -206,7 +196,7 @@ def _key_of_older_versions(state: Path) -> bytes | None:
 
 
 def obstacle(row: Row) -> str:
-    """Why the call cannot be called again, empty if it can."""
+    """Empty if the call can be called again."""
     if row["server"] == OWN:
         return "it read a stored answer, which only that session can read" if row["parent_id"] else OWN_READ
     if row["parent_id"] and row["via"] != REPLAY:
@@ -224,7 +214,7 @@ def obstacle(row: Row) -> str:
 
 
 def redacted_at(value: Any) -> str:
-    """The path of the first value or name that was redacted, such as `$.auth.token`; empty if there is none."""
+    """Such as `$.auth.token`; empty if there is none."""
     waiting: list[tuple[str, Any]] = [("$", value)]
     while waiting:
         path, each = waiting.pop()

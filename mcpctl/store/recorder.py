@@ -17,8 +17,7 @@ from mcpctl.store.journal import Journal
 from mcpctl.store.recordable import Json, Recordable, redaction_key
 
 _UNWRITTEN_KEPT = 1000
-ENCODING = "estimate:bytes/4"
-"""A quarter of the UTF-8 bytes of the JSON, rounded up."""
+ENCODING = "estimate:bytes/4"  # a quarter of the UTF-8 bytes of the JSON, rounded up
 
 
 class Origin(Struct, frozen=True):
@@ -47,8 +46,7 @@ class Recorder:
 
     def follow(self, settings: RecordSettings) -> None:
         self._settings = settings
-        self.values = Recordable(self._paths, settings)
-        """How the texts of others are put on record."""
+        self.values = Recordable(self._paths, settings)  # how the texts of others are put on record
 
     def call_started(
         self,

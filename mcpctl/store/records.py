@@ -56,10 +56,8 @@ class Records:
 
     @classmethod
     def as_they_lie(cls, paths: Paths) -> "Records":
-        """The records as the index has them: nothing made, caught up or repaired, and no waiting; for a glance.
-
-        Entering raises `sqlite3.Error` where there is no index that can be read. A session whose process was killed
-        counts as active.
+        """As the index has them: nothing made, caught up or repaired, and no waiting; for a glance. Entering raises
+        `sqlite3.Error` where there is no index that can be read. A session whose process was killed counts as active.
         """
         return _Untouched(paths)
 
@@ -87,11 +85,9 @@ class Records:
     # ---- lists
 
     def sessions(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
-        """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls; with
-        the `tokens` of their calls and searches together.
-
-        `statuses` are those of the sessions; those of `wanted` are of calls.
-        """
+        """Last activity newest first: active in that time, and with such calls where it asks for calls; with the
+        `tokens` of their calls and searches together. `statuses` are those of the sessions; those of `wanted` are of
+        calls."""
         columns = COLUMNS["sessions"] | _TOKENS
         return query.select(self._db, "sessions", columns, _conditions(wanted, statuses), _BY_ACTIVITY)
 
@@ -136,21 +132,17 @@ class Records:
     # ---- single things
 
     def session_id(self, ref: str) -> str:
-        """The id that `ref` names: a full id, a unique beginning, or `last`.
-
-        Raises `NotFound` or `WrongUsage`, as the next ones do.
-        """
+        """A full id, a unique beginning, or `last`. Raises `NotFound` or `WrongUsage`, as the next ones do."""
         return query.resolve(self._db, "sessions", ref, _LAST_SESSION, "mcpctl sessions ls")
 
     def resolved(self, wanted: CallFilter) -> CallFilter:
-        """The same calls, each session by its full id."""
         return replace(wanted, sessions=tuple(map(self.session_id, wanted.sessions)))
 
     def call_id(self, ref: str) -> str:
         return query.resolve(self._db, "calls", ref, BY_TIME, "mcpctl calls ls")
 
     def last_shortened(self) -> str | None:
-        """The id of the newest call of whose answer the client got a part."""
+        """The newest call of whose answer the client got a part."""
         row = self._db.execute(f"SELECT id FROM calls WHERE shortened ORDER BY {BY_TIME} LIMIT 1").fetchone()
         return row[0] if row else None
 
@@ -245,7 +237,7 @@ class Records:
         index.mark_the_dead(self._db, self._paths.sessions)
 
     def died(self) -> Sequence[str]:
-        """The sessions whose process is gone, looked for now, and whose end is not on record."""
+        """Looked for now; their end is not on record."""
         from mcpctl.store import index
 
         index.mark_the_dead(self._db, self._paths.sessions)
@@ -263,10 +255,8 @@ class Records:
         return JournalEvents(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
 
     def follow(self, events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
-        """The events without end; `pause` is called after all that was new, and ends it by raising.
-
-        While nothing is new, only the journals of sessions that are not closed are looked at, and seldom all of them.
-        """
+        """`pause` is called after all that was new, and ends it by raising. While nothing is new, only the journals of
+        sessions that are not closed are looked at, and seldom all of them."""
         watch = Watch()
         while True:
             if watch.is_due(events.look()):
@@ -286,7 +276,7 @@ class Records:
         return True
 
     def version(self) -> Hashable:
-        """A value that differs once anything has come on record, or gone from it."""
+        """It differs once anything has come on record, or gone from it."""
         from mcpctl.store import index
 
         return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))

@@ -1,7 +1,4 @@
-"""How much is kept: sessions of the dead are closed on record, and the stalest closed ones make room.
-
-Removals are noted in `evicted.jsonl`, a line for each time and limit.
-"""
+"""How much is kept: the stalest closed sessions make room, noted in `evicted.jsonl`; upkeep of a running `serve`."""
 
 import contextlib
 import sqlite3
@@ -22,26 +19,21 @@ from mcpctl.store.sqlite import is_held
 _MIB = 1 << 20
 _DAY_S = 86_400
 _TABLES = ("journals", "sessions", "calls", "discoveries")
-_KEPT = 100
-"""Lines; the oldest are left out."""
+_KEPT = 100  # lines of removals; the oldest are left out
 _MOST_BYTES = 1 << 20
 _LONGEST_PAUSE_S = 2.0
 _LOOK_EVERY_S = 0.02
-_QUIET_LOOKS = 10
-"""Between the calls of a busy client there are moments in which none is in flight."""
+_QUIET_LOOKS = 10  # between the calls of a busy client there are moments in which none is in flight
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True):
     timestamp: str
-    limit: str
-    """`keep_sessions`, `keep_days` or `max_mb`."""
+    limit: str  # `keep_sessions`, `keep_days` or `max_mb`
     value: int
     sessions: int
     calls: int
-    oldest: str
-    """When the oldest of the sessions began."""
-    newest: str
-    """The last activity of the newest."""
+    oldest: str  # the start of the oldest session
+    newest: str  # the last activity of the newest
 
 
 _decoder = msgspec.json.Decoder(Eviction)
@@ -56,10 +48,8 @@ class Upkeep:
         self._paths = paths
         self._settings = settings
         self._is_busy = is_busy
-        self.hurries = False
-        """Whether nobody is served any more."""
-        self._quiet = 0
-        """How often in a row nobody was served when it was looked at."""
+        self.hurries = False  # nobody is served any more
+        self._quiet = 0  # how often in a row nobody was served when it was looked at
 
     def tidy(self) -> bool:
         """Close the sessions of the dead and evict those that exceed the limits; failures are warnings. False where
@@ -73,7 +63,6 @@ class Upkeep:
         return True
 
     def catch_up(self) -> None:
-        """So that commands find little to catch up on."""
         try:
             index.catch_up_on_disk(self._paths, self._pause)
         except (OSError, sqlite3.Error, Unusable):
@@ -177,7 +166,6 @@ def _is_removed(path: Path) -> bool:
 
 
 def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
-    """Raises `Unusable` where it cannot be written."""
 
     def added(before: bytes | None) -> bytes:
         kept = [*_lines(before or b""), *evictions][-_KEPT:]
@@ -187,7 +175,6 @@ def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
 
 
 def evictions(paths: Paths) -> Sequence[Row]:
-    """The newest first, with the members of `Eviction`."""
     return [msgspec.structs.asdict(each) for each in reversed(_read(paths))]
 
 

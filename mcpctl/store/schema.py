@@ -42,9 +42,9 @@ TABLES = (
     """CREATE TABLE usage (
         server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
         PRIMARY KEY (server, tool)) WITHOUT ROWID""",
-    # Of which sessions mcpctl last saw that their process is gone, for the views: a lock is not seen by SQL.
+    # The sessions whose process was gone when mcpctl last looked, for the views: SQL sees no lock.
     "CREATE TABLE gone (session_id TEXT PRIMARY KEY) WITHOUT ROWID",
-    # What closes or forgets a session asks for its calls, while a new index is filled too.
+    # Closing or forgetting a session asks for its calls, while a new index is filled too.
     "CREATE INDEX calls_by_session ON calls (session_id, position)",
 )
 
@@ -60,7 +60,6 @@ def call_failed(dead: str) -> str:
 
 
 def session_status(dead: str) -> str:
-    """A session in the table `dead` is closed."""
     return f"CASE WHEN status = 'active' AND id IN (SELECT session_id FROM {dead}) THEN 'closed' ELSE status END"
 
 
@@ -83,7 +82,7 @@ _MADE = {
     },
 }  # fmt: skip
 VIEWS = tuple(_view(table, fields.names(row), **_MADE.get(table, {})) for table, row in fields.TABLES.items())
-"""The tables for others' SQL: with the fields and the words of --json, whatever the tables are like."""
+"""For others' SQL: the fields and the words of --json, whatever the tables are like."""
 INDEXES = (
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
     """CREATE INDEX calls_by_time ON calls (
@@ -101,12 +100,10 @@ INDEXES = (
     "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",
 )
 """Made after a new index is filled: sorted once, they take a fraction of the time of growing row by row."""
-LAST = "sessions_by_activity"
-"""Only a whole index has it."""
+LAST = "sessions_by_activity"  # only a whole index has it
 
 
 def columns(kind: str = "table") -> dict[str, list[tuple[str, str]]]:
-    """The tables by name, or the views, each with its columns and their types."""
     with closing(sqlite3.connect(":memory:")) as db:
         for statement in (*TABLES, *VIEWS):
             db.execute(statement)

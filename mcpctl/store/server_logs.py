@@ -25,20 +25,14 @@ from mcpctl.store import clock
 from mcpctl.store.recordable import redaction_key
 
 FIELDS = ("time", "pid", "text")
-KEPT = 200
-"""Lines of a server that are kept; its file is trimmed to them when it has twice as many."""
-_LINE = 1000
-"""Bytes of a line that are kept."""
-_WAITING = 1 << 18
-"""Bytes of one process that wait to be written; the end of more is kept."""
-_GATHER_S = 0.05
-"""Lines of one moment are written together, so that a secret of several lines is seen whole."""
+KEPT = 200  # lines of a server that are kept; its file is trimmed to them when it has twice as many
+_LINE = 1000  # bytes of a line that are kept
+_WAITING = 1 << 18  # bytes of one process that wait to be written; the end of more is kept
+_GATHER_S = 0.05  # lines of one moment are written together, so that a secret of several lines is seen whole
 _LINE_S = 1 / KEPT
 """Seconds that are waited after a line before more is written: a flood costs no more than that."""
-_PIECE = 8192
-"""Bytes that are searched for secrets at once: nothing else can run meanwhile."""
-_REST = 4
-"""Others have the processor so many times longer than that took."""
+_PIECE = 8192  # bytes that are searched for secrets at once: nothing else can run meanwhile
+_REST = 4  # others have the processor so many times longer than that took
 _LAST_S = 0.2
 _HINT = "the stderr of servers is not kept there"
 
@@ -70,8 +64,7 @@ class ServerLogs:
         self._said: dict[tuple[str, int], _Stderr] = {}
         self._begun: dict[tuple[str, int], bytes | None] = {}
         """The lines that have no end yet; None for one whose beginning was written or left out."""
-        self._lines: Counter[str] = Counter()
-        """How many lines the files have, as far as this process knows."""
+        self._lines: Counter[str] = Counter()  # how many lines the files have, as far as this process knows
         self._thread: threading.Thread | None = None
         self._is_closing = False
 
@@ -89,7 +82,6 @@ class ServerLogs:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Write the rest, and wait for it briefly."""
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
@@ -112,7 +104,7 @@ class ServerLogs:
                 self._changed.wait_for(lambda: self._is_closing, lines * _LINE_S)
 
     def _write(self, server: str, pid: int, said: _Stderr) -> int:
-        """Put the lines that are whole into the server's file; how many."""
+        """How many lines were whole."""
         lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), said)) if line]
         if not lines:
             return 0
@@ -174,7 +166,7 @@ class ServerLogs:
 
 
 def _pieces(lines: list[bytes]) -> Iterator[bytes]:
-    """The lines in short pieces, none of which ends within a private key, or between a name and its value."""
+    """None of them ends within a private key, or between a name and its value."""
     from mcpctl.secrets import shapes
 
     piece = b""
@@ -199,7 +191,7 @@ def _short(line: bytes) -> bytes:
 
 
 def _append(path: Path, lines: bytes) -> bool:
-    """Add lines in one write; False where the file has been replaced meanwhile."""
+    """False where the file has been replaced meanwhile."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     fd = os.open(path, flags, 0o600)
     try:
@@ -219,12 +211,11 @@ def remove(paths: Paths, server: str) -> None:
 
 
 def read(paths: Paths, server: str, most: int = KEPT) -> list[Row]:
-    """The last lines of a server that are kept, the last of them last; none where there are none."""
     return _last(_rows(_text(paths, server)), most)
 
 
 def hint(paths: Paths, server: str) -> str:
-    """How a person sees what a server has written; empty where nothing is kept of it."""
+    """Empty where nothing is kept of it."""
     try:
         return f"see what it wrote with: mcpctl servers logs {server}" if read(paths, server, 1) else ""
     except McpctlError:
@@ -232,8 +223,8 @@ def hint(paths: Paths, server: str) -> str:
 
 
 def followed(paths: Paths, server: str, most: int, pause: Callable[[], object]) -> Iterator[list[Row]]:
-    """The lines that `read` gives, and then those that come, though the file is trimmed or removed. `pause` is called
-    between them, and ends it by raising."""
+    """As by `read`, and then those that come, though the file is trimmed or removed. `pause` is called between them,
+    and ends it by raising."""
     rows = _last(_rows(seen := _text(paths, server)), most)
     while True:
         yield rows
@@ -257,7 +248,6 @@ def _last_lines(text: bytes) -> bytes:
 
 
 def _text(paths: Paths, server: str) -> bytes:
-    """The whole lines of the server's file."""
     try:
         text = files.read(paths.log(server), code="log_unreadable")
     except NotFound:

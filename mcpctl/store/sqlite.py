@@ -1,5 +1,4 @@
-"""A SQLite database's file, from its making to its removal, in WAL mode among several processes; transactions; and
-databases that grow by named steps and are never rewritten."""
+"""A SQLite database's file, from its making to its removal, in WAL mode among several processes; growth by steps."""
 
 import contextlib
 import errno
@@ -21,8 +20,7 @@ _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 HELD = "database_held"
 _BETWEEN_S = 0.01
 PATIENCE_S = 10
-LAST = "\U0010ffff"
-"""Sorted behind every text that begins with the text before it."""
+LAST = "\U0010ffff"  # sorted behind every text that begins with the text before it
 _of_thread = threading.local()
 _TABLE = re.compile(r"(CREATE|DROP) TABLE (\w+)")
 Steps = tuple[tuple[str, str], ...]
@@ -73,7 +71,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """Read everything in the block as it was at one moment, whatever other processes write meanwhile."""
+    """As it was at one moment, whatever other processes write meanwhile."""
     db.execute("BEGIN")
     try:
         yield
@@ -83,7 +81,6 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
-    """The failure of a database that cannot be written: the disk is full, or another process has it."""
     if is_held(error):
         hint = "another process has it at this moment; try again"
         return Unusable(f"cannot write {path}: {error}", hint, HELD)
@@ -94,7 +91,7 @@ def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
 
 
 def is_held(error: sqlite3.Error) -> bool:
-    """Whether it was only that another connection has the database at this moment."""
+    """Only another connection has the database at this moment."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -107,7 +104,7 @@ def create(path: Path) -> None:
 
 
 def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
-    """A file that exists, for reading and writing, in WAL mode and in autocommit mode."""
+    """For reading and writing, in WAL mode and in autocommit mode."""
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -129,11 +126,9 @@ def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Con
 
 
 def switch_on_wal(db: sqlite3.Connection) -> None:
-    """Put the database into WAL mode. Two who switch at once do not wait for each other, whatever their timeout is:
-    SQLite tells one of them that it is locked, so that one tries again. https://www.sqlite.org/wal.html
-
-    Whoever has it to itself is waited for as for any lock, and not once for each try.
-    """
+    """Two who switch at once do not wait for each other, whatever their timeout is: SQLite tells one of them that it is
+    locked, so that one tries again. https://www.sqlite.org/wal.html One who has it alone is waited for as for any lock,
+    and not once for each try."""
     last = time.monotonic() + _patience_s()
     while True:
         try:
@@ -147,7 +142,6 @@ def switch_on_wal(db: sqlite3.Connection) -> None:
 
 
 def files(path: Path) -> tuple[Path, ...]:
-    """The database's file and those of its log."""
     return path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
@@ -167,7 +161,7 @@ def is_empty(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Delete a database and its log. Connections that are open keep the deleted file."""
+    """Connections that are open keep the deleted file."""
     with alone(path.parent):
         _unlink(path)
 
@@ -202,14 +196,11 @@ def _unlink(path: Path) -> None:
 
 
 class DatabaseKind(NamedTuple):
-    """A database: its steps, and how to go on when it is damaged."""
-
-    code: str
-    """`state` or `policy`: the codes of its failures begin so."""
+    code: str  # `state` or `policy`: the codes of its failures begin so
     steps: Steps
     if_damaged: str
     noted_in: str = ""
-    """The database beside it that notes that it was made; as long as that does, it is not made anew."""
+    """The database beside it that notes that it was made; as long as that does, it is not made again."""
 
 
 def connect_grown(path: Path, kind: DatabaseKind) -> sqlite3.Connection:
@@ -236,7 +227,6 @@ def damaged(path: Path, kind: DatabaseKind, why: object) -> Unusable:
 
 
 def removal(path: Path, kind: DatabaseKind) -> str:
-    """How to go on where a database cannot be read, or was lost."""
     from shlex import quote
 
     if not kind.noted_in:
@@ -265,7 +255,6 @@ def _tables(kind: DatabaseKind) -> set[str]:
 
 
 def migrate(db: sqlite3.Connection, kind: DatabaseKind) -> None:
-    """Apply the steps that are missing, each in the transaction that notes it."""
     db.execute("CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID")
     done = {name for (name,) in db.execute("SELECT name FROM steps")}
     refuse_newer(done, kind)
@@ -283,7 +272,6 @@ def _is_done(db: sqlite3.Connection, name: str) -> bool:
 
 
 def refuse_newer(done: set[str], kind: DatabaseKind) -> None:
-    """Raises `Unusable` where steps are done that are not among these."""
     unknown = done - {name for name, _ in kind.steps}
     if unknown:
         raise Unusable(

@@ -13,8 +13,6 @@ from mcpctl.store import sqlite, state_file
 
 
 class StateError(Unusable):
-    """The database cannot be read or written now: another process holds it, the disk is full, or it is damaged."""
-
     def __init__(self, cause: sqlite3.Error) -> None:
         is_held = sqlite.is_held(cause)
         hint = "another process has it at this moment; try again" if is_held else "see what is wrong: mcpctl doctor"
@@ -31,8 +29,7 @@ class ListKey(NamedTuple):
 
     server: str
     fingerprint: str
-    capabilities: str = ""
-    """From `callers.capability_set`, or from `feature_names.list_of`."""
+    capabilities: str = ""  # from `callers.capability_set`, or from `feature_names.list_of`
 
 
 class ListedPlace(NamedTuple):
@@ -45,8 +42,7 @@ class ListedPlace(NamedTuple):
 class KeptList(NamedTuple):
     generation: int
     fetched_at: float
-    tools: list[tuple[str, str]]
-    """Names and definitions, as listed."""
+    tools: list[tuple[str, str]]  # names and definitions, as listed
     instructions: str = ""
 
 
@@ -78,17 +74,14 @@ class State:
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
-        """On disk, made where there is none; raises `Unusable` when it is newer, broken or cannot be opened."""
         with told():
             return cls(state_file.connect(paths))
 
     @classmethod
     def opened(cls, paths: Paths, *, create: bool = False, waits: bool = False) -> Self:
-        """That on disk, or one in memory where there is none (and none is to be made) or it cannot be used.
-
-        Raises `Unusable` only for a newer one: what it holds must not be taken for nothing; and where it `waits`, for
-        one that another process has: it is there later.
-        """
+        """In memory where there is none (and none is to be made) or it cannot be used. Raises `Unusable` only for a
+        newer one, whose content must not be taken for nothing; and where it `waits`, for one that another process has:
+        it is there later."""
         with told():
             return cls(state_file.opened(paths, create=create, waits=waits))
 
@@ -131,11 +124,9 @@ class State:
     def replace(
         self, of: ListKey, tools: list[tuple[str, str]], instructions: str = "", *, asked: bool = False
     ) -> bool:
-        """Put what a server lists in place of what it listed before, at once; True when that changed anything.
-
-        An empty list from a server that had tools is taken for a blip unless a person `asked` for it. One that was kept
-        a moment ago is not written again: of many processes that start at once, each would wait for the others.
-        """
+        """At once; True when that changed anything. An empty list from a server that had tools is taken for a blip
+        unless a person `asked` for it. One that was kept a moment ago is not written again: of many processes that
+        start at once, each would wait for the others."""
         if not asked and self._is_kept(of, tools, instructions):
             return False
         with told(), sqlite.transaction(self._db):
@@ -155,7 +146,7 @@ class State:
         return not keep
 
     def _is_kept(self, of: ListKey, tools: list[tuple[str, str]], instructions: str) -> bool:
-        """Whether the same was kept a moment ago, as the latest list of the server."""
+        """A moment ago, as the latest list of the server."""
         with told(), sqlite.snapshot(self._db):
             latest = self._db.execute(
                 "SELECT capabilities, instructions FROM lists WHERE server = :server AND fingerprint = :fingerprint"
@@ -187,12 +178,12 @@ class State:
         return {ListKey(*key): instructions for *key, instructions in rows}
 
     def generations(self) -> dict[ListKey, int]:
-        """A number per list that grows whenever its tools change."""
+        """They grow whenever the tools change."""
         rows = self._rows("SELECT server, fingerprint, capabilities, generation FROM lists")
         return {ListKey(*key): generation for *key, generation in rows}
 
     def listed_names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, ListedPlace]]:
-        """The tools of a server whose name begins so, by name, for whatever clients they were listed."""
+        """By name, for whatever clients they were listed."""
         rows = self._rows(
             # SQLite takes the other columns from the row that has the least.
             "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND"
@@ -219,7 +210,7 @@ class State:
     # ---- how servers are
 
     def known_era(self, server: str, fingerprint: str) -> bool | None:
-        """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
+        """Whether it speaks the 2026-07-28 revision; None when it was never asked."""
         row = self._row("SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", (server, fingerprint))
         return bool(row[0]) if row else None
 
@@ -271,8 +262,7 @@ class State:
     # ---- marks
 
     def claim_loosening(self, hashed: str) -> bool:
-        """Whether nobody else has just put on record that a change with this hash loosens; nobody else does so for a
-        minute."""
+        """Whether nobody else has just put this change on record; nobody else does so for a minute."""
         now = time.time()
         with told(), sqlite.transaction(self._db):
             last, _, at = (self._setting("loosened") or "").partition(" ")
@@ -298,7 +288,7 @@ class State:
             self._set("policy", "")
 
     def found_harmless(self) -> str:
-        """The hash of the texts in which a check has found nothing."""
+        """The hash of texts in which a check has found nothing."""
         return self._setting("harmless") or ""
 
     def keep_harmless(self, hashed: str) -> None:
@@ -331,19 +321,18 @@ class State:
 
 
 def is_passing(error: Unusable) -> bool:
-    """Whether a database cannot be used only because another process has it at this moment."""
+    """Another process has it at this moment."""
     return error.code == sqlite.HELD
 
 
 def trouble(paths: Paths, error: Unusable) -> str:
-    """Why something could not be kept there, and how to fix it."""
+    """And how to fix it."""
     failure = sqlite.unwritable(paths.state, error.cause) if isinstance(error, StateError) else error
     return f"{failure.message} ({failure.hint})"
 
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Errors of SQLite are raised as a `StateError`."""
     try:
         yield
     except sqlite3.Error as error:

@@ -33,7 +33,7 @@ STEPS = (
         "CREATE TABLE failures (server TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL,"
         " message TEXT NOT NULL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
     ),
-    # What a server lists depends on what its client can do: lists are kept per set of capabilities.
+    # A server's lists depend on its client's capabilities: they are kept per set of those.
     ("catalogs without capabilities", "DROP TABLE catalogs"),
     ("tools without capabilities", "DROP TABLE tools"),
     (

@@ -20,10 +20,8 @@ _EXPRESSIONS = {
     "day": "strftime('%Y-%m-%d', started_at, 'localtime')",
     "hour": "strftime('%Y-%m-%d %H:00', started_at, 'localtime')",
 }
-GROUPS = tuple(_EXPRESSIONS)
-"""A day and an hour are those of the place where this runs."""
-TIMES = ("day", "hour")
-"""Groups that follow each other."""
+GROUPS = tuple(_EXPRESSIONS)  # a day and an hour are those of the place where this runs
+TIMES = ("day", "hour")  # groups that follow each other
 _PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL)"
 _FOLLOWED = (  # by their numbers, which the index has that totals are told from
     "SELECT earlier.rowid FROM calls AS later JOIN calls AS earlier ON earlier.id = later.parent_id"
@@ -105,7 +103,7 @@ def followed_searches(db: sqlite3.Connection, project: str | None = None) -> lis
         " WHERE :project IS NULL OR project = :project"
         " UNION ALL SELECT session_id, started_at, position, server || ':' || tool, NULL, NULL, NULL FROM calls"
         " WHERE session_id IN (SELECT session_id FROM discoveries)"
-        # Of a search and a call of one moment the search was first: NULL is sorted before every key.
+        # At one moment a search was before a call: NULL is sorted before every key.
         " ORDER BY session_id, started_at, key",
         {"project": project},
     )
