@@ -20,7 +20,7 @@ from mcpctl.checks.findings import ERROR, Finding
 
 
 @dataclass(frozen=True)
-class Listed:
+class CheckedTools:
     tools: Sequence[Tool]
     lines: Sequence[int] = ()
     path: Path | None = None
@@ -34,23 +34,23 @@ class Listed:
         )
 
 
-def cached(paths: Paths) -> Listed:
+def cached(paths: Paths) -> CheckedTools:
     """The last lists of all enabled servers, permitted tools or not."""
     with rows.catalog(paths) as catalog:
         lists = {name: listed for name in catalog.config.enabled if (listed := catalog.listed(name))}
         features = [each for name in lists for each in catalog.features(name)]
     said = [lists_of.said(name, listed.instructions) for name, listed in lists.items()]
     tools, others = ([tool for each in some for tool in each.tools] for some in (lists.values(), features))
-    return Listed(tools, others=[*said, *others])
+    return CheckedTools(tools, others=[*said, *others])
 
 
-def of_file(path: Path) -> Listed:
+def of_file(path: Path) -> CheckedTools:
     """Raises `NotFound` and `Unusable`."""
     numbered = list(rows.numbered_tools(path))
-    return Listed([tool for _, tool in numbered], [line for line, _ in numbered], path)
+    return CheckedTools([tool for _, tool in numbered], [line for line, _ in numbered], path)
 
 
-def check(listed: Listed, keys: Sequence[str], asked: Selection) -> list[Row]:
+def check(listed: CheckedTools, keys: Sequence[str], selection: Selection) -> list[Row]:
     """The findings of the named tools, or of all; raises `NotFound` for an unknown key."""
     wanted = _named((*listed.tools, *listed.others), keys)
     checker = Checker(listed.tools)
@@ -58,13 +58,13 @@ def check(listed: Listed, keys: Sequence[str], asked: Selection) -> list[Row]:
     for number, tool in enumerate(listed.tools):
         if wanted is None or tool.key in wanted:
             line = listed.lines[number] if listed.lines else None
-            findings = [finding for finding in checker.check(tool) if asked.wants(finding.rule)]
-            found += (_row(finding, listed.path, line, asked) for finding in findings)
+            findings = [finding for finding in checker.check(tool) if selection.wants(finding.rule)]
+            found += (_row(finding, listed.path, line, selection) for finding in findings)
     for other in listed.others:
         key = join(other.server, other.name)
         if wanted is None or key in wanted:
-            errors = [each for each in checker.check(other) if each.severity == ERROR and asked.wants(each.rule)]
-            found += (_row(each if other.name else _of_server(each, key), None, None, asked) for each in errors)
+            errors = [each for each in checker.check(other) if each.severity == ERROR and selection.wants(each.rule)]
+            found += (_row(each if other.name else _of_server(each, key), None, None, selection) for each in errors)
     return found
 
 
@@ -91,9 +91,9 @@ def _keys(known: set[str], typed: Sequence[str]) -> Iterator[str]:
         yield key
 
 
-def _row(finding: Finding, path: Path | None, line: int | None, asked: Selection) -> Row:
+def _row(finding: Finding, path: Path | None, line: int | None, selection: Selection) -> Row:
     return {
         "key": finding.key, "rule": finding.rule, "severity": finding.severity, "message": finding.message,
         "why": finding.why, "fix": finding.fix, "place": finding.place, "path": str(path) if path else None,
-        "line": line, "counts": asked.counts(finding.rule),
+        "line": line, "counts": selection.counts(finding.rule),
     }  # fmt: skip

@@ -15,7 +15,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Listed
 from mcpctl.catalog.lock_file import Lock
 from mcpctl.policy import pins
-from mcpctl.policy.pins import Pin, PinnedServer, ServerPins, Shown
+from mcpctl.policy.pins import Pin, PinnedServer, ServerPins, ShownList
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey
 
@@ -135,7 +135,7 @@ _NO_PINS = ServerPins()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ChangeFilter:
     """Filters of tools; empty ones do not filter."""
 
     keys: Collection[str] = ()
@@ -150,28 +150,28 @@ class Wanted:
         return not (self.keys or self.servers) or server in self.servers or join(server, tool) in self.keys
 
 
-ALL = Wanted()
+ALL = ChangeFilter()
 
 
-def rows(changes: Sequence[Change], asked: Selection, lock: Lock | None = None) -> list[Row]:
+def rows(changes: Sequence[Change], selection: Selection, lock: Lock | None = None) -> list[Row]:
     """One row for each change that is selected."""
-    return [_row(change, asked, lock) for change in changes if asked.wants(change.rule)]
+    return [_row(change, selection, lock) for change in changes if selection.wants(change.rule)]
 
 
-def _row(change: Change, asked: Selection, lock: Lock | None) -> Row:
+def _row(change: Change, selection: Selection, lock: Lock | None) -> Row:
     rule = RULES[change.rule]
     return {
         "key": join(change.server, change.tool), "rule": rule.id, "severity": rule.severity,
         "message": change.message, "why": rule.why, "fix": rule.fix, "place": None,
         "path": str(lock.path) if lock else None, "line": lock.line(change.server, change.tool) if lock else None,
-        "counts": asked.counts(rule.id), "old": change.old, "new": change.new,
+        "counts": selection.counts(rule.id), "old": change.old, "new": change.new,
     }  # fmt: skip
 
 
 def since_pinned(
     catalog: Catalog,
     file: PolicyFile,
-    wanted: Wanted = ALL,
+    filters: ChangeFilter = ALL,
     suspicion: Suspicion = no_suspicion,
     *,
     with_unpinned: bool = False,
@@ -180,9 +180,9 @@ def since_pinned(
     `with_unpinned`, also the tools that were never pinned, which nobody has seen."""
     found: dict[Change, None] = {}
     for server, fingerprint in catalog.config.fingerprints.items():
-        if wanted.has_server(server):
-            changes = _Server(catalog, file, server, fingerprint, suspicion, with_unpinned).changes()
-            found.update(dict.fromkeys(change for change in changes if wanted.has(server, change.tool)))
+        if filters.has_server(server):
+            changes = _ServerChanges(catalog, file, server, fingerprint, suspicion, with_unpinned).changes()
+            found.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
     return sorted(found, key=_order)
 
 
@@ -201,7 +201,7 @@ def _order(change: Change) -> tuple[str, str, str]:
 
 
 @dataclass
-class _Server:
+class _ServerChanges:
     catalog: Catalog
     file: PolicyFile
     server: str
@@ -271,15 +271,17 @@ class _Server:
         yield Change(self.server, "", "W805", f"{told} tools are as they were")
 
 
-def against(catalog: Catalog, lock: Lock, wanted: Wanted = ALL, suspicion: Suspicion = no_suspicion) -> list[Change]:
+def against(
+    catalog: Catalog, lock: Lock, filters: ChangeFilter = ALL, suspicion: Suspicion = no_suspicion
+) -> list[Change]:
     """The changes against a lock file, of the servers in use that have listed their tools."""
     found: dict[Change, None] = {}
-    listed = [server for server in catalog.config.enabled if catalog.listed(server) and wanted.has_server(server)]
+    listed = [server for server in catalog.config.enabled if catalog.listed(server) and filters.has_server(server)]
     permitted = {(tool.server, tool.name) for tool in catalog.known()}
     for server in listed:
         changes = _locked(catalog, lock, server, permitted, suspicion)
-        found.update(dict.fromkeys(change for change in changes if wanted.has(server, change.tool)))
-    others = [(server, name) for server, name in lock.tools if server not in listed and wanted.has(server, name)]
+        found.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
+    others = [(server, name) for server, name in lock.tools if server not in listed and filters.has(server, name)]
     found.update(dict.fromkeys(of_gone(*other, "its server has listed nothing here") for other in others))
     return sorted(found, key=_order)
 
@@ -300,23 +302,23 @@ def _locked(
     yield from (of_gone(server, name) for locked, name in lock.tools if locked == server and name not in shown)
 
 
-def shown(catalog: Catalog, file: PolicyFile, wanted: Wanted) -> list[Shown]:
+def shown(catalog: Catalog, file: PolicyFile, filters: ChangeFilter) -> list[ShownList]:
     """The tools that a person approves who is shown `since_pinned`, by list: those that differ from their pins, and
     those that differ in no list. A list from before a change, for other clients, shows the tool before it, which is not
     approved."""
     known = pins.read(file)
-    lists: list[Shown] = []
+    lists: list[ShownList] = []
     for server, fingerprint in catalog.config.fingerprints.items():
-        if not wanted.has_server(server):
+        if not filters.has_server(server):
             continue
         pinned = known.get((server, fingerprint), _NO_PINS)
         every = (*catalog.every(server), *catalog.features(server))
         differing = {tool.name for each in every for tool in each.tools if _differs(pinned, tool, each)}
         for each in every:
-            tools = [tool for tool in each.tools if wanted.has(server, tool.name)]
+            tools = [tool for tool in each.tools if filters.has(server, tool.name)]
             tools = [tool for tool in tools if tool.name not in differing or _differs(pinned, tool, each)]
-            whole = each.instructions if wanted.has(server, "") else None
-            lists.append(Shown(ListKey(server, fingerprint, each.capabilities), tools, whole))
+            whole = each.instructions if filters.has(server, "") else None
+            lists.append(ShownList(ListKey(server, fingerprint, each.capabilities), tools, whole))
     return lists
 
 

@@ -90,12 +90,12 @@ def standing(paths: Paths) -> Standing:
         return Standing(approvals.grants(file))
 
 
-def explain(found: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arguments_digest: str = "") -> Row:
+def explain(catalog: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arguments_digest: str = "") -> Row:
     """The decision on a call of this tool; raises `NotFound` for a server that is not configured."""
     server, name = split_typed(key)
-    _check(found, key, server, name)
-    tool = found.find(server, name)
-    view = msgspec.structs.replace(found.view, standing=decided)
+    _check(catalog, key, server, name)
+    tool = catalog.find(server, name)
+    view = msgspec.structs.replace(catalog.view, standing=decided)
     subject = subject_of(view, server, name, tool)._replace(arguments_digest=arguments_digest)
     verdict = decide(subject)
     decision, failure = decision_of(verdict), verdict.failure
@@ -110,7 +110,7 @@ def explain(found: Catalog, key: str, decided: Standing = NOTHING_DECIDED, argum
         "toolset": view.toolset.name if view.toolset else None,
         "mode": view.config.policy.table.mode if is_on else "off",
         "listed": tool is not None,
-        "near": nearest(subject.key, found.keys()) if tool is None and found.listed(server) else [],
+        "near": nearest(subject.key, catalog.keys()) if tool is None and catalog.listed(server) else [],
         "decision": decision,
         "enforced": verdict.outcome != ALLOW or decision == ALLOW,
         "code": failure.code if failure else None,
@@ -127,8 +127,8 @@ def explain(found: Catalog, key: str, decided: Standing = NOTHING_DECIDED, argum
     }
 
 
-def _check(found: Catalog, key: str, server: str, name: str) -> None:
-    loaded = found.config
+def _check(catalog: Catalog, key: str, server: str, name: str) -> None:
+    loaded = catalog.config
     known = {*loaded.servers, *loaded.problems, *loaded.elsewhere}
     if server not in known:
         raise config.no_server(server, known)

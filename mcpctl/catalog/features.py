@@ -39,12 +39,12 @@ class Feature(Struct, frozen=True, eq=False):
         return self.tool.definition
 
 
-class Owner(NamedTuple):
+class FeatureOwner(NamedTuple):
     server: str
     uri: str
 
 
-class Part(Struct, frozen=True, eq=False, dict=True):
+class FeaturePart(Struct, frozen=True, eq=False, dict=True):
     """The features of one kind of one server, for those who see it."""
 
     kind: str
@@ -55,7 +55,7 @@ class Part(Struct, frozen=True, eq=False, dict=True):
     """The names of those that are neither listed nor read."""
 
     @classmethod
-    def of(cls, kind: str, server: str, tools: Iterable[Tool], held: Iterable[Tool] = ()) -> "Part":
+    def of(cls, kind: str, server: str, tools: Iterable[Tool], held: Iterable[Tool] = ()) -> "FeaturePart":
         named = ((feature_names.split(tool.name)[1], tool) for tool in tools)
         features = {name: Feature(kind, server, name, tool) for name, tool in named}
         return cls(kind, server, features, frozenset(feature_names.split(tool.name)[1] for tool in held))
@@ -87,7 +87,7 @@ class Part(Struct, frozen=True, eq=False, dict=True):
 class Features:
     """The features that one request may list, get and read; immutable."""
 
-    def __init__(self, parts: Sequence[Part], generation: str) -> None:
+    def __init__(self, parts: Sequence[FeaturePart], generation: str) -> None:
         """The parts are in the order of their servers, without those that are hidden from the request."""
         self.parts = parts
         self.generation = generation
@@ -110,10 +110,10 @@ class Features:
         named: Mapping[str, Feature] = getattr(self, kind)
         return named
 
-    def _of(self, kind: str) -> list[Part]:
+    def _of(self, kind: str) -> list[FeaturePart]:
         return [part for part in self.parts if part.kind == kind]
 
-    def owner(self, uri: str) -> Owner:
+    def owner(self, uri: str) -> FeatureOwner:
         """The owner of a URI: the only server that lists it or has a template for it, unless another server lists
         resources in that template's place, or others of the URI's scheme.
 
@@ -126,12 +126,12 @@ class Features:
         for found in (self._listing(uri), self._matching(uri), self._of_scheme(uri)):
             servers = [server for server in found if not self._is_held(server, uri)]
             if len(servers) == 1:
-                return Owner(servers[0], uri)
+                return FeatureOwner(servers[0], uri)
             if servers:
                 raise Failed(Failure("ambiguous_resource", {"uri": uri, "servers": servers}))
         raise _unknown(uri)
 
-    def as_tool(self, owner: Owner) -> Tool:
+    def as_tool(self, owner: FeatureOwner) -> Tool:
         """The tool that policies see a model call when it reads this: read-only for a listed URI; one that declares
         nothing for any other, which the model may have made from a template."""
         name = feature_names.join(RESOURCES, owner.uri)
@@ -142,12 +142,12 @@ class Features:
         definition = {"uri": owner.uri}
         return Tool(owner.server, name, definition, msgspec.json.encode(definition).decode())
 
-    def _explicit(self, uri: str) -> Owner:
+    def _explicit(self, uri: str) -> FeatureOwner:
         server, _, rest = uri.removeprefix(EXPLICIT).partition(":")
         is_there = any(part.server == server and part.kind != PROMPTS for part in self.parts)
         if not is_there or not rest or self._is_held(server, rest):
             raise _unknown(uri)
-        return Owner(server, rest)
+        return FeatureOwner(server, rest)
 
     def _listing(self, uri: str) -> Sequence[str]:
         return [part.server for part in self._of(RESOURCES) if uri in part.features]
@@ -175,7 +175,7 @@ class Features:
         return any(part.held and part.server == server and part.holds_back(uri) for part in self.parts)
 
 
-def _prompts(parts: Sequence[Part]) -> Mapping[str, Feature]:
+def _prompts(parts: Sequence[FeaturePart]) -> Mapping[str, Feature]:
     """`{server}_{prompt}`; where two come out equal, `{server}__{prompt}` for both, numbered where that is taken."""
     prompts = [feature for part in parts for feature in part.features.values()]
     short = [f"{each.server}_{each.name}" for each in prompts]
@@ -199,7 +199,7 @@ def _free(name: str, taken: Collection[str]) -> str:
     return f"{name}_{number}"
 
 
-def _by_uri(parts: Sequence[Part]) -> Mapping[str, Feature]:
+def _by_uri(parts: Sequence[FeaturePart]) -> Mapping[str, Feature]:
     merged: dict[str, Feature] = {}
     for part in parts:
         merged.update(part.features)

@@ -10,7 +10,7 @@ from mcpctl.base import feature_names
 from mcpctl.base.feature_names import EXPOSABLE, EXPOSED_AS, KINDS, PROMPTS, RESOURCES, TEMPLATES, kind_of_list
 from mcpctl.base.models import Found, Row, Tool
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.features import Feature, Features, Part
+from mcpctl.catalog.features import Feature, FeaturePart, Features
 from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
 from mcpctl.config.config import Config
 from mcpctl.policy.decide import ALLOW, READ, Subject, decide
@@ -33,7 +33,7 @@ class KnownFeatures:
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
         self._made: dict[tuple[Any, ...], tuple[int, Features]] = {}
-        self._parts: dict[tuple[str, str, bool], tuple[Sequence[Tool], Part]] = {}
+        self._parts: dict[tuple[str, str, bool], tuple[Sequence[Tool], FeaturePart]] = {}
         self._run = time.time_ns()
         self._count = 0
 
@@ -50,12 +50,12 @@ class KnownFeatures:
         self._made[seen] = changes, features
         return features
 
-    def _features(self, parts: Sequence[Part]) -> Features:
+    def _features(self, parts: Sequence[FeaturePart]) -> Features:
         self._count += 1
         # A cursor of an earlier process is one of another generation.
         return Features(parts, f"{self._run:x}.{self._count}")
 
-    def _seen(self, catalog: Catalog) -> Iterator[Part]:
+    def _seen(self, catalog: Catalog) -> Iterator[FeaturePart]:
         view = catalog.view
         for server, fingerprint in view.config.fingerprints.items():
             known = self._lists.features(server, fingerprint)
@@ -65,7 +65,7 @@ class KnownFeatures:
                 if decide(subject._replace(tools=listed.tools if listed else ())).outcome == ALLOW:
                     yield self.part(server, kind, of_kind.tools, view)
 
-    def part(self, server: str, kind: str, tools: Sequence[Tool], view: View) -> Part:
+    def part(self, server: str, kind: str, tools: Sequence[Tool], view: View) -> FeaturePart:
         """The same object for the same list; any thread may build it."""
         key = server, kind, view.config.policy.enforces
         known = self._parts.get(key)
@@ -73,7 +73,7 @@ class KnownFeatures:
             return known[1]
         held = [tool for tool in tools if tool.held and not _is_read(tool, view)]
         out = set(map(id, held))
-        part = Part.of(kind, server, (tool for tool in tools if id(tool) not in out), held)
+        part = FeaturePart.of(kind, server, (tool for tool in tools if id(tool) not in out), held)
         part.schemes  # noqa: B018 - made here, aside, and not at the first read
         if len(self._parts) >= _MOST_PARTS:
             self._parts.clear()
@@ -116,37 +116,37 @@ def _is_read(tool: Tool, view: View) -> bool:
     return decide(Subject(READ, tool.server, tool.name, tool, view)).outcome == ALLOW
 
 
-def features(found: Catalog) -> Features:
-    for server in found.config.enabled:
-        found.features(server)
-    return KnownFeatures(found.lists).of(found)
+def features(catalog: Catalog) -> Features:
+    for server in catalog.config.enabled:
+        catalog.features(server)
+    return KnownFeatures(catalog.lists).of(catalog)
 
 
-def prompts(found: Catalog, servers: Collection[str] = ()) -> Found:
+def prompts(catalog: Catalog, servers: Collection[str] = ()) -> Found:
     """Raises `NotFound` for an unknown server."""
-    return _rows(found, features(found).prompts, servers, _prompt)
+    return _rows(catalog, features(catalog).prompts, servers, _prompt)
 
 
-def resources(found: Catalog, servers: Collection[str] = (), *, templates: bool = False) -> Found:
+def resources(catalog: Catalog, servers: Collection[str] = (), *, templates: bool = False) -> Found:
     """Resources or templates; raises as `prompts` does."""
-    seen = features(found)
-    return _rows(found, seen.templates if templates else seen.resources, servers, _resource)
+    seen = features(catalog)
+    return _rows(catalog, seen.templates if templates else seen.resources, servers, _resource)
 
 
-def prompt_arguments(found: Catalog, name: str) -> list[Mapping[str, Any]]:
+def prompt_arguments(catalog: Catalog, name: str) -> list[Mapping[str, Any]]:
     """Empty for an unknown prompt."""
-    feature = features(found).prompts.get(name)
+    feature = features(catalog).prompts.get(name)
     declared = feature.definition.get("arguments") if feature else None
     every = declared if isinstance(declared, list) else []
     return [each for each in every if isinstance(each, dict) and isinstance(each.get("name"), str)]
 
 
 def _rows(
-    found: Catalog, named: Mapping[str, Feature], servers: Collection[str], row: Callable[[str, Feature], Row]
+    catalog: Catalog, named: Mapping[str, Feature], servers: Collection[str], row: Callable[[str, Feature], Row]
 ) -> Found:
     for server in servers:
-        found.config.server(server)
-    lists = [(server, each) for server in found.config.enabled for each in found.features(server)]
+        catalog.config.server(server)
+    lists = [(server, each) for server in catalog.config.enabled for each in catalog.features(server)]
     listed_at = {(server, kind_of_list(each.capabilities)): each.fetched_at for server, each in lists}
 
     def made() -> Iterator[Row]:

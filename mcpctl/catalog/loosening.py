@@ -21,13 +21,13 @@ from mcpctl.config import config
 from mcpctl.config.config import Config
 from mcpctl.policy import loosening
 from mcpctl.policy.holding import Holding
-from mcpctl.policy.loosening import Known
+from mcpctl.policy.loosening import ListedTools
 from mcpctl.policy.view import View
 from mcpctl.store.recorder import Origin, Recorder
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 from mcpctl.toolsets.toolset import Toolset
-from mcpctl.toolsets.toolset_files import NONE, ToolsetPlace, located, parsed, place_of, read_text
+from mcpctl.toolsets.toolset_files import NONE, ToolsetFile, located, parsed, place_of, read_text
 
 FILE = "file"
 """The channel of an edit of the file, which nobody was asked about."""
@@ -47,7 +47,7 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
         return loosening.loosened(old, new, known)
 
 
-def by_toolset(paths: Paths, place: ToolsetPlace, before: str, after: str) -> list[str]:
+def by_toolset(paths: Paths, place: ToolsetFile, before: str, after: str) -> list[str]:
     """The keys that an edit of a toolset's file lets be called without a yes: where it is in force, also for clients
     that name it, and, if it is the user's own, beside a policy."""
     written = _text(paths)
@@ -76,11 +76,11 @@ def by_equipping(paths: Paths, reference: str | None) -> list[str]:
 
 def follow(paths: Paths, before: Config, after: Config) -> None:
     """Put on record what a followed edit of config.toml has loosened, if no other process has."""
-    if found := by_config(paths, before.text, after.text):
-        record(paths, found, paths.config.name, after.text, FILE, before.text)
+    if keys := by_config(paths, before.text, after.text):
+        record(paths, keys, paths.config.name, after.text, FILE, before.text)
 
 
-def record(paths: Paths, found: Sequence[str], what: str, after: str, channel: str, before: str = "") -> None:
+def record(paths: Paths, keys: Sequence[str], what: str, after: str, channel: str, before: str = "") -> None:
     """Put on record, once, that a change loosened the configuration: what, where, and the hash of the file then."""
     hashed = hashlib.sha256(after.encode()).hexdigest()
     with State.connect(paths) as state:
@@ -88,16 +88,16 @@ def record(paths: Paths, found: Sequence[str], what: str, after: str, channel: s
             return
     recorder = Recorder(paths, config.load(paths.config).records, via="cli")
     recorder.decision_made(
-        told(found), LOOSENED, "configuration loosened", place=what, channel=channel, arguments_hash=hashed,
+        told(keys), LOOSENED, "configuration loosened", place=what, channel=channel, arguments_hash=hashed,
         origin=Origin(Client("mcpctl")),
     )  # fmt: skip
     recorder.flush()
     recorder.close()
 
 
-def told(found: Sequence[str]) -> str:
-    more = f" and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
-    return f"{', '.join(found[:_TOLD])}{more}"
+def told(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _TOLD} more" if len(keys) > _TOLD else ""
+    return f"{', '.join(keys[:_TOLD])}{more}"
 
 
 def _text(paths: Paths) -> str:
@@ -110,15 +110,15 @@ def _projects(paths: Paths, text: str) -> list[str | None]:
 
 
 @contextmanager
-def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, Known]]:
+def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, ListedTools]]:
     """The equipped toolset, and the known tools of all servers, also of disabled ones."""
     loaded = config.parsed(paths.config, text)
     used = {name: msgspec.structs.replace(entry, enabled=True) for name, entry in loaded.servers.items()}
     with State.opened(paths) as state:
         holding = rows.holding(paths, loaded)
-        found = Catalog(View(replace(loaded, servers=used)), state, Lists(holding))
-        found.check_together()
-        yield state.equipped(), {name: found.newest(name) or _earlier(state, holding, name) for name in used}
+        catalog = Catalog(View(replace(loaded, servers=used)), state, Lists(holding))
+        catalog.check_together()
+        yield state.equipped(), {name: catalog.newest(name) or _earlier(state, holding, name) for name in used}
 
 
 def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
@@ -156,7 +156,7 @@ class _Toolsets:
                 self._kept[named] = Toolset(named, Path(), own=False, problem=error.message)
         return self._kept[named]
 
-    def _read(self, place: ToolsetPlace) -> Toolset:
+    def _read(self, place: ToolsetFile) -> Toolset:
         text = self._texts.get(_real(place.path))
         return parsed(place, *located(read_text(place) if text is None else text, place))
 

@@ -14,7 +14,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.explained import RulePlaces, decision_of, rule_text, subject_of
 from mcpctl.config.policy_settings import CLASSES, PolicyRule
 from mcpctl.policy.decide import decide
-from mcpctl.policy.rules import Matcher, names_tool
+from mcpctl.policy.rules import Matcher, names_any
 
 _MOST_LOOKED_UP = 10
 """How many rules that match nothing get similar names looked up."""
@@ -43,7 +43,7 @@ RULES = {
 
 
 @dataclass(frozen=True)
-class Checked:
+class PolicyReport:
     """Findings in the order in which rules apply, and how many tools are decided how."""
 
     findings: Sequence[Row]
@@ -55,36 +55,36 @@ class Checked:
         return sum(self.decisions.values())
 
 
-def check(found: Catalog, asked: Selection) -> Checked:
-    return _Check(found, asked).checked()
+def check(catalog: Catalog, selection: Selection) -> PolicyReport:
+    return _Check(catalog, selection).checked()
 
 
 class _Check:
-    def __init__(self, found: Catalog, asked: Selection) -> None:
-        self._found = found
-        self._view = found.view
-        self._asked = asked
+    def __init__(self, catalog: Catalog, selection: Selection) -> None:
+        self._catalog = catalog
+        self._view = catalog.view
+        self._selection = selection
         self._ordered = self._view.rules.ordered
-        self._places = RulePlaces(found.config)
-        self._unlisted = found.unlisted()
+        self._places = RulePlaces(catalog.config)
+        self._unlisted = catalog.unlisted()
         self._names_to_look_up = _MOST_LOOKED_UP
         self._deciders: dict[PolicyRule, Counter[PolicyRule]] = defaultdict(Counter)
         """By rule, how often which rule decides on the tools that it matches."""
 
-    def checked(self) -> Checked:
+    def checked(self) -> PolicyReport:
         decisions: Counter[str] = Counter()
         for tool in self._tools:
             matching = list(self._view.rules.matching(tool.server, tool.name, tool))
             for rule in matching:
                 self._deciders[rule][matching[0]] += 1
             decisions[decision_of(decide(subject_of(self._view, tool.server, tool.name, tool)))] += 1
-        findings = [each for each in self._findings() if self._asked.wants(each["rule"])]
-        return Checked(findings, decisions, self._unlisted)
+        findings = [finding for finding in self._findings() if self._selection.wants(finding["rule"])]
+        return PolicyReport(findings, decisions, self._unlisted)
 
     @cached_property
     def _tools(self) -> Sequence[Tool]:
         """The tools of all servers in use, also those that are denied."""
-        toolset, lists = self._view.toolset, (self._found.listed(name) for name in self._found.config.enabled)
+        toolset, lists = self._view.toolset, (self._catalog.listed(name) for name in self._catalog.config.enabled)
         tools = (tool for listed in lists if listed for tool in listed.tools)
         return [toolset.shown(tool) for tool in tools] if toolset else list(tools)
 
@@ -118,8 +118,8 @@ class _Check:
         yield self._finding("W902", rule, f"'{rule.label}' never decides: of {tools} that it matches, {earlier}")
 
     def _unmatched(self, rule: PolicyRule) -> Iterator[Row]:
-        config, matcher = self._found.config, Matcher(rule)
-        if names_tool(rule, OWN, READ_TOOL):
+        config, matcher = self._catalog.config, Matcher(rule)
+        if names_any(rule, [(OWN, READ_TOOL)]):
             return
         if reached := [name for name in self._unlisted if matcher.reaches(name)]:
             names = ", ".join(reached)
@@ -153,7 +153,7 @@ class _Check:
     def _finding(self, id_: str, rule: PolicyRule, message: str) -> Row:
         place, checked = self._places.of(rule), RULES[id_]
         toolset = self._view.toolset.name if self._view.toolset and rule.file else None
-        counts = self._asked.counts(id_)
+        counts = self._selection.counts(id_)
         values = (
             place.file, place.line or 1, place.column, id_, checked.severity, message, checked.why, checked.fix,
             toolset, counts,
@@ -161,7 +161,7 @@ class _Check:
         return dict(zip(FINDING_FIELDS, values, strict=True))
 
 
-def counted(checked: Checked) -> str:
+def counted(checked: PolicyReport) -> str:
     """How many tools are decided how, in one sentence."""
     decisions = checked.decisions
     rest = [f"{verb} {decisions[name]}" for name, verb in _VERBS.items() if decisions.get(name)]

@@ -44,7 +44,7 @@ GROUPS = ("risk",)
 _NAMED = 8
 
 
-class Wanted(Struct, frozen=True):
+class ToolFilter(Struct, frozen=True):
     """Filters of tool lists; None and an empty list do not filter. Hints are compared by the value in effect."""
 
     servers: Sequence[str] = ()
@@ -99,15 +99,15 @@ def catalog(
     with State.opened(paths) as state:
         view = View(loaded, in_force.current(paths, loaded, toolset, state))
         judged_by = holding(paths, loaded)
-        found = Catalog(view, state, lists or Lists(judged_by))
+        catalog = Catalog(view, state, lists or Lists(judged_by))
         if lists is not None:
-            found.renew(judged_by)
-        unlisted = [name for name in found.unlisted() if not servers or name in servers] if not quiet else []
+            catalog.renew(judged_by)
+        unlisted = [name for name in catalog.unlisted() if not servers or name in servers] if not quiet else []
         if unlisted:
             failed = [name for name in unlisted if state.last_failure(name, loaded.fingerprints[name])]
             why = f"see why {failed[0]} failed with: mcpctl servers check {failed[0]}" if failed else _LIST_THEM
             warn(f"not listed yet: {', '.join(unlisted)}; {why}")
-        yield found
+        yield catalog
 
 
 def holding(paths: Paths, loaded: Config, opened: Callable[[Paths], PolicyFile] = PolicyFile.connect) -> Holding:
@@ -121,24 +121,26 @@ def holding(paths: Paths, loaded: Config, opened: Callable[[Paths], PolicyFile] 
         return Holding(table.on_change, pins.read(file), checks=table.checks)
 
 
-def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None, *, with_signature: bool = True) -> Found:
+def listed(
+    catalog: Catalog, filters: ToolFilter, order: Order, used: Usage | None, *, with_signature: bool = True
+) -> Found:
     """The tools that may be found; without `used` their rows lack the fields of usage. A signature takes longer than
     all the rest of a row, so it may be left out."""
-    for server in wanted.servers:
-        found.config.server(server)
-    found.check_together()
-    tools = (tool for tool in found.visible(with_held=True) if wanted.met_by(tool))
-    rows = [row(tool, found, used, with_signature=with_signature) for tool in tools]
-    return Found.of(order.of(rows), filtered=wanted != Wanted() or found.toolset is not None)
+    for server in filters.servers:
+        catalog.config.server(server)
+    catalog.check_together()
+    tools = (tool for tool in catalog.visible(with_held=True) if filters.met_by(tool))
+    rows = [row(tool, catalog, used, with_signature=with_signature) for tool in tools]
+    return Found.of(order.of(rows), filtered=filters != ToolFilter() or catalog.toolset is not None)
 
 
-def row(tool: Tool, found: Catalog, used: Usage | None, *, with_signature: bool = True) -> dict[str, Any]:
+def row(tool: Tool, catalog: Catalog, used: Usage | None, *, with_signature: bool = True) -> dict[str, Any]:
     """One tool. A hint is `{declared, override, effective, source, file}`; `declared` is null where the server did not
     say.
 
     `file` is the toolset's that overrides it.
     """
-    from_server = found.listed(tool.server)
+    from_server = catalog.listed(tool.server)
     effective = hints.effective(tool)
     return {
         "key": tool.key,
@@ -152,17 +154,17 @@ def row(tool: Tool, found: Catalog, used: Usage | None, *, with_signature: bool 
         **(_signature(tool) if with_signature else {}),
         **_used(tool, used),
         "listed_at": clock.iso(from_server.fetched_at) if from_server else None,
-        "held": (tool.held or None) if found.config.policy.enforces else None,
+        "held": (tool.held or None) if catalog.config.policy.enforces else None,
     }
 
 
-def show(found: Catalog, key: str, used: Usage) -> Row:
+def show(catalog: Catalog, key: str, used: Usage) -> Row:
     """One tool with its whole definition, as the server sent it, and whether it is in the toolset in force."""
-    found.check_together()
-    tool = resolve(found, key)
-    toolset = found.toolset
+    catalog.check_together()
+    tool = resolve(catalog, key)
+    toolset = catalog.toolset
     subject = Subject(
-        FIND, tool.server, tool.name, replace(tool, held=""), msgspec.structs.replace(found.view, toolset=None)
+        FIND, tool.server, tool.name, replace(tool, held=""), msgspec.structs.replace(catalog.view, toolset=None)
     )
     more = {
         "permitted": decide(subject).outcome == ALLOW,
@@ -170,18 +172,18 @@ def show(found: Catalog, key: str, used: Usage) -> Row:
         "in_toolset": toolset.holds(tool) if toolset else None,
         "definition": RawJson(tool.text),
     }
-    return {**row(tool, found, used), **more}
+    return {**row(tool, catalog, used), **more}
 
 
-def resolve(found: Catalog, key: str) -> Tool:
-    if tool := shown(found, *split_typed(key)):
+def resolve(catalog: Catalog, key: str) -> Tool:
+    if tool := shown(catalog, *split_typed(key)):
         return tool
-    raise unknown(found, key)
+    raise unknown(catalog, key)
 
 
-def shown(found: Catalog, server: str, name: str) -> Tool | None:
+def shown(catalog: Catalog, server: str, name: str) -> Tool | None:
     """The tool of that name, permitted or not; None where there is none that may be seen."""
-    subject = Subject(SHOW, server, name, found.find(server, name), found.view)
+    subject = Subject(SHOW, server, name, catalog.find(server, name), catalog.view)
     return subject.tool if decide(subject).outcome == ALLOW else None
 
 
@@ -191,14 +193,14 @@ def _signature(tool: Tool) -> Row:
     return {"signature": signature(tool)}
 
 
-def unknown(found: Catalog, key: str, following: str = "") -> NotFound:
+def unknown(catalog: Catalog, key: str, following: str = "") -> NotFound:
     """The failure for a key that names no tool; `following` is the word that was typed after it."""
     server, name = split_typed(key)
-    failure = decide(Subject(SHOW, server, name, None, found.view)).failure
+    failure = decide(Subject(SHOW, server, name, None, catalog.view)).failure
     if failure and failure.code in ("not_in_project", "server_disabled"):
         error = words.for_person(failure)
         return NotFound(f"no tool '{key}': {error.message}", error.hint, error.code)
-    known = found.keys()
+    known = catalog.keys()
     near = nearest(key, known)
     if ":" not in key and (own := [each for each in known if split(each)[0] == key]):
         meant = f"{key}:{following}"
@@ -207,7 +209,7 @@ def unknown(found: Catalog, key: str, following: str = "") -> NotFound:
             more = f" and {len(own) - _NAMED} more: mcpctl tools ls --server {key}" if len(own) > _NAMED else ""
             return NotFound(f"'{key}' is a server", f"its tools: {', '.join(own[:_NAMED])}{more}", "tool_not_found")
     hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls; anew with: mcpctl tools refresh"
-    if (server or key) in found.unlisted():
+    if (server or key) in catalog.unlisted():
         hint = f"its server is not listed yet; list its tools with: mcpctl tools refresh {server or key}"
     return NotFound(f"no tool '{key}'", hint, "tool_not_found")
 
@@ -236,12 +238,12 @@ def _hint(tool: Tool, name: str, hint: hints.Hint) -> Mapping[str, Any]:
 _TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server lists it}}; mcpctl tools export prints them'
 
 
-def exported(catalog: Catalog, wanted: Wanted) -> Iterator[bytes]:
+def exported(catalog: Catalog, filters: ToolFilter) -> Iterator[bytes]:
     """The tools that may be found, one JSON line each, as their servers sent them."""
-    for server in wanted.servers:
+    for server in filters.servers:
         catalog.config.server(server)
     for tool in catalog.visible():
-        if wanted.met_by(tool):
+        if filters.met_by(tool):
             # Some servers indent what they send, and a line is one tool.
             compact = msgspec.json.format(tool.text.encode(), indent=-1)
             yield msgspec.json.encode({"server": tool.server, "tool": msgspec.Raw(compact)})

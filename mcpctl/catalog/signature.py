@@ -32,7 +32,7 @@ class _Root:
         self.left = MAX_SCHEMAS
 
 
-class Parameter(NamedTuple):
+class ToolParameter(NamedTuple):
     name: str
     type: str
     is_required: bool
@@ -61,7 +61,7 @@ def _parameters(root: Schema) -> Iterator[str]:
         yield "…"
 
 
-def parameters(root: Schema) -> Iterator[Parameter]:
+def parameters(root: Schema) -> Iterator[ToolParameter]:
     """Required ones in the order of the properties, required ones without a property, the rest."""
     parts = _parts(root)
     properties: dict[Any, Any] = {}
@@ -87,13 +87,13 @@ def _parts(root: Schema) -> list[Schema]:
     return parts
 
 
-def _parameter(name: Any, schema: Any, root: Schema, *, required: bool) -> Parameter:
+def _parameter(name: Any, schema: Any, root: Schema, *, required: bool) -> ToolParameter:
     types = _alternatives(schema, _Root(root), MAX_DEPTH)
     if not required:
         # Who may leave it out need not know that null is the same.
         types = [written for written in types if written != "null"] or types
     default, described = _dict(schema).get("default"), _dict(schema).get("description")
-    return Parameter(
+    return ToolParameter(
         _plain(_clipped(str(name), MAX_NAME)), _union(types), required, "" if default is None else _value(default),
         described if isinstance(described, str) else "",
     )  # fmt: skip

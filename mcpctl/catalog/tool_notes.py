@@ -12,15 +12,15 @@ from mcpctl.base.tool_keys import split_typed
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.toolsets import edits, in_force
-from mcpctl.toolsets.edits import Added, Draft, NotedTool
-from mcpctl.toolsets.toolset import Note, Reference, Toolset, ToolsetEntry, dotted, ref_id
-from mcpctl.toolsets.toolset_files import ToolsetPlace
+from mcpctl.toolsets.edits import Added, NotedTool, ToolsetDraft
+from mcpctl.toolsets.toolset import Note, ToolReference, Toolset, ToolsetEntry, dotted, ref_id
+from mcpctl.toolsets.toolset_files import ToolsetFile
 
 
 class Done(NamedTuple):
     """The outcome of a change; `diff` is empty where nothing changed."""
 
-    place: ToolsetPlace
+    place: ToolsetFile
     diff: Sequence[str]
     names: Sequence[str] = ()
     """The notes that were added or removed."""
@@ -47,7 +47,7 @@ def add(
 
 
 def add_to(
-    place: ToolsetPlace, subject: NotedTool, notes: Sequence[Note], *, dry_run: bool = False
+    place: ToolsetFile, subject: NotedTool, notes: Sequence[Note], *, dry_run: bool = False
 ) -> tuple[Sequence[str], Added]:
     return edits.change(place, lambda draft: edits.add_notes(draft, subject, notes), edits.notes_alone, dry_run=dry_run)
 
@@ -67,7 +67,7 @@ def remove(
     """
     place, subject, _ = _noted(paths, option, key, project)
 
-    def change(draft: Draft) -> list[str]:
+    def change(draft: ToolsetDraft) -> list[str]:
         present = {str(note.get("name")) for _, note in edits.notes_of_tool(draft.content, subject)}
         for name in names or ():
             if name not in present:
@@ -78,7 +78,7 @@ def remove(
 
 
 class FoundNote(NamedTuple):
-    place: ToolsetPlace
+    place: ToolsetFile
     subject: NotedTool
     key: str
     note: Note
@@ -89,7 +89,7 @@ class FoundNote(NamedTuple):
         if note != self.note:
             edits.check_notes([note])
 
-        def change(draft: Draft) -> None:
+        def change(draft: ToolsetDraft) -> None:
             if _note(draft.content, self.subject, self.key, note.name) != self.note:
                 message = f"note '{note.name}' of {self.key} was changed meanwhile"
                 raise McpctlError(message, "look at it, and edit it again", "changed_meanwhile")
@@ -164,7 +164,7 @@ def of_key(found: Catalog, toolset: Toolset, key: str) -> NotedTool:
     assert tool
     if not toolset.holds(tool):
         raise not_in(toolset, tool.key)
-    return NotedTool(Reference(dotted(tool), ref_id(tool)), tool)
+    return NotedTool(ToolReference(dotted(tool), ref_id(tool)), tool)
 
 
 def not_in(toolset: Toolset, key: str) -> NotFound:
@@ -173,19 +173,19 @@ def not_in(toolset: Toolset, key: str) -> NotFound:
     return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
 
 
-def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetPlace, NotedTool]:
+def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetFile, NotedTool]:
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         return place, of_key(catalog, toolset, key)
 
 
-def _noted(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetPlace, NotedTool, Toolset]:
+def _noted(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetFile, NotedTool, Toolset]:
     """A tool that may have notes, also one that is no longer in the toolset."""
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         server, name = split_typed(key)
         tool = catalog.find(server, name)
-        subject = NotedTool(Reference(f"{server}.{name}", ref_id(tool) if tool else None), tool)
+        subject = NotedTool(ToolReference(f"{server}.{name}", ref_id(tool) if tool else None), tool)
         if not any(edits.notes_of_tool(toolset.content, subject)):
             subject = of_key(catalog, toolset, key)
         return place, subject, toolset
@@ -200,7 +200,7 @@ def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry
     found: dict[str, ToolsetEntry] = {}
     for entry in toolset.entries:
         tool = tools.get(entry.reference.name) if entry.reference.name else hashes.get(entry.reference.index)
-        reference = Reference(dotted(tool), None) if tool else entry.reference
+        reference = ToolReference(dotted(tool), None) if tool else entry.reference
         if _key(reference) not in found:
             found[_key(reference)] = toolset.about(tool) if tool else toolset.said_of(reference)
     return list(found.items())
@@ -210,11 +210,11 @@ def _entry(toolset: Toolset, subject: NotedTool) -> ToolsetEntry:
     return toolset.about(subject.tool) if subject.tool else toolset.said_of(subject.reference)
 
 
-def _key(reference: Reference) -> str:
+def _key(reference: ToolReference) -> str:
     return reference.key or reference.label
 
 
-def _rows(key: str, entry: ToolsetEntry, place: ToolsetPlace, toolset: Toolset) -> Iterator[Row]:
+def _rows(key: str, entry: ToolsetEntry, place: ToolsetFile, toolset: Toolset) -> Iterator[Row]:
     said: list[tuple[str, str, Any]] = [("note", note.name, note.text) for note in entry.notes]
     said += [("override", name, entry.hints[name]) for name in HINTS if name in entry.hints]
     said += [("override", "title", entry.title)] if entry.title else []

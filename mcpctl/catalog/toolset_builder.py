@@ -14,13 +14,13 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import policy_settings
 from mcpctl.config.policy_settings import ALLOW, PolicyRule
-from mcpctl.policy.rules import names_tool
+from mcpctl.policy.rules import names_any
 from mcpctl.store import clock
 from mcpctl.store.state import State
 from mcpctl.toolsets import edits, in_force
-from mcpctl.toolsets.edits import Draft
+from mcpctl.toolsets.edits import ToolsetDraft
 from mcpctl.toolsets.toolset import Toolset, dotted, ref_id
-from mcpctl.toolsets.toolset_files import ToolsetPlace, names, not_found, place_of, read, read_text
+from mcpctl.toolsets.toolset_files import ToolsetFile, names, not_found, place_of, read, read_text
 
 _WILDCARD = re.compile("[*?]")
 
@@ -57,7 +57,7 @@ def remove(paths: Paths, reference: str, words: Sequence[str], permit: edits.Per
         known = {key: catalog.find(*split_typed(key)) for key in wanted}
     indexes = {key: {".".join(split_typed(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
 
-    def change(draft: Draft) -> None:
+    def change(draft: ToolsetDraft) -> None:
         removed = edits.remove_tools(draft, set().union(*indexes.values()))
         for key, named in indexes.items():
             if not named & removed:
@@ -146,7 +146,7 @@ def _matching(word: str, every: Sequence[str], hint: str) -> list[str]:
     if problem := policy_settings.problem_of(pattern):
         raise WrongUsage(problem, "for example: git:list_*", "bad_pattern")
     rule = PolicyRule(ALLOW, pattern, ("toolsets",), ALLOW)
-    found = [key for key in every if names_tool(rule, *split(key))]
+    found = [key for key in every if names_any(rule, [split(key)])]
     if not found:
         raise NotFound(f"no tool matches '{word}'", hint, "tool_not_found")
     return found
@@ -173,16 +173,16 @@ def _servers_hint(catalog: Catalog) -> str:
     return f"servers with tools: {servers}{more}"
 
 
-def _places(paths: Paths, stem: str) -> list[ToolsetPlace]:
-    place = ToolsetPlace(paths.toolsets / f"{stem}.json", None, own=True, is_named=True)
+def _places(paths: Paths, stem: str) -> list[ToolsetFile]:
+    place = ToolsetFile(paths.toolsets / f"{stem}.json", None, own=True, is_named=True)
     try:
         found = names(read_text(place), place)
     except McpctlError:
         found = [None]
-    return [ToolsetPlace(place.path, name, own=True, is_named=True) for name in found]
+    return [ToolsetFile(place.path, name, own=True, is_named=True) for name in found]
 
 
-def _row(place: ToolsetPlace, equipped: str | None) -> dict[str, Any]:
+def _row(place: ToolsetFile, equipped: str | None) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(TOOLSET_FIELDS)
     row.update(name=place.reference, equipped=place.reference == equipped, path=str(place.path))
     try:

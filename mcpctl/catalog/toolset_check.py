@@ -26,7 +26,7 @@ from mcpctl.policy.rules import Matcher, names_any
 from mcpctl.toolsets import lint, toolset_files
 from mcpctl.toolsets.files_to_check import Candidate
 from mcpctl.toolsets.lint import RULES, Item, Problem
-from mcpctl.toolsets.toolset import Reference, dotted, ref_id
+from mcpctl.toolsets.toolset import ToolReference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import policy_problems
 
 _SIMILAR = 10
@@ -58,10 +58,10 @@ class KnownTools:
             self._hashes[name] = ref_id(tool)
         return self._hashes[name]
 
-    def tool(self, reference: Reference) -> Tool | None:
+    def tool(self, reference: ToolReference) -> Tool | None:
         return self.by_name.get(reference.name) if reference.name else self.by_hash.get(reference.index)
 
-    def who(self, reference: Reference) -> str:
+    def who(self, reference: ToolReference) -> str:
         """The same text for all references to one tool."""
         tool = None if reference.name else self.by_hash.get(reference.index)
         return dotted(tool) if tool else reference.index

@@ -17,7 +17,7 @@ from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
 from mcpctl.config import editing
 from mcpctl.config.config import Config, load, parsed
 from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyRule, PolicyTable
-from mcpctl.policy.rules import names_tool
+from mcpctl.policy.rules import names_any
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
 _TITLES = {"claude-code": "Claude Code", "cursor": "Cursor", "codex": "Codex", "gemini": "Gemini CLI"}
@@ -137,7 +137,7 @@ class _MergedRules:
         if self._written or not rule.goes_before_ask or server not in self._servers or {"*", "?"} & set(name):
             return ""
         asked = (PolicyRule(ASK, each, ("policy",), ASK) for each in self._lists[ASK] if each not in CLASSES)
-        return server if any(names_tool(each, server, name) for each in asked) else ""
+        return server if any(names_any(each, [(server, name)]) for each in asked) else ""
 
     def _is_said(self, effect: str, pattern: str) -> bool:
         server, name = split(pattern)

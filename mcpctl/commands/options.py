@@ -13,7 +13,7 @@ from mcpctl.commands import complete
 
 if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
-    from mcpctl.catalog.rows import Wanted
+    from mcpctl.catalog.rows import ToolFilter
     from mcpctl.output import ListOptions
     from mcpctl.store.records import Records
 
@@ -245,12 +245,12 @@ class WhichTools(Options):
     idempotent: Idempotent = None
     open_world: OpenWorld = None
 
-    def wanted(self) -> "Wanted":
+    def wanted(self) -> "ToolFilter":
         """Which tools are meant."""
-        from mcpctl.catalog.rows import Wanted
+        from mcpctl.catalog.rows import ToolFilter
 
         servers = listed("server", self.server)
-        return Wanted(servers, self.read_only, self.destructive, self.idempotent, self.open_world)
+        return ToolFilter(servers, self.read_only, self.destructive, self.idempotent, self.open_world)
 
 
 def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:

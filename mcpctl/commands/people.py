@@ -10,7 +10,7 @@ from mcpctl.base.errors import Refused, warn
 
 if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
-    from mcpctl.toolsets.toolset_files import ToolsetPlace
+    from mcpctl.toolsets.toolset_files import ToolsetFile
 
 AGENTS = (
     "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "GEMINI_CLI", "CURSOR_AGENT", "CODEX_SANDBOX",
@@ -63,7 +63,7 @@ class Gate:
 
         self._permit(loosening.by_config(self.paths, before, after), self.paths.config.name, before, after)
 
-    def toolset(self, place: "ToolsetPlace", before: str, after: str) -> None:
+    def toolset(self, place: "ToolsetFile", before: str, after: str) -> None:
         """For another text of a toolset's file."""
         from mcpctl.catalog import loosening
 

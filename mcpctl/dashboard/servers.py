@@ -49,7 +49,7 @@ def _risks(counted: Counter[str]) -> list[tuple[str, int]]:
 
 def _tools(dashboard: Dashboard, *servers: str) -> list[Row]:
     with dashboard.catalog(NONE) as catalog:
-        wanted = rows.Wanted(servers=[name for name in servers if name in catalog.config.servers])
+        wanted = rows.ToolFilter(servers=[name for name in servers if name in catalog.config.servers])
         if servers and not wanted.servers:
             return []  # its entry cannot be used
         usage = recorded_usage(dashboard.paths)

@@ -19,7 +19,7 @@ from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.policy import answering, approvals
-from mcpctl.policy.approvals import ALLOWED, PENDING, Approval
+from mcpctl.policy.approvals import ALLOWED, PENDING, CallApproval
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.view import View
 from mcpctl.store import clock
@@ -100,7 +100,7 @@ class _Approvals:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._files = _Files(paths.policy)
-        self._all: Sequence[Approval] = ()
+        self._all: Sequence[CallApproval] = ()
         self._states: Mapping[str, str] | None = None
         self._next_end = float("inf")
         """When the next of those that are open expires."""

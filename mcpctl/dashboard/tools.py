@@ -20,7 +20,7 @@ from mcpctl.catalog import drift, explained, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.drift import RULES, Change
 from mcpctl.catalog.rows import HINT_FIELDS
-from mcpctl.catalog.signature import Parameter, parameters
+from mcpctl.catalog.signature import ToolParameter, parameters
 from mcpctl.config.policy_settings import ASK, DENY
 from mcpctl.dashboard import badges, rest_names
 from mcpctl.dashboard.dashboard import Dashboard, apart, dashboard_of
@@ -54,7 +54,7 @@ class _Definition(msgspec.Struct):
 def tools(request: Request, query: Parameters) -> Response:
     """The tools of all enabled servers, or those that words find."""
     paths = dashboard_of(request).paths
-    wanted = rows.Wanted(query.several("server"), **{name: query.flag(name) for name in OF_TOOLS})
+    wanted = rows.ToolFilter(query.several("server"), **{name: query.flag(name) for name in OF_TOOLS})
     order, words = rows.Order(query.choice("sort", rows.SORTS)), query.one("q")
     usage = recorded_usage(paths)
     with _catalog(request, query) as catalog:
@@ -86,7 +86,7 @@ def _catalog(request: Request, query: Parameters) -> AbstractContextManager[Cata
     return dashboard_of(request).catalog(toolset, query.one("project"))
 
 
-def _ranked(catalog: Catalog, words: str, usage: Usage, paths: Paths, wanted: rows.Wanted) -> Found:
+def _ranked(catalog: Catalog, words: str, usage: Usage, paths: Paths, wanted: rows.ToolFilter) -> Found:
     """The tools that have the words, as `tools search` ranks them without a model and without a service."""
     return search_rows.search(
         catalog, [words], wanted, usage, providers.build, index_path=paths.search_index, tells=False
@@ -113,7 +113,7 @@ def tools_page(request: Request) -> Response:
     words, sort = query.get("q").strip(), query.one_of("sort", _SORTS, "")
     toolset = NONE if query.get("toolset") == NONE else None
     with dashboard.catalog(toolset) as catalog:
-        wanted, order, usage = rows.Wanted(), rows.Order(sort or None), recorded_usage(dashboard.paths)
+        wanted, order, usage = rows.ToolFilter(), rows.Order(sort or None), recorded_usage(dashboard.paths)
         every = list(rows.listed(catalog, wanted, order, usage, with_signature=False).rows(None, 0))
         matches = every
         if words:
@@ -189,7 +189,7 @@ def _decision(policy: Row) -> str:
     return f"{_DOES[ALLOW]}, since the policy is only recorded; enforced, it would say {policy['decision']}"
 
 
-def _parameters(schema: Any) -> list[Parameter]:
+def _parameters(schema: Any) -> list[ToolParameter]:
     return list(islice(parameters(schema if isinstance(schema, dict) else {}), _MOST_PARAMETERS))
 
 
@@ -238,7 +238,7 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
             pin for pin in pins.pinned(file, found.server)
             if pin.name == found.name and pin.of.fingerprint == fingerprint
         ]  # fmt: skip
-        changed = drift.since_pinned(catalog, file, drift.Wanted([found.key]))
+        changed = drift.since_pinned(catalog, file, drift.ChangeFilter([found.key]))
     if not of_tool:
         return None
     as_it_is = [pin for pin in of_tool if pin.pin == definitions.pin_of(found)] or of_tool

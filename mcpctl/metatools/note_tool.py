@@ -13,8 +13,8 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.policy.decide import ANNOTATE, Subject, decide
 from mcpctl.toolsets import edits
 from mcpctl.toolsets.edits import NotedTool
-from mcpctl.toolsets.toolset import Note, Reference, ref_id
-from mcpctl.toolsets.toolset_files import ToolsetPlace
+from mcpctl.toolsets.toolset import Note, ToolReference, ref_id
+from mcpctl.toolsets.toolset_files import ToolsetFile
 from mcpctl.wire import jsonrpc
 
 _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "when-to-use", "note": "…"}]}'
@@ -39,7 +39,7 @@ def note_request(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[No
     return tool_notes.of_key(catalog, catalog.toolset, subject.key), notes
 
 
-def add(place: ToolsetPlace, subject: NotedTool, notes: list[Note], toolset: str) -> bytes:
+def add(place: ToolsetFile, subject: NotedTool, notes: list[Note], toolset: str) -> bytes:
     """Add them; the result says which were added and which were there already. May wait for the file's lock."""
     _, done = tool_notes.add_to(place, subject, notes)
     content: dict[str, Any] = {
@@ -63,7 +63,7 @@ def _note(members: Mapping[str, Any]) -> Note:
 def _key(named: Mapping[str, Any], catalog: Catalog) -> str:
     name, hash_ = named.get("namespacedName"), named.get("refId")
     if isinstance(name, str) and name:
-        return Reference(name, None).key or name
+        return ToolReference(name, None).key or name
     # What comes of it is told in sentences of ours, with the key.
     keys = [tool.key for tool in catalog.permitted() if ref_id(tool) == hash_ and tool_keys.is_plain(tool.key)]
     if not keys:

@@ -11,7 +11,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config import config
 from mcpctl.config.config import Config
 from mcpctl.policy import approvals
-from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, SESSION, Approval, Given
+from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, SESSION, CallApproval, Given
 from mcpctl.policy.consent import hidden_words
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import clock
@@ -25,14 +25,14 @@ def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
     with PolicyFile.connect(paths) as file:
         approvals.forget_expired(file)
         every = approvals.listed(file, pending=pending, whole=whole)
-        return Found.of([row(each) for each in every], filtered=pending)
+        return Found.of([row(approval) for approval in every], filtered=pending)
 
 
 def standing(paths: Paths) -> Found:
     if not PolicyFile.is_made(paths):
         return Found.of([])
     with PolicyFile.connect(paths) as file:
-        return Found.of([_standing_row(each) for each in approvals.given(file)])
+        return Found.of([_standing_row(given) for given in approvals.given(file)])
 
 
 def _standing_row(given: Given) -> Row:
@@ -45,7 +45,7 @@ def _standing_row(given: Given) -> Row:
     return dict(zip(STANDING_FIELDS, values, strict=True))
 
 
-def row(approval: Approval) -> Row:
+def row(approval: CallApproval) -> Row:
     return {
         "id": approval.id,
         "state": approval.state_at(time.time()),
@@ -70,7 +70,7 @@ def row(approval: Approval) -> Row:
     }
 
 
-def found(paths: Paths, ref: str) -> Approval:
+def found(paths: Paths, ref: str) -> CallApproval:
     """Raises `NotFound`, and `WrongUsage` where `ref` names several."""
     if not PolicyFile.is_made(paths):
         raise NotFound(f"no approval '{ref}'", "nothing was ever asked about", "approval_not_found")
@@ -114,7 +114,7 @@ def _is_of_project(loaded: Config) -> bool:
     return table is not None and table.confirm is not None
 
 
-def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None) -> Approval:
+def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None) -> CallApproval:
     """Say yes for a scope, perhaps only `until` a moment, or no where the scope is None, which also takes back a yes
     that still applies; `channel` is `terminal` or `dashboard`.
 
@@ -173,7 +173,7 @@ def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
     return [_standing_row(each) for each in chosen]
 
 
-def _record(recorder: Recorder, approval: Approval, scope: str | None, channel: str) -> None:
+def _record(recorder: Recorder, approval: CallApproval, scope: str | None, channel: str) -> None:
     recorder.decision_made(
         approval.key, "approved" if scope else "declined", approval.rule, place=approval.rule_place,
         channel=channel, scope=scope or approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
@@ -184,5 +184,5 @@ def _record(recorder: Recorder, approval: Approval, scope: str | None, channel: 
     recorder.close()
 
 
-def until(approval: Approval) -> str:
+def until(approval: CallApproval) -> str:
     return clock.iso(approval.expires)

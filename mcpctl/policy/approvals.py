@@ -91,7 +91,7 @@ _MOST_PENDING = 1000
 _ID_BYTES = 3
 
 
-class Wanted(NamedTuple):
+class WantedCall(NamedTuple):
     binding: str
     """A `binding_of`."""
     grant: Grant
@@ -109,7 +109,7 @@ class Wanted(NamedTuple):
     """Bytes of them that are not in `whole`."""
 
 
-class Approval(NamedTuple):
+class CallApproval(NamedTuple):
     id: str
     binding: str
     state: str
@@ -152,7 +152,7 @@ class Approval(NamedTuple):
         )
 
 
-_COLUMNS = ", ".join(Approval._fields)
+_COLUMNS = ", ".join(CallApproval._fields)
 
 
 def expected_binding(binding: str, client: str, process: int) -> str:
@@ -160,7 +160,7 @@ def expected_binding(binding: str, client: str, process: int) -> str:
     return hashlib.sha256("\0".join((binding, client, str(process))).encode()).hexdigest()
 
 
-def expect(file: PolicyFile, wanted: Wanted, client: str, process: int) -> None:
+def expect(file: PolicyFile, wanted: WantedCall, client: str, process: int) -> None:
     """Expect a call that a client, which is this process, asks about by itself: if it comes from there within a short
     time, that is a yes, once."""
     now, binding = time.time(), expected_binding(wanted.binding, client, process)
@@ -173,7 +173,7 @@ def expect(file: PolicyFile, wanted: Wanted, client: str, process: int) -> None:
         _insert(file, expected)
 
 
-def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) -> Approval:
+def open_for(file: PolicyFile, wanted: WantedCall, *, expected: Sequence[str] = ()) -> CallApproval:
     """The approval of a call: a yes that waits for it, which this uses up; else the one that is open; else a new one,
     since a no was for another call. `expected` has the bindings of a yes to its client's own prompt."""
     bindings = (wanted.binding, *expected)
@@ -188,7 +188,7 @@ def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) 
                 (*bindings, state, now),
             ).fetchone()
             if found:
-                approval = Approval(*found)._replace(binding=wanted.binding)
+                approval = CallApproval(*found)._replace(binding=wanted.binding)
                 if state == ALLOWED:
                     _set_state(file, approval.id, ALLOWED, USED)
                 return approval
@@ -198,13 +198,13 @@ def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) 
     return approval
 
 
-def now_is(file: PolicyFile, approval: Approval) -> Approval:
+def now_is(file: PolicyFile, approval: CallApproval) -> CallApproval:
     """The approval as it is now; this uses up a yes to one call."""
     with told(), sqlite.transaction(file.db):
         row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (approval.id,)).fetchone()
         if row is None:
             return approval
-        found = Approval(*row)
+        found = CallApproval(*row)
         if found.state == ALLOWED:
             _set_state(file, found.id, ALLOWED, USED)
         return found
@@ -261,7 +261,7 @@ def has_yes(file: PolicyFile, id_: str) -> bool:
         return found.fetchone() is not None
 
 
-def withdraw(file: PolicyFile, approval: Approval) -> bool:
+def withdraw(file: PolicyFile, approval: CallApproval) -> bool:
     """Take back a yes to more than one call; returns False where that was done before."""
     grant = approval.grant
     with told(), sqlite.transaction(file.db):
@@ -294,7 +294,7 @@ def glance(paths: Paths) -> Sequence[tuple[str, str]]:
         ).fetchall()
 
 
-def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> Sequence[Approval]:
+def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> Sequence[CallApproval]:
     """The newest first; only the open ones where `pending`; with all of their arguments where `whole`."""
     open_now = " WHERE state = 'pending' AND expires >= ?" if pending else ""
     columns = _COLUMNS if whole else _COLUMNS.replace("whole", "NULL AS whole")
@@ -302,10 +302,10 @@ def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> S
         rows = file.db.execute(
             f"SELECT {columns} FROM approvals{open_now} ORDER BY created DESC, id", (time.time(),) if pending else ()
         )
-        return [Approval(*row) for row in rows]
+        return [CallApproval(*row) for row in rows]
 
 
-def find(file: PolicyFile, ref: str) -> Approval:
+def find(file: PolicyFile, ref: str) -> CallApproval:
     """The approval with this id, this beginning of one, or the `last`; raises `NotFound`, `WrongUsage`."""
     every = listed(file)
     matches = every[:1] if ref == "last" else [each for each in every if ref and each.id.startswith(ref.lower())]
@@ -316,10 +316,10 @@ def find(file: PolicyFile, ref: str) -> Approval:
         raise WrongUsage(f"'{ref}' is the beginning of several approvals: {ids}", "give more", "approval_ambiguous")
     with told():
         row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (matches[0].id,)).fetchone()
-    return Approval(*row) if row else matches[0]
+    return CallApproval(*row) if row else matches[0]
 
 
-def _insert(file: PolicyFile, approval: Approval) -> None:
+def _insert(file: PolicyFile, approval: CallApproval) -> None:
     file.db.execute(f"INSERT INTO approvals ({_COLUMNS}) VALUES ({', '.join('?' * len(approval))})", approval)
 
 
@@ -343,12 +343,12 @@ def _make_room(file: PolicyFile, now: float) -> None:
     )
 
 
-def _new(file: PolicyFile, wanted: Wanted, now: float) -> Approval:
+def _new(file: PolicyFile, wanted: WantedCall, now: float) -> CallApproval:
     id_ = os.urandom(_ID_BYTES).hex()
     while file.db.execute("SELECT 1 FROM approvals WHERE id = ?", (id_,)).fetchone():
         id_ = os.urandom(_ID_BYTES).hex()
     key, pin, project, token, session = wanted.grant
-    return Approval(
+    return CallApproval(
         id_, wanted.binding, PENDING, None, key, wanted.risk, wanted.hints, wanted.arguments, wanted.arguments_hash,
         pin, project, token, session, wanted.rule, wanted.rule_place, now, now + OPEN_S, None, None, wanted.whole,
         wanted.hidden, wanted.left_out,

@@ -236,8 +236,8 @@ def _ruling_of_fetched(subject: Subject) -> Ruling:
     rulings = [rules.ruling(OWN, READ_TOOL, None), own]
     if own.rule is None or own.rule.pattern.startswith("@"):
         seen = (replace(tool, held="") for tool in subject.tools)
-        found = (each for each in seen if decide(Subject(FIND, subject.server, each.name, each, view)).outcome == ALLOW)
-        of_tools = [rules.ruling(each.server, each.name, each) for each in found]
+        tools = (tool for tool in seen if decide(Subject(FIND, tool.server, tool.name, tool, view)).outcome == ALLOW)
+        of_tools = [rules.ruling(tool.server, tool.name, tool) for tool in tools]
         rulings += of_tools[:1] if all(each.effect == ASK_RULE for each in of_tools) else []
     strict = (each for effect in (DENY, ASK_RULE) for each in rulings if each.effect == effect)
     return next(strict, own)
@@ -282,24 +282,17 @@ def _of_its_tools(subject: Subject) -> Verdict:
 
 
 def _of_all_rules(subject: Subject) -> Verdict:
-    ruling = _ruling_of_all(subject.server, subject.view)
-    if ruling.effect == DENY:
-        return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
-    return _ALLOWED
-
-
-def _ruling_of_all(server: str, view: View) -> Ruling:
-    """The ruling on all that a server has: only rules that match a tool without a name do."""
-    rules = (each for each in view.rules.matching(server, "", None) if not each.pattern.startswith("@"))
-    rule = next(rules, None)
-    return Ruling(rule.effect if rule else view.config.policy.table.default, rule)
+    """Only rules that match a tool without a name are on all that a server has."""
+    view = subject.view
+    rule = view.rules.first_by_name(subject.server, "")
+    ruling = Ruling(rule.effect if rule else view.config.policy.table.default, rule)
+    is_denied = ruling.effect == DENY
+    return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling) if is_denied else _ALLOWED
 
 
 def _is_left_out(subject: Subject) -> bool:
     toolset = subject.view.toolset
-    if toolset is None:
-        return False
-    return not toolset.holds(subject.tool or _unlisted(subject))
+    return toolset is not None and not toolset.holds(subject.tool or _unlisted(subject))
 
 
 def _of_class(subject: Subject) -> Verdict | None:
@@ -322,9 +315,8 @@ def may_read_on(server: str, name: str, view: View) -> bool:
     """
     if server not in view.config.enabled or view.rules.barring(server, name):
         return False
-    rules = (rule for rule in view.rules.matching(server, name, None) if not rule.pattern.startswith("@"))
-    first = next(rules, None)
-    return not view.config.policy.enforces or first is None or first.effect != DENY
+    rule = view.rules.first_by_name(server, name)
+    return not view.config.policy.enforces or rule is None or rule.effect != DENY
 
 
 def may_introduce(server: str, held: str, view: View) -> bool:
@@ -333,6 +325,5 @@ def may_introduce(server: str, held: str, view: View) -> bool:
         return False
     if not view.config.policy.enforces:
         return True
-    for_all = (rule for rule in view.rules.matching(server, "*", None) if not rule.pattern.startswith("@"))
-    first = next(for_all, None)  # a rule for all of its tools is one for the server
-    return not held and (first is None or first.effect != DENY)
+    rule = view.rules.first_by_name(server, "*")  # a rule for all of its tools is one for the server
+    return not held and (rule is None or rule.effect != DENY)

@@ -21,7 +21,7 @@ from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, decide
 from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
 
-Known = Mapping[str, Mapping[str, Tool]]
+ListedTools = Mapping[str, Mapping[str, Tool]]
 """The tools of each server by name, as it last listed them, under its name before the change."""
 ANY = "any-other"
 """The name of a tool that nothing mentions."""
@@ -35,7 +35,7 @@ _DECLARED: tuple[dict[str, bool], ...] = (
 """The hints that a tool may declare that is not listed yet."""
 
 
-def loosened(before: Sequence[View], after: Sequence[View], known: Known) -> list[str]:
+def loosened(before: Sequence[View], after: Sequence[View], known: ListedTools) -> list[str]:
     """The keys of the tools that may be called without a yes after a change, and not before it; `server:*` of a new
     server, and `server` where prompts or resources are newly exposed.
 
@@ -47,7 +47,7 @@ def loosened(before: Sequence[View], after: Sequence[View], known: Known) -> lis
     return list(found)
 
 
-def _loosened(before: View, after: View, known: Known) -> Iterator[str]:
+def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
     for name, server in after.config.enabled.items():
         old = before.config.servers.get(name)
         is_same = old is not None and is_same_program(old, server)
@@ -63,7 +63,7 @@ def _loosened(before: View, after: View, known: Known) -> Iterator[str]:
             yield name
 
 
-def _freed(before: View, after: View, old: str, new: str, former: Sequence[str], known: Known) -> Iterator[str]:
+def _freed(before: View, after: View, old: str, new: str, former: Sequence[str], known: ListedTools) -> Iterator[str]:
     """The names of the tools of `old` that are free under its new name, and were so under none of the former ones."""
     for tool in _tools(before, after, old, new, known):
         # Under another name nothing is pinned: only what is there decides, and not that it was another before.
@@ -77,7 +77,7 @@ def _freed(before: View, after: View, old: str, new: str, former: Sequence[str],
             yield tool.name if tool.name != ANY else "*"
 
 
-def _tools(before: View, after: View, old: str, new: str, known: Known) -> Iterator[Tool]:
+def _tools(before: View, after: View, old: str, new: str, known: ListedTools) -> Iterator[Tool]:
     """The listed tools, and samples of tools that only the change names."""
     listed = known.get(old, {})
     yield from listed.values()

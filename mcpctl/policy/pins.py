@@ -40,7 +40,7 @@ class PinnedServer(NamedTuple):
     approved: float | None
 
 
-class Known(NamedTuple):
+class KnownPin(NamedTuple):
     pin: str
     approved: float | None = None
 
@@ -48,7 +48,7 @@ class Known(NamedTuple):
 class ServerPins(Struct, frozen=True):
     """The pins of one server that is started in one way."""
 
-    known: Mapping[str, Mapping[str, Known]] = {}
+    known: Mapping[str, Mapping[str, KnownPin]] = {}
     """By tool, and by the client's capabilities."""
     sets: Collection[str] = frozenset()
     """The sets of capabilities for which it has listed its tools."""
@@ -72,7 +72,7 @@ class ServerPins(Struct, frozen=True):
         is_late = self.is_settled and not kind_of_list(capabilities)
         return NEW if capabilities in self.sets or tool.name in self.waiting or is_late else ""
 
-    def as_pinned(self, tool: Tool, capabilities: str) -> Known | None:
+    def as_pinned(self, tool: Tool, capabilities: str) -> KnownPin | None:
         """The pin that matches a tool, for clients with the same capabilities or for others; where a person has
         approved it for clients like this one, only pins that were approved then or since."""
         known = self.known[tool.name]
@@ -99,7 +99,7 @@ _ALL = "(? IS NULL OR server = ?) AND (? IS NULL OR fingerprint = ?)"
 
 def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = None) -> Pins:
     which = (server, server, fingerprint, fingerprint)
-    known: dict[tuple[str, str], dict[str, dict[str, Known]]] = defaultdict(lambda: defaultdict(dict))
+    known: dict[tuple[str, str], dict[str, dict[str, KnownPin]]] = defaultdict(lambda: defaultdict(dict))
     sets: dict[tuple[str, str], set[str]] = defaultdict(set)
     waiting: dict[tuple[str, str], set[str]] = defaultdict(set)
     words: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -108,7 +108,7 @@ def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = 
         for *key, capabilities, name, pin, approved in file.db.execute(
             f"SELECT server, fingerprint, capabilities, name, pin, approved FROM pins WHERE {_ALL}", which
         ):
-            known[key[0], key[1]][name][capabilities] = Known(pin, approved)
+            known[key[0], key[1]][name][capabilities] = KnownPin(pin, approved)
         for *key, capabilities, hashed, is_approved in file.db.execute(
             "SELECT server, fingerprint, capabilities, hash, approved IS NOT NULL FROM instructions"
             f" WHERE {_ALL}", which,
@@ -270,7 +270,7 @@ def _has_pin(before: ServerPins, tool: Tool, capabilities: str) -> bool:
     return own is not None and own.pin == definitions.pin_of(tool)
 
 
-class Shown(NamedTuple):
+class ShownList(NamedTuple):
     """The tools of one list that a person was shown, and approves."""
 
     of: ListKey
@@ -279,7 +279,7 @@ class Shown(NamedTuple):
     """Where the server is approved as a whole."""
 
 
-def approve(file: PolicyFile, shown: Sequence[Shown]) -> None:
+def approve(file: PolicyFile, shown: Sequence[ShownList]) -> None:
     now = time.time()
     with told(), sqlite.transaction(file.db):
         _changed(file)

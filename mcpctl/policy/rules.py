@@ -79,6 +79,11 @@ class Rules:
         subject = _Named(name, tool_keys.folded(name), self.classes(server, tool))
         return (rule for rule, matcher in matchers if matcher.names(subject))
 
+    def first_by_name(self, server: str, name: str) -> PolicyRule | None:
+        """The first rule that matches a tool by its name, whatever the tool declares."""
+        rules = self.matching(server, name, None)
+        return next((rule for rule in rules if not rule.pattern.startswith("@")), None)
+
     def classes(self, server: str, tool: Tool | None) -> frozenset[str]:
         if tool is None:
             return _UNKNOWN
@@ -95,31 +100,22 @@ class Rules:
         return "destructive" if both == (_DECLARED, _DECLARED) else hints.risk(counted)
 
     def hints(self, server: str, tool: Tool) -> Mapping[str, Hint]:
-        return hints.trusted(tool, may_loosen=self._trusts(server, tool))
-
-    def _trusts(self, server: str, tool: Tool) -> bool:
         trust = self.config.servers[server].trust_hints if server in self.config.servers else "no"
-        return server == OWN or trust == "yes" or (trust == "pinned" and tool.is_approved)
+        may_loosen = server == OWN or trust == "yes" or (trust == "pinned" and tool.is_approved)
+        return hints.trusted(tool, may_loosen=may_loosen)
 
 
 _UNKNOWN = frozenset((CLASSES[3], _OPEN_WORLD))
 
 
-@lru_cache(maxsize=64)
-def rules_of(config: Config, toolset: Toolset | None) -> Rules:
-    """The same object for the same configuration and toolset."""
-    return Rules(config, toolset)
+rules_of = lru_cache(maxsize=64)(Rules)
+"""The same object for the same configuration and toolset."""
 
 
 class _Named(NamedTuple):
     name: str
     folded: str
     classes: frozenset[str]
-
-
-def names_tool(rule: PolicyRule, server: str, name: str) -> bool:
-    """Whether a rule's glob names this tool, whatever the tool declares."""
-    return names_any(rule, [(server, name)])
 
 
 def names_any(rule: PolicyRule, tools: Iterable[tuple[str, str]]) -> bool:

@@ -15,7 +15,7 @@ from mcpctl.policy.approvals import Grant
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.tokens import Token, identified
 from mcpctl.toolsets.toolset import Toolset
-from mcpctl.toolsets.toolset_files import ToolsetPlace
+from mcpctl.toolsets.toolset_files import ToolsetFile
 
 NO_TOKEN, NOT_VALID = "no_token", "token_not_valid"
 
@@ -167,7 +167,7 @@ class View(Struct, frozen=True, dict=True):
     access: Access = UNBOUND
     is_locked: bool = False
     """Whether only tools of a lock file may be found or called."""
-    toolset_place: ToolsetPlace | None = None
+    toolset_place: ToolsetFile | None = None
 
     @cached_property
     def verdicts(self) -> dict[Any, Any]:

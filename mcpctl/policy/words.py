@@ -12,7 +12,7 @@ from mcpctl.base.hints import Hint
 from mcpctl.base.texts import escaped
 from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.config.config import Config
-from mcpctl.policy.approvals import Approval
+from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
 
@@ -290,7 +290,7 @@ def _sent(failure: Failure) -> str:
     return ""
 
 
-def question_of(approval: Approval, arguments: str) -> str:
+def question_of(approval: CallApproval, arguments: str) -> str:
     """The question whether a call may be made; `arguments` are as `consent.in_form` shows them."""
     lines = [
         f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",

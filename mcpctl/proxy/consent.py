@@ -14,7 +14,7 @@ from mcpctl.base import bounds, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
 from mcpctl.policy import approvals, consent, words
-from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, Approval, Wanted
+from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval, WantedCall
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.consent_forms import NO, ConsentForm, Forms, form_of
@@ -101,7 +101,7 @@ class Consent:
             warn(f"an answer cannot be kept: {error}")
         return Failure("declined", form.failure.facts) if form.scope == NO else None
 
-    def _why_not_asked(self, approval: Approval, call: Request) -> str:
+    def _why_not_asked(self, approval: CallApproval, call: Request) -> str:
         """Why the client is not asked, as the channel of the decision has it; empty where it is."""
         if not can_fill_forms(call.caller.capabilities):
             return "client"
@@ -109,7 +109,7 @@ class Consent:
             return "asked"
         return "" if self._forms.have_room else "limit"
 
-    def _outcome(self, approval: Approval, call: Request, failure: Failure) -> Outcome:
+    def _outcome(self, approval: CallApproval, call: Request, failure: Failure) -> Outcome:
         """The outcome of an approval; None while it is open."""
         if approval.state == ALLOWED and not call.is_at_work:  # it was taken back during that look
             self._aside(partial(approvals.give_back, id_=approval.id))
@@ -124,7 +124,7 @@ class Consent:
             return Failure("declined", failure.facts)
         return None
 
-    async def _approval(self, call: Request, failure: Failure) -> Approval:
+    async def _approval(self, call: Request, failure: Failure) -> CallApproval:
         subject, rules = call.subject, call.view.rules
         grant = subject.grant
         bound_to = approvals.binding_of(grant, call.arguments_digest)
@@ -134,7 +134,7 @@ class Consent:
             hints = words.hints_of(rules.hints(subject.server, subject.tool))
         values, arguments = self._recorder.values, call.arguments or b"{}"
         shown = await beside(values.shown, arguments) if len(arguments) > bounds.LITTLE else values.shown(arguments)
-        wanted = Wanted(
+        wanted = WantedCall(
             bound_to, grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
             place, shown.whole, shown.hidden, shown.left_out,
         )  # fmt: skip
@@ -164,7 +164,7 @@ class Consent:
 
     # ---- in the client
 
-    async def _ask(self, approval: Approval, call: Request, failure: Failure) -> Outcome:
+    async def _ask(self, approval: CallApproval, call: Request, failure: Failure) -> Outcome:
         arguments = call.arguments or b"{}"
         is_long = consent.is_cut(arguments)
         scopes = (ONCE, SESSION) if self._may_hold(call) and not is_long else (ONCE,)
@@ -230,7 +230,7 @@ class Consent:
         approval = await self._now(form.approval)
         return self._outcome(approval, call, failure) or await self._pending(failure, approval)
 
-    async def _now(self, approval: Approval) -> Approval:
+    async def _now(self, approval: CallApproval) -> CallApproval:
         """What has become of an approval meanwhile."""
         return await self._gateway.policy.run(partial(approvals.now_is, approval=approval))
 
@@ -284,7 +284,7 @@ class Consent:
 
         self._gateway.background(keep())
 
-    async def _pending(self, failure: Failure, approval: Approval) -> Failure:
+    async def _pending(self, failure: Failure, approval: CallApproval) -> Failure:
         """Why it is not run yet, with where the user can answer."""
         until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
         dashboard = await beside(running_dashboard.url, self._gateway.paths)
@@ -301,7 +301,7 @@ class Consent:
         id_ = self._repeatable.get(binding)
         return id_ is not None and await self._gateway.policy.run(partial(approvals.has_yes, id_=id_))
 
-    def _go_on(self, call: Request, approval: Approval) -> str:
+    def _go_on(self, call: Request, approval: CallApproval) -> str:
         """The binding of a yes, which may be repeated where the call does nothing more then."""
         binding = approval.binding
         is_as_it_was = call.tool is not None and binding == call.subject.binding

@@ -11,7 +11,7 @@ import msgspec
 
 from mcpctl.base.failure import Failure
 from mcpctl.policy import words
-from mcpctl.policy.approvals import ONCE, SESSION, Approval
+from mcpctl.policy.approvals import ONCE, SESSION, CallApproval
 from mcpctl.policy.consent import BY_ITSELF_MS
 from mcpctl.wire import jsonrpc
 
@@ -27,7 +27,7 @@ class ConsentForm:
     """One approval that a client is asked for: when, with which answers, and what it has said."""
 
     def __init__(
-        self, approval: Approval, scopes: tuple[str, ...], failure: Failure, late: Callable[["ConsentForm"], None]
+        self, approval: CallApproval, scopes: tuple[str, ...], failure: Failure, late: Callable[["ConsentForm"], None]
     ) -> None:
         """`failure` is why it is asked."""
         self.approval = approval
@@ -103,7 +103,7 @@ class Forms:
             self._open.remove(form)
 
 
-def form_of(approval: Approval, shown: str, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
+def form_of(approval: CallApproval, shown: str, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
     """The question as a form with one required choice, and nothing chosen: no client may answer it by itself."""
     once = "Yes, this once (and the same again, which does nothing more)" if repeats else "Yes, this once"
     titles = {NO: "No", ONCE: once, SESSION: "Yes, for all calls of this tool in this session"}

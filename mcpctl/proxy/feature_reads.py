@@ -10,7 +10,7 @@ from mcpctl.base import feature_names
 from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.base.feature_names import NAMED_BY, PROMPTS, RESOURCES
 from mcpctl.base.tool_keys import join
-from mcpctl.catalog.features import Features, Owner
+from mcpctl.catalog.features import FeatureOwner, Features
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, LIST, REFUSE, Verdict
 from mcpctl.policy.view import View
@@ -98,7 +98,7 @@ class NoRecord:
 
 def _name(read: Request) -> str:
     """The name that its server has for it; the client's own as long as no server is known."""
-    return read.owner.uri if isinstance(read.owner, Owner) else read.name
+    return read.owner.uri if isinstance(read.owner, FeatureOwner) else read.name
 
 
 class Reads:
@@ -130,14 +130,14 @@ class Reads:
         read.server = owner.server
         return Verdict(ALLOW)
 
-    def _owner(self, read: Request, features: Features) -> Owner:
+    def _owner(self, read: Request, features: Features) -> FeatureOwner:
         if self._method == RESOURCES_READ:
             owner = features.owner(read.name)
             if failure := read.barring():
                 raise Failed(failure)
             return owner
         if prompt := features.prompts.get(read.name):
-            return Owner(prompt.server, prompt.name)
+            return FeatureOwner(prompt.server, prompt.name)
         raise Failed(Failure("unknown_prompt", {"name": read.name}))
 
     async def learn(self, read: Request) -> None:
@@ -148,7 +148,7 @@ class Reads:
     def exchange(self, read: Request) -> Exchange:
         """The read as its server gets it: its params as they came, but for a name that the server has otherwise."""
         params, owner = read.extra, read.owner
-        if isinstance(owner, Owner) and owner.uri != read.name:
+        if isinstance(owner, FeatureOwner) and owner.uri != read.name:
             params = {**params, NAMED_BY[self._kind]: msgspec.json.encode(owner.uri)}
         return Exchange(self._method, params, read.incoming.meta, read.caller, read)
 
@@ -207,16 +207,16 @@ class Reference(NamedTuple):
     name: str
     members: Mapping[str, bytes]
 
-    def owner(self, features: Features) -> Owner:
+    def owner(self, features: Features) -> FeatureOwner:
         """The server that has it, and its name there; raises `Failed`."""
         named = features.prompts if self.type == "ref/prompt" else features.templates
         if feature := named.get(self.name):
-            return Owner(feature.server, feature.name)
+            return FeatureOwner(feature.server, feature.name)
         if self.type == "ref/prompt":
             raise Failed(Failure("unknown_prompt", {"name": self.name}))
         return features.owner(self.name)
 
-    def to(self, owner: Owner) -> bytes:
+    def to(self, owner: FeatureOwner) -> bytes:
         """The reference as its server has it, in JSON."""
         if owner.uri == self.name:
             return jsonrpc.object_of(self.members)
@@ -268,7 +268,7 @@ class Completion:
     def exchange(self, completion: Request) -> Exchange:
         """The completion as its server gets it."""
         params = completion.extra
-        if isinstance(completion.owner, Owner):
+        if isinstance(completion.owner, FeatureOwner):
             params = {**params, "ref": self._ref.to(completion.owner)}
         return Exchange(COMPLETION, params, completion.incoming.meta, completion.caller, completion)
 

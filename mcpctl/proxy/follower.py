@@ -15,7 +15,7 @@ from mcpctl.config.config import Config
 from mcpctl.policy.view import NOTHING_DECIDED, UNBOUND, Standing, View, access_of
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.memory import PolicyMemory
-from mcpctl.toolsets.in_force import Followed, InForce
+from mcpctl.toolsets.in_force import Followed, ToolsetsInForce
 from mcpctl.wire.threads import apart, beside
 from mcpctl.wire.writer import Turn
 
@@ -38,7 +38,7 @@ class Snapshot:
     generation: int = 0
     """Grows whenever the configuration changes."""
     standing: Standing = NOTHING_DECIDED
-    toolsets: InForce | None = None
+    toolsets: ToolsetsInForce | None = None
     """None until it is known what is equipped."""
     changes: int = 0
     """Those of the lists that came before it."""
@@ -191,7 +191,7 @@ class Follower:
 
     # ---- what is read aside
 
-    def begin(self, toolsets: InForce) -> None:
+    def begin(self, toolsets: ToolsetsInForce) -> None:
         """Have toolsets count from now on."""
         self._replace(toolsets=toolsets)
 
@@ -210,7 +210,7 @@ class Follower:
         if self._judging_again:
             self._judging_again.cancel()
 
-    async def _read(self, toolsets: InForce) -> None:
+    async def _read(self, toolsets: ToolsetsInForce) -> None:
         await beside(toolsets.read)
         self._replace()
 

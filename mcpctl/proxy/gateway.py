@@ -30,7 +30,7 @@ from mcpctl.proxy.server_messages import ServerListener
 from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
-from mcpctl.toolsets.in_force import InForce
+from mcpctl.toolsets.in_force import ToolsetsInForce
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
 from mcpctl.upstreams.upstream import Upstream
@@ -107,7 +107,7 @@ class Gateway:
 
     async def _open_state(self) -> None:
         state = await self.memory.opened()
-        self.follower.begin(InForce(self.paths, self._toolset, state))
+        self.follower.begin(ToolsetsInForce(self.paths, self._toolset, state))
         if self.config.has_policy:
             await self.policy.open()
         await self.follower.judge()

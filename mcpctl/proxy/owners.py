@@ -6,7 +6,7 @@ from collections.abc import Collection
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.feature_names import EXPLICIT
-from mcpctl.catalog.features import Features, Owner
+from mcpctl.catalog.features import FeatureOwner, Features
 from mcpctl.policy.decide import admitted
 from mcpctl.policy.view import View
 from mcpctl.proxy.gateway import Gateway
@@ -40,7 +40,7 @@ class Owners:
         except Failed:
             return _NOTHING
 
-    async def owner(self, uri: str, caller: Caller) -> Owner:
+    async def owner(self, uri: str, caller: Caller) -> FeatureOwner:
         """The owner of a URI, also of servers of which nothing was known; raises `Failed`."""
         try:
             return self.seen(caller)[1].owner(uri)

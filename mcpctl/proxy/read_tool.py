@@ -17,7 +17,7 @@ from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import OWN, READ_TOOL
-from mcpctl.catalog.features import Owner
+from mcpctl.catalog.features import FeatureOwner
 from mcpctl.metatools import own_tool
 from mcpctl.metatools.own_tool import CALLS, MOST, ReadRequest, WrongArguments
 from mcpctl.policy import words
@@ -82,7 +82,7 @@ class ReadTool:
             raise _Refused(str(error)) from None
         if request.resource is None:
             return await aside.do(self._of_call, request, call)
-        if not isinstance(call.owner, Owner):
+        if not isinstance(call.owner, FeatureOwner):
             raise _not_read(call.owner or Failed(Failure("unknown_resource", {"uri": request.uri})))
         try:
             result = await self._client.features.read(call.owner.uri, call.caller, call.owner.server, barring)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.models import Tool
-from mcpctl.catalog.features import Owner
+from mcpctl.catalog.features import FeatureOwner
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import input_rounds, refusals, task_calls, translate
@@ -62,7 +62,7 @@ class Request(Reply):
         self.barring: Barring = nothing_bars
         """Why it may not be sent, where somebody else decides on that, too."""
         self.tool: Tool | None = None
-        self.owner: Owner | Failed | None = None
+        self.owner: FeatureOwner | Failed | None = None
         """Whose a prompt or resource is, or why it is nobody's, once that is known."""
         self.fetched: Subject | None = None
         """Reading that for a model, as the policy decides on it."""

@@ -17,7 +17,7 @@ from mcpctl.base.callers import Caller
 from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failed
 from mcpctl.base.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
-from mcpctl.catalog.features import Features, Owner, Part
+from mcpctl.catalog.features import FeatureOwner, FeaturePart, Features
 from mcpctl.metatools import offers
 from mcpctl.proxy import refusals
 from mcpctl.proxy.gateway import Gateway
@@ -61,7 +61,7 @@ class Subscription:
         self.caller = caller
         self.lists = lists
         self.id = id_
-        self.owners: dict[str, Owner] = {}
+        self.owners: dict[str, FeatureOwner] = {}
         """Whose the resources are of which it is told, by the URIs that the client has for them."""
         self.is_open = not id_
         """Whether the client may be told: not before its request is acknowledged."""
@@ -88,11 +88,11 @@ class Subscription:
         """What the client may list, get and read now."""
         return self._session.owners.listable(self.caller)
 
-    def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
+    def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
         """A resource that is watched has changed, or the part of it that has this URI on its server."""
         self._session.gateway.when_current(lambda: self._pass_on(owner, uri, params))
 
-    def _pass_on(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
+    def _pass_on(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
         explicit = f"{EXPLICIT}{owner.server}:"
         for prefix in (explicit, ""):  # as one of them, or both, the client knows it
             known = prefix + owner.uri
@@ -266,7 +266,7 @@ class Subscriptions:
         if sum(len(each.owners) for each in self._all()) + more > bounds.WATCHED:
             raise jsonrpc.Malformed(f"a client is told of at most {bounds.WATCHED} resources")
 
-    async def _watch(self, subscription: Subscription, uri: str, owner: Owner) -> None:
+    async def _watch(self, subscription: Subscription, uri: str, owner: FeatureOwner) -> None:
         """Have a subscription be told of this resource; raises `Failed` where its server does not agree."""
         if subscription.owners.get(uri) != owner:
             self._forget(subscription, uri)
@@ -277,7 +277,7 @@ class Subscriptions:
             self._forget(subscription, uri)
             raise
 
-    async def _watch_if_agreed(self, subscription: Subscription, uri: str, owner: Owner) -> None:
+    async def _watch_if_agreed(self, subscription: Subscription, uri: str, owner: FeatureOwner) -> None:
         with contextlib.suppress(Failed):
             await self._watch(subscription, uri, owner)
 
@@ -287,28 +287,28 @@ class Subscriptions:
             self._watched.unwatch(owner, subscription)
 
 
-def _owner(features: Features, uri: str) -> Owner | None:
+def _owner(features: Features, uri: str) -> FeatureOwner | None:
     try:
         return features.owner(uri)
     except Failed:
         return None
 
 
-def _shown(features: Features, kinds: Collection[str]) -> list[Part]:
+def _shown(features: Features, kinds: Collection[str]) -> list[FeaturePart]:
     """What lists of these kinds show."""
     return [part for part in features.parts if part.kind in kinds and part.features]
 
 
-def _are_same(before: Sequence[Part], now: Sequence[Part]) -> bool:
+def _are_same(before: Sequence[FeaturePart], now: Sequence[FeaturePart]) -> bool:
     """Whether lists show the same. What was not made anew is not looked through: there may be many thousands."""
     return len(before) == len(now) and all(
         one is other or _is_same(one, other) for one, other in zip(before, now, strict=True)
     )
 
 
-def _is_same(one: Part, other: Part) -> bool:
+def _is_same(one: FeaturePart, other: FeaturePart) -> bool:
     return (one.kind, one.server, _texts(one)) == (other.kind, other.server, _texts(other))
 
 
-def _texts(part: Part) -> list[tuple[str, str]]:
+def _texts(part: FeaturePart) -> list[tuple[str, str]]:
     return [(name, feature.tool.text) for name, feature in part.features.items()]

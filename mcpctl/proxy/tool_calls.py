@@ -10,7 +10,7 @@ from msgspec import Raw
 from mcpctl.base import definitions, hints
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.tool_keys import OWN
-from mcpctl.catalog.features import Owner
+from mcpctl.catalog.features import FeatureOwner
 from mcpctl.metatools import argument_help, own_tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import (
@@ -70,7 +70,7 @@ class ModelReads:
             except Failed as error:
                 call.owner = error
 
-    def _subject(self, call: Request, owner: Owner) -> Subject:
+    def _subject(self, call: Request, owner: FeatureOwner) -> Subject:
         catalog, toolset = self._gateway.catalog(call.view), call.view.toolset
         listed = catalog.listed(owner.server)
         tools = listed.tools if listed else ()

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from mcpctl.base import bounds
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failed, failed
-from mcpctl.catalog.features import Owner
+from mcpctl.catalog.features import FeatureOwner
 from mcpctl.upstreams import listening
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.listening import Listening
@@ -36,7 +36,7 @@ class Watcher(Protocol):
     def caller(self) -> Caller:
         """Who asks."""
 
-    def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
+    def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
         """A resource has changed, or the part of it that has this URI on its server."""
 
 
@@ -54,7 +54,7 @@ class Servers(Protocol):
 class _Watched:
     """One resource, who watches it, and where it was asked for."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: FeatureOwner) -> None:
         self.owner = owner
         self.watchers: dict[Watcher, None] = {}
         self.connection: Connection | None = None
@@ -80,11 +80,11 @@ class WatchedResources:
 
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
-        self._watched: dict[Owner, _Watched] = {}
+        self._watched: dict[FeatureOwner, _Watched] = {}
         self._returning: dict[str, _Return] = {}
         """The servers that were lost while somebody watched anything of them."""
 
-    async def watch(self, owner: Owner, watcher: Watcher, caller: Caller) -> None:
+    async def watch(self, owner: FeatureOwner, watcher: Watcher, caller: Caller) -> None:
         """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""
         watched = self._watched.setdefault(owner, _Watched(owner))
         watched.watchers[watcher] = None
@@ -99,7 +99,7 @@ class WatchedResources:
             self.unwatch(owner, watcher)
             raise
 
-    def unwatch(self, owner: Owner, watcher: Watcher) -> None:
+    def unwatch(self, owner: FeatureOwner, watcher: Watcher) -> None:
         """Tell `watcher` no more; a server is told where it was the last."""
         if watched := self._watched.get(owner):
             watched.watchers.pop(watcher, None)
@@ -238,7 +238,7 @@ class WatchedResources:
         if len(uri) > bounds.URI:
             return
         for known in _wholes(uri):
-            watched = self._watched.get(Owner(connection.server, known))
+            watched = self._watched.get(FeatureOwner(connection.server, known))
             if watched and watched.connection is connection:
                 self._tell(watched, uri, params)
 

@@ -17,7 +17,7 @@ from mcpctl.toolsets.toolset import searched
 def search(
     catalog: Catalog,
     queries: Sequence[str],
-    filters: rows.Wanted,
+    filters: rows.ToolFilter,
     usage: Usage | None,
     build: Build,
     *,

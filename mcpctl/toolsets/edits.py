@@ -15,9 +15,9 @@ from mcpctl.base.models import Tool
 from mcpctl.jsonc import edit as json_edit
 from mcpctl.jsonc.positions import Place
 from mcpctl.store import clock
-from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Reference, dotted, ref_id
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, ToolReference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import (
-    ToolsetPlace,
+    ToolsetFile,
     check_name,
     items,
     located,
@@ -30,8 +30,8 @@ from mcpctl.toolsets.toolset_files import (
 _ELSEWHERE = "make it writable, or name another toolset"
 
 
-class Draft:
-    def __init__(self, text: str, place: ToolsetPlace) -> None:
+class ToolsetDraft:
+    def __init__(self, text: str, place: ToolsetFile) -> None:
         self._mark = files.BOM if text.startswith(files.BOM) else ""
         self._json = text.removeprefix(files.BOM)
         self._place = place
@@ -80,16 +80,16 @@ class Draft:
 
 
 _T = TypeVar("_T")
-Permit = Callable[[ToolsetPlace, str, str], None]
+Permit = Callable[[ToolsetFile, str, str], None]
 """Raises `Refused` where the second text of a toolset's file may not replace the first."""
 
 
-def notes_alone(_: ToolsetPlace, __: str, ___: str) -> None:
+def notes_alone(_: ToolsetFile, __: str, ___: str) -> None:
     """Permits all: notes let nothing more be called."""
 
 
 def change(
-    place: ToolsetPlace, make: Callable[[Draft], _T], permit: Permit, *, dry_run: bool = False
+    place: ToolsetFile, make: Callable[[ToolsetDraft], _T], permit: Permit, *, dry_run: bool = False
 ) -> tuple[list[str], _T]:
     """Change a toolset's file under its lock; returns the lines of a diff, and the result of `make`.
 
@@ -105,7 +105,7 @@ def change(
             before = content.decode()
         except UnicodeDecodeError:
             raise Unusable(f"{place.path} is not UTF-8", "make it UTF-8", "toolset_unusable") from None
-        draft, path = Draft(before, place), str(place.path)
+        draft, path = ToolsetDraft(before, place), str(place.path)
         result = make(draft)  # a lastModified stays: no program needs it, and two branches would conflict in its line
         after = draft.text
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
@@ -122,7 +122,7 @@ def change(
     return outcome[-1]
 
 
-def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None, permit: Permit) -> None:
+def create(place: ToolsetFile, tools: Iterable[Tool], description: str | None, permit: Permit) -> None:
     """Create a toolset's file; raises if it exists. `permit` is asked as for a change."""
     name = place.path.stem
     check_name(name, "toolset")
@@ -142,7 +142,7 @@ def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None, 
     files.edit(place.path, create_file, _ELSEWHERE, private=place.own, within=place.within)
 
 
-def add_tools(draft: Draft, tools: Iterable[Tool]) -> list[Tool]:
+def add_tools(draft: ToolsetDraft, tools: Iterable[Tool]) -> list[Tool]:
     """Returns the tools that were not in the list before."""
     present = {reference_of(item).index for item in draft.items("tools")}
     new = [tool for tool in tools if dotted(tool) not in present and ref_id(tool) not in present]
@@ -151,7 +151,7 @@ def add_tools(draft: Draft, tools: Iterable[Tool]) -> list[Tool]:
     return new
 
 
-def remove_tools(draft: Draft, indexes: Collection[str]) -> set[str]:
+def remove_tools(draft: ToolsetDraft, indexes: Collection[str]) -> set[str]:
     """Remove the tools with these names and hashes from the list, and return those that were in it.
 
     Their notes and overrides stay, and apply again if the tools come back.
@@ -167,7 +167,7 @@ def remove_tools(draft: Draft, indexes: Collection[str]) -> set[str]:
 class NotedTool:
     """The tool that a change is about, as it is listed; `tool` is None if it is not listed."""
 
-    reference: Reference
+    reference: ToolReference
     tool: Tool | None
 
     def is_meant_by(self, item: Any) -> bool:
@@ -213,7 +213,7 @@ def check_visible(text: str, what: str, code: str) -> None:
         raise WrongUsage(message, "leave it out; line breaks and tabs are fine", code)
 
 
-def add_notes(draft: Draft, subject: NotedTool, notes: Sequence[Note]) -> Added:
+def add_notes(draft: ToolsetDraft, subject: NotedTool, notes: Sequence[Note]) -> Added:
     """Add notes to a tool. A note whose name the tool has already is skipped; nothing is replaced."""
     entries = [number for number, entry in enumerate(draft.items("toolNotes")) if _is_about(entry, subject)]
     names = {name for number in entries for name in note_names(draft.items("toolNotes")[number])}
@@ -238,7 +238,7 @@ def notes_of_tool(content: Mapping[str, Any], subject: NotedTool) -> Iterator[tu
                 yield ("toolNotes", number, "notes", index), note if isinstance(note, dict) else {}
 
 
-def remove_notes(draft: Draft, subject: NotedTool, names: Collection[str] | None) -> list[str]:
+def remove_notes(draft: ToolsetDraft, subject: NotedTool, names: Collection[str] | None) -> list[str]:
     """Remove a tool's notes of these names, or all of them for None; returns the names that were there.
 
     An entry that is then empty goes too.
@@ -259,7 +259,7 @@ def remove_notes(draft: Draft, subject: NotedTool, names: Collection[str] | None
     return list(dict.fromkeys(str(note.get("name")) for _, note in removed))
 
 
-def rewrite_note(draft: Draft, subject: NotedTool, note: Note) -> None:
+def rewrite_note(draft: ToolsetDraft, subject: NotedTool, note: Note) -> None:
     """Change the text of a tool's note; of several with one name the first, which is the one that counts.
 
     Raises `KeyError` if there is none.
@@ -269,7 +269,7 @@ def rewrite_note(draft: Draft, subject: NotedTool, note: Note) -> None:
 
 
 def override(
-    draft: Draft, subject: NotedTool, hints: Mapping[str, bool], title: str | None, inherit: Iterable[str]
+    draft: ToolsetDraft, subject: NotedTool, hints: Mapping[str, bool], title: str | None, inherit: Iterable[str]
 ) -> None:
     """`inherit` names hints (or `title`) that the server decides again."""
     for name in inherit:
@@ -281,7 +281,7 @@ def override(
         _set(draft, subject, ("title",), title)
 
 
-def _set(draft: Draft, subject: NotedTool, place: tuple[str, ...], value: bool | str) -> None:
+def _set(draft: ToolsetDraft, subject: NotedTool, place: tuple[str, ...], value: bool | str) -> None:
     """Set one member in the tool's first entry, which is the one that counts."""
     entries = draft.items("toolOverrides")
     home = next((number for number, entry in enumerate(entries) if _is_about(entry, subject)), None)
@@ -297,7 +297,7 @@ def _set(draft: Draft, subject: NotedTool, place: tuple[str, ...], value: bool |
         draft.put(("toolOverrides", home, *place), value)
 
 
-def _inherit(draft: Draft, subject: NotedTool, name: str) -> None:
+def _inherit(draft: ToolsetDraft, subject: NotedTool, name: str) -> None:
     """Remove one member from all of the tool's entries, and each entry that is then empty."""
     place = (name,) if name == "title" else ("annotations", name)
     removed: list[Place] = []

@@ -13,7 +13,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config.config import Config
 from mcpctl.store.state import State, StateError
 from mcpctl.toolsets.toolset import Toolset
-from mcpctl.toolsets.toolset_files import NONE, VARIABLE, ToolsetPlace, is_path, place_of, read
+from mcpctl.toolsets.toolset_files import NONE, VARIABLE, ToolsetFile, is_path, place_of, read
 
 _MOST_FOLLOWED = 64
 """Toolsets that are followed at once: each project may name one."""
@@ -30,7 +30,7 @@ def current(paths: Paths, config: Config, option: str | None, state: State) -> T
     return _read(paths, config, option, reference)[1] if reference and reference != NONE else None
 
 
-def required(paths: Paths, config: Config, option: str | None, state: State) -> tuple[ToolsetPlace, Toolset]:
+def required(paths: Paths, config: Config, option: str | None, state: State) -> tuple[ToolsetFile, Toolset]:
     """Raises `NotFound` if none is in force."""
     reference = named(config, option) or state.equipped()
     if not reference or reference == NONE:
@@ -56,7 +56,7 @@ def of_project(config: Config) -> str | None:
     return str(config.beside(reference)) if reference and is_path(reference) else reference
 
 
-def _read(paths: Paths, config: Config, option: str | None, reference: str) -> tuple[ToolsetPlace, Toolset]:
+def _read(paths: Paths, config: Config, option: str | None, reference: str) -> tuple[ToolsetFile, Toolset]:
     try:
         place = place_of(paths, reference)
         return place, read(place)
@@ -71,7 +71,7 @@ def _read(paths: Paths, config: Config, option: str | None, reference: str) -> t
 class Followed(Struct):
     """A toolset that is or was in force, as its file last had it."""
 
-    place: ToolsetPlace | None = None
+    place: ToolsetFile | None = None
     stamp: object = None
     toolset: Toolset | None = None
 
@@ -89,7 +89,7 @@ class Followed(Struct):
             self.toolset = replace(last, problem=f"{error.message}; {counts}")
 
 
-class InForce:
+class ToolsetsInForce:
     """The toolsets in force, for a process that runs while people equip and edit them. Belongs to one thread.
 
     Call `look` where a file differs from `stamps`: that costs a `stat` of each, and a query for the equipped toolset

@@ -12,7 +12,7 @@ from mcpctl.base.models import HINTS
 from mcpctl.base.rules import Rule
 from mcpctl.jsonc.positions import Place
 from mcpctl.toolsets.schema import MEMBERS, SCHEMA
-from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Reference, first
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, ToolReference, first
 from mcpctl.toolsets.toolset_files import NONE, hints_of, items, notes_of, policy_problems, reference_of
 
 _ALL = (
@@ -91,7 +91,7 @@ _ALL = (
 RULES = {rule.id: rule for rule in _ALL}
 
 
-Who = Callable[[Reference], str]
+Who = Callable[[ToolReference], str]
 """The same text for all references to one tool."""
 
 _MOST_COMPARED = 20
@@ -116,7 +116,7 @@ class Item:
 
     place: tuple[str | int, ...]
     said: Mapping[str, Any]
-    reference: Reference
+    reference: ToolReference
     at: tuple[str | int, ...]
     """The place of the reference."""
 
@@ -286,7 +286,7 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
             yield Problem("E116", entry.place, f"{entry.reference.label} has {len(counted)} notes; {count} are shown")
 
 
-def _note_name(name: str, place: Place, is_known: bool, reference: Reference) -> Iterator[Problem]:
+def _note_name(name: str, place: Place, is_known: bool, reference: ToolReference) -> Iterator[Problem]:
     if not NAME.match(name):
         yield Problem("E107", place, f"'{name[:80]}' cannot name a note")
     if is_known:

@@ -58,7 +58,7 @@ def dotted(tool: Tool) -> str:
     return f"{tool.server}.{tool.name}"
 
 
-class Reference(msgspec.Struct, frozen=True):
+class ToolReference(msgspec.Struct, frozen=True):
     """If there is a name, it alone decides: a hash that differs is only information."""
 
     name: str | None
@@ -92,7 +92,7 @@ class Note(msgspec.Struct, frozen=True):
 class ToolsetEntry(msgspec.Struct, frozen=True):
     """The notes, hints and title for one tool in one place of a file; several places may be about the same tool."""
 
-    reference: Reference
+    reference: ToolReference
     notes: tuple[Note, ...] = ()
     hints: dict[str, bool] = {}
     title: str | None = None
@@ -115,7 +115,7 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
     path: Path
     own: bool
     """Whether the file is in the user's own data directory."""
-    tools: Sequence[Reference] = ()
+    tools: Sequence[ToolReference] = ()
     entries: Sequence[ToolsetEntry] = ()
     content: Mapping[str, Any] = field(default_factory=dict)
     """All members in the file, also unknown ones."""
@@ -158,13 +158,13 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
 
     def about(self, tool: Tool) -> ToolsetEntry:
         """All entries for a tool merged into one; of values that are set twice the first counts."""
-        return self._entry(Reference(dotted(tool), None), ref_id(tool) if self._has_hashes else "")
+        return self._entry(ToolReference(dotted(tool), None), ref_id(tool) if self._has_hashes else "")
 
-    def said_of(self, reference: Reference) -> ToolsetEntry:
+    def said_of(self, reference: ToolReference) -> ToolsetEntry:
         """All entries merged for a tool of which only this reference is known."""
         return self._entry(reference, "")
 
-    def _entry(self, reference: Reference, hash_: str) -> ToolsetEntry:
+    def _entry(self, reference: ToolReference, hash_: str) -> ToolsetEntry:
         entry = self._merged_entries.get((reference.index, hash_))
         if entry is None:
             numbers = {*self._by_index.get(reference.index, ()), *(self._by_index.get(hash_, ()) if hash_ else ())}
@@ -201,7 +201,7 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
         return numbers
 
 
-def _merged(reference: Reference, entries: Sequence[ToolsetEntry]) -> ToolsetEntry:
+def _merged(reference: ToolReference, entries: Sequence[ToolsetEntry]) -> ToolsetEntry:
     notes: dict[str, Note] = {}
     hints: dict[str, bool] = {}
     title = None

@@ -20,7 +20,7 @@ from mcpctl.config import policy_settings
 from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
 from mcpctl.jsonc.faults import told
 from mcpctl.jsonc.positions import Place
-from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, Reference, Toolset, ToolsetEntry
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, ToolReference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"
 NONE = "none"
@@ -33,7 +33,7 @@ _ALL_RULES = 1 << 15
 """Characters of all rules of one list, each of which is compiled."""
 
 
-class ToolsetPlace(msgspec.Struct, frozen=True):
+class ToolsetFile(msgspec.Struct, frozen=True):
     """The file of a toolset, and its name there if the file has several."""
 
     path: Path
@@ -65,7 +65,7 @@ def repository_of(folder: Path) -> Path:
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
 
 
-def place_of(paths: Paths, reference: str) -> ToolsetPlace:
+def place_of(paths: Paths, reference: str) -> ToolsetFile:
     """The place of a toolset's name or path, with `#NAME` for one of several in a file."""
     if is_path(reference):
         file, mark, inner = reference.rpartition("#")
@@ -73,11 +73,11 @@ def place_of(paths: Paths, reference: str) -> ToolsetPlace:
             file, inner = reference, ""
         # Without `..`, behind which the repository that one is in would seem to be around the file.
         path = Path(os.path.normpath(Path(file).expanduser().absolute()))
-        return ToolsetPlace(path, inner or None, _is_own(paths, path), is_named=False)
+        return ToolsetFile(path, inner or None, _is_own(paths, path), is_named=False)
     name, _, inner = reference.partition("#")
     check_name(name, "toolset")
     path = paths.toolsets / f"{name}.json"
-    return ToolsetPlace(path, inner or None, _is_own(paths, path), is_named=True)
+    return ToolsetFile(path, inner or None, _is_own(paths, path), is_named=True)
 
 
 def is_path(reference: str) -> bool:
@@ -97,14 +97,14 @@ def check_name(name: str, what: str) -> None:
         raise WrongUsage(f"'{name[:80]}' cannot name a {what}", hint, "bad_name")
 
 
-def read(place: ToolsetPlace) -> Toolset:
+def read(place: ToolsetFile) -> Toolset:
     """Raises `NotFound` or `Unusable`."""
     text = read_text(place)
     pointer, content = located(text, place)
     return parsed(place, pointer, content)
 
 
-def read_text(place: ToolsetPlace) -> str:
+def read_text(place: ToolsetFile) -> str:
     """With a byte order mark."""
     try:
         return files.read_text(place.path, code="toolset_unusable")
@@ -112,7 +112,7 @@ def read_text(place: ToolsetPlace) -> str:
         raise not_found(place) from None
 
 
-def located(text: str, place: ToolsetPlace) -> tuple[Place, dict[str, Any]]:
+def located(text: str, place: ToolsetFile) -> tuple[Place, dict[str, Any]]:
     """The toolset's place in a file's JSON and its content; raises `Unusable` or `NotFound`."""
     root = _decoded(text.removeprefix(files.BOM), place)
     if not isinstance(root, dict):
@@ -124,7 +124,7 @@ def located(text: str, place: ToolsetPlace) -> tuple[Place, dict[str, Any]]:
     return (), root
 
 
-def _decoded(text: str, place: ToolsetPlace) -> Any:
+def _decoded(text: str, place: ToolsetFile) -> Any:
     try:
         return msgspec.json.decode(text)
     except RecursionError:
@@ -134,7 +134,7 @@ def _decoded(text: str, place: ToolsetPlace) -> Any:
     raise Unusable(f"{place.path}: {problem}", "fix the JSON there", "toolset_unusable")
 
 
-def _one_of(root: Mapping[str, Any], place: ToolsetPlace) -> tuple[Place, dict[str, Any]]:
+def _one_of(root: Mapping[str, Any], place: ToolsetFile) -> tuple[Place, dict[str, Any]]:
     """The named toolset of a file of several, else the only one, else the last equipped one."""
     several = {name: (pointer, content) for name, pointer, content in _several(root["toolsets"])}
     last = root.get("lastEquippedToolset")
@@ -146,7 +146,7 @@ def _one_of(root: Mapping[str, Any], place: ToolsetPlace) -> tuple[Place, dict[s
     raise NotFound(f"{place.path} has {problem}", hint, "toolset_not_found")
 
 
-def names(text: str, place: ToolsetPlace) -> list[str | None]:
+def names(text: str, place: ToolsetFile) -> list[str | None]:
     """None for a file that is itself a toolset."""
     root = _decoded(text.removeprefix(files.BOM), place)
     if isinstance(root, dict) and "tools" not in root and isinstance(root.get("toolsets"), dict | list):
@@ -163,7 +163,7 @@ def _several(toolsets: Any) -> Iterator[tuple[str, Place, dict[str, Any]]]:
                 yield name, ("toolsets", key), content
 
 
-def parsed(place: ToolsetPlace, pointer: Place, content: dict[str, Any]) -> Toolset:
+def parsed(place: ToolsetFile, pointer: Place, content: dict[str, Any]) -> Toolset:
     """The toolset in decoded JSON; members of a wrong type are left out."""
     written, key = content.get("name"), pointer[-1] if pointer else None
     candidates = (written, place.inner, key, place.path.stem)
@@ -191,11 +191,11 @@ def policy_problems(content: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             yield (effect,), f"a toolset may only tighten: it has {' and '.join(_EFFECTS)}"
         elif not isinstance(patterns, list) or len(patterns) > _MOST_RULES:
             yield (effect,), f"must be a list of at most {_MOST_RULES} texts"
-        elif sum(len(each) for each in patterns if isinstance(each, str)) > _ALL_RULES:
+        elif sum(len(pattern) for pattern in patterns if isinstance(pattern, str)) > _ALL_RULES:
             yield (effect,), f"must have at most {_ALL_RULES:,} characters in all"
         else:
-            problems = (((effect, number), _problem_of(each)) for number, each in enumerate(patterns))
-            yield from (each for each in problems if each[1])
+            problems = (((effect, number), _problem_of(pattern)) for number, pattern in enumerate(patterns))
+            yield from (problem for problem in problems if problem[1])
 
 
 def _problem_of(pattern: Any) -> str:
@@ -204,7 +204,7 @@ def _problem_of(pattern: Any) -> str:
     return policy_settings.problem_of(pattern)
 
 
-def _rules(content: Mapping[str, Any], place: ToolsetPlace) -> Iterator[PolicyRule]:
+def _rules(content: Mapping[str, Any], place: ToolsetFile) -> Iterator[PolicyRule]:
     for effect, patterns in content.get("policy", {}).items():
         for index, pattern in enumerate(patterns):
             yield PolicyRule(effect, pattern, ("policy",), effect, index, str(place.path), of_repository=not place.own)
@@ -216,11 +216,12 @@ def items(content: Mapping[str, Any], member: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def reference_of(item: Any) -> Reference:
+def reference_of(item: Any) -> ToolReference:
     """A reference that names no tool if the JSON has another shape."""
     members = item if isinstance(item, dict) else {}
     name, hash_ = members.get("namespacedName"), members.get("refId")
-    return Reference(name if isinstance(name, str) and "." in name else None, hash_ if isinstance(hash_, str) else None)
+    is_dotted = isinstance(name, str) and "." in name
+    return ToolReference(name if is_dotted else None, hash_ if isinstance(hash_, str) else None)
 
 
 def _note_entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
@@ -269,7 +270,7 @@ def _title(value: Any) -> str | None:
     return HIDDEN.sub("", " ".join(value.split())) or None
 
 
-def not_found(place: ToolsetPlace) -> NotFound:
+def not_found(place: ToolsetFile) -> NotFound:
     if not place.is_named:
         return NotFound(f"there is no toolset file {place.path}", "check the path", "toolset_not_found")
     existing = [path.stem for path in place.path.parent.glob("*.json")]
@@ -277,7 +278,7 @@ def not_found(place: ToolsetPlace) -> NotFound:
     return NotFound(f"no toolset '{place.path.stem}'", hint, "toolset_not_found")
 
 
-def _not_a_toolset(place: ToolsetPlace, why: str) -> Unusable:
+def _not_a_toolset(place: ToolsetFile, why: str) -> Unusable:
     return Unusable(f"{place.path} is not a toolset: {why}", "name a toolset file", "toolset_unusable")
 
 

@@ -9,7 +9,7 @@ from mcpctl.base import bounds
 from mcpctl.base.failure import Failed
 from mcpctl.base.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.base.models import Tool
-from mcpctl.catalog.features import Feature, Features, Part
+from mcpctl.catalog.features import Feature, FeaturePart, Features
 from tests.proxy import library
 from tests.table import for_each
 
@@ -125,8 +125,8 @@ def test_what_is_held_is_read_in_no_way() -> None:
     held = [feature(RESOURCES, "a", "note://bad"), feature(TEMPLATES, "a", "bad://{x}")]
     good = [feature(RESOURCES, "a", "note://good"), feature(RESOURCES, "a", "bad://listed")]
     parts = [
-        Part.of(RESOURCES, "a", [each.tool for each in good], [held[0].tool]),
-        Part.of(TEMPLATES, "a", [feature(TEMPLATES, "a", "note://{+any}").tool], [held[1].tool]),
+        FeaturePart.of(RESOURCES, "a", [each.tool for each in good], [held[0].tool]),
+        FeaturePart.of(TEMPLATES, "a", [feature(TEMPLATES, "a", "note://{+any}").tool], [held[1].tool]),
     ]
     features = Features(parts, "1")
     assert owner(features, "note://fine") == ("a", "note://fine")

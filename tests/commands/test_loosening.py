@@ -18,7 +18,7 @@ from mcpctl.config.settings import Project
 from mcpctl.policy.decide import decide
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
-from mcpctl.toolsets.in_force import InForce
+from mcpctl.toolsets.in_force import ToolsetsInForce
 from tests import command_tree, configured
 from tests.conftest import Mcpctl
 
@@ -291,7 +291,7 @@ def test_a_toolset_that_a_client_names_is_one_in_force(mcpctl: Mcpctl, paths: Pa
     begin(paths, "nothing is restricted", None)
     assert mcpctl("toolsets", "add", "small", "gh:write").code == 0
     with State.connect(paths) as state:
-        InForce(paths, "small", state)
+        ToolsetsInForce(paths, "small", state)
     ran = mcpctl("toolsets", "add", "small", "gh:delete")
     assert (ran.code, "gh:delete" in ran.err) == (6, True)
     assert mcpctl("toolsets", "rm", "small", "--all").code == 0

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.logins import Login
 from mcpctl.policy import approvals
-from mcpctl.policy.approvals import Approval
+from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.policy_file import PolicyFile
 from tests import recorded
 from tests.commands.approvals.waiting import GRANT, opened, wanted
@@ -24,7 +24,7 @@ def form(answer: str = "once", token: str = PERSON.form_token) -> dict[str, str]
     return {"answer": answer, "form_token": token}
 
 
-def kept(paths: Paths, id_: str) -> Approval:
+def kept(paths: Paths, id_: str) -> CallApproval:
     with PolicyFile.connect(paths) as file:
         return approvals.find(file, id_)
 

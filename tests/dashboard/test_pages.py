@@ -52,7 +52,7 @@ def waiting(paths: Paths, count: int, key: str = "notes:delete_note") -> None:
         for number in range(count):
             approvals.open_for(
                 file,
-                approvals.Wanted(
+                approvals.WantedCall(
                     f"b{number}", Grant(key, "pin", "", "", "s"), "destructive", "", f'{{"id": {number}}}', "h",
                     "ask = destructive", "config.toml:3",
                 ),

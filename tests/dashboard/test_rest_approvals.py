@@ -11,7 +11,7 @@ from mcpctl.base.errors import ExitCode
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.logins import Login
 from mcpctl.policy import answering, approvals
-from mcpctl.policy.approvals import Approval
+from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import sqlite
 from tests.commands.approvals.waiting import GRANT, opened, wanted
@@ -30,7 +30,7 @@ def answered(client: TestClient, id_: str, said: Any, token: str = PERSON.form_t
     return answer.status_code, body.get("error", body)
 
 
-def state(paths: Paths, approval: Approval) -> Approval:
+def state(paths: Paths, approval: CallApproval) -> CallApproval:
     with PolicyFile.connect(paths) as file:
         return approvals.find(file, approval.id)
 
@@ -40,7 +40,7 @@ def decisions(home: Path) -> list[tuple[str, str, str]]:
     return [(line["decision"], line["channel"], line["scope"]) for line in lines]
 
 
-def called_again(paths: Paths, number: int = 1) -> Approval:
+def called_again(paths: Paths, number: int = 1) -> CallApproval:
     """What serve gets when the call is made again: the yes that waits for it, or another question."""
     with PolicyFile.connect(paths) as file:
         return approvals.open_for(file, wanted(number))
@@ -122,7 +122,7 @@ def test_a_yes_is_recorded_as_one_though_a_no_follows_at_once(
     client, approval = browser(), opened(paths)
     find = approvals.find
 
-    def after_a_no(file: PolicyFile, ref: str) -> Approval:
+    def after_a_no(file: PolicyFile, ref: str) -> CallApproval:
         assert approvals.answer(file, approval.id, scope=None, channel="terminal")
         return find(file, ref)
 

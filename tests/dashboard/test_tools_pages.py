@@ -239,7 +239,7 @@ def test_what_changes_is_seen_at_once(browser: Browser, paths: Paths) -> None:
     assert "Held 2" in page
     with PolicyFile.connect(paths) as file:
         of = ListKey("files", config.load(paths.config).servers["files"].fingerprint, "")
-        pins.approve(file, [pins.Shown(of, [cache.tool("files", "read", json.dumps(changed))])])
+        pins.approve(file, [pins.ShownList(of, [cache.tool("files", "read", json.dumps(changed))])])
     assert "Held 1" in text_of(client.get("/tools").text)
     configured.configure(paths, {"files": {**stub(), "tools": {"write": False}}, "more": stub()}, policy=policy)
     configured.listed(paths, "more", [WRITE])

@@ -27,7 +27,7 @@ from mcpctl.policy.decide import (
     decide,
 )  # fmt: skip
 from mcpctl.policy.view import View
-from mcpctl.toolsets.toolset import Reference, Toolset, ref_id
+from mcpctl.toolsets.toolset import ToolReference, Toolset, ref_id
 from tests.table import for_each
 
 VERBS = (FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE)
@@ -43,12 +43,12 @@ def config(
     return Config(Path("config.toml"), servers, problems, project=project, elsewhere=frozenset(elsewhere))
 
 
-def toolset(*references: Reference) -> Toolset:
+def toolset(*references: ToolReference) -> Toolset:
     return Toolset("mine", Path("mine.json"), own=True, tools=references)
 
 
-NAMED, HASHED = Reference("s.t", None), Reference(None, ref_id(TOOL))
-OTHER, OTHER_HASH = Reference("s.other", None), Reference(None, "0" * 64)
+NAMED, HASHED = ToolReference("s.t", None), ToolReference(None, ref_id(TOOL))
+OTHER, OTHER_HASH = ToolReference("s.other", None), ToolReference(None, "0" * 64)
 
 
 def verdict(verb: str = CALL, server: str = "s", name: str = "t", tool: Tool | None = TOOL, **given: Any) -> str:

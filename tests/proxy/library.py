@@ -9,7 +9,7 @@ from typing import Any
 
 from mcpctl.base.feature_names import NAMED_BY
 from mcpctl.base.models import Tool
-from mcpctl.catalog.features import Feature, Features, Part
+from mcpctl.catalog.features import Feature, FeaturePart, Features
 from tests.proxy.client import LATEST
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, World
 
@@ -75,7 +75,7 @@ FILES = feature("templates", '{"uriTemplate":"file:///{path}","name":"F"}')
 def seen(features: Sequence[Feature], generation: str = "1") -> Features:
     """What a request sees, of which these are all; by server, and then by kind."""
     parts = groupby(features, attrgetter("kind", "server"))
-    return Features([Part(*of, {each.name: each for each in some}) for of, some in parts], generation)
+    return Features([FeaturePart(*of, {each.name: each for each in some}) for of, some in parts], generation)
 
 
 def see(world: World, *features: Feature, generation: str = "1") -> None:

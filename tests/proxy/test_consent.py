@@ -19,7 +19,7 @@ from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import claimed
 from mcpctl.policy import approvals
-from mcpctl.policy.approvals import Approval, Grant
+from mcpctl.policy.approvals import CallApproval, Grant
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy import consent, consent_forms, memory, questions
 from mcpctl.proxy.memory import PolicyMemory
@@ -114,7 +114,7 @@ def decisions(home: Path) -> list[str]:
     return [" ".join(filter(None, (each["decision"], each["channel"], each["scope"]))) for each in made]
 
 
-def kept(paths: Paths) -> list[Approval]:
+def kept(paths: Paths) -> list[CallApproval]:
     with PolicyFile.connect(paths) as file:
         return list(approvals.listed(file))
 
@@ -826,11 +826,11 @@ def test_two_equal_calls_share_one_yes_and_one_of_them_runs(scene: Play, paths: 
 PARENT, GRANDPARENT = os.getppid(), 7
 
 
-def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT) -> approvals.Wanted:
+def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT) -> approvals.WantedCall:
     """What a hook leaves that has had a client ask by itself about the call of which the first approval is."""
     with PolicyFile.connect(paths) as file:
         first = approvals.listed(file)[-1]
-        wanted = approvals.Wanted(
+        wanted = approvals.WantedCall(
             first.binding, first.grant, first.risk, first.hints, first.arguments, first.arguments_hash, "", ""
         )
         approvals.expect(file, wanted, client, process)

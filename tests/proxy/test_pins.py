@@ -184,7 +184,7 @@ def approve(paths: Paths, server: str = "files") -> None:
             of = ListKey(server, fingerprint, capabilities)
             listed = cache.load(state, of)
             assert listed
-            pins.approve(file, [pins.Shown(of, listed.tools)])
+            pins.approve(file, [pins.ShownList(of, listed.tools)])
 
 
 def test_what_is_approved_elsewhere_is_called_at_once(scene: Play, paths: Paths) -> None:

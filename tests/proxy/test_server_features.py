@@ -488,7 +488,7 @@ def test_pins_of_resources_that_are_gone_do_not_pile_up(paths: Paths, monkeypatc
 
     with PolicyFile.connect(paths) as file:
         pins.see(file, of, resources(1, 2, 3), "")
-        pins.approve(file, [pins.Shown(of, resources(1))])
+        pins.approve(file, [pins.ShownList(of, resources(1))])
         assert len(pins.see(file, of, resources(3, 4), "").known) == 4
         assert [*pins.see(file, of, resources(4, 5), "").known] == [f"@resources/shop://{n}" for n in (1, 4, 5)]
 

@@ -11,7 +11,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from mcpctl.base import files
 from mcpctl.base.paths import Paths
-from mcpctl.toolsets.in_force import InForce
+from mcpctl.toolsets.in_force import ToolsetsInForce
 from tests.configured import configure, listed, noted, overridden, reference, stub, toolset
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines
@@ -336,7 +336,7 @@ def test_what_is_in_force_is_looked_up_without_reading_what_has_not_changed(
 
     path = toolset(paths, "triage", "a:b")
     with State.opened(paths, create=True) as state:
-        followed, config = InForce(paths, "triage", state), Config(paths.config)
+        followed, config = ToolsetsInForce(paths, "triage", state), Config(paths.config)
         first = followed.of(config).toolset
         assert first
         followed.look()
@@ -376,7 +376,7 @@ def test_the_equipped_toolset_is_asked_for_again_only_after_somebody_has_written
         return any(files.stamp(path) != stamp for path, stamp in followed.stamps) and followed.look()
 
     with State.opened(paths, create=True) as state:
-        followed, config, log = InForce(paths, None, state), Config(paths.config), state.log
+        followed, config, log = ToolsetsInForce(paths, None, state), Config(paths.config), state.log
         equip(None, 100)
         assert followed.of(config).toolset is None
         assert not is_another()
@@ -398,7 +398,7 @@ def test_an_equipped_toolset_of_a_database_without_a_file_is_asked_for_at_every_
 
     toolset(paths, "triage", "a:b")
     with State.opened(paths) as state:
-        followed, config = InForce(paths, None, state), Config(paths.config)
+        followed, config = ToolsetsInForce(paths, None, state), Config(paths.config)
         assert state.log is None
         assert followed.of(config).toolset is None
         state.equip("triage")

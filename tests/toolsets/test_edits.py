@@ -16,15 +16,15 @@ from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
 from mcpctl.toolsets import edits
-from mcpctl.toolsets.edits import Draft, NotedTool
-from mcpctl.toolsets.toolset import Note, Reference, dotted, ref_id
-from mcpctl.toolsets.toolset_files import ToolsetPlace, place_of
+from mcpctl.toolsets.edits import NotedTool, ToolsetDraft
+from mcpctl.toolsets.toolset import Note, ToolReference, dotted, ref_id
+from mcpctl.toolsets.toolset_files import ToolsetFile, place_of
 
 few = settings(max_examples=settings().max_examples // 2)
 
 TOOL = Tool("linear", "create_issue", {"name": "create_issue", "inputSchema": {"type": "object"}}, "{}")
-SUBJECT = NotedTool(Reference(dotted(TOOL), ref_id(TOOL)), TOOL)
-PLACE = ToolsetPlace(Path("/t.json"), None, own=True, is_named=False)
+SUBJECT = NotedTool(ToolReference(dotted(TOOL), ref_id(TOOL)), TOOL)
+PLACE = ToolsetFile(Path("/t.json"), None, own=True, is_named=False)
 
 NAMES = st.text("abc-", min_size=2, max_size=3)
 NOTES = st.lists(st.builds(Note, NAMES, st.text("xyzé\n", min_size=1, max_size=9)), max_size=4)
@@ -53,7 +53,7 @@ def files(draw: st.DrawFn) -> str:
 
 
 def added(text: str, notes: Sequence[Note]) -> str:
-    draft = Draft(text, PLACE)
+    draft = ToolsetDraft(text, PLACE)
     edits.add_notes(draft, SUBJECT, notes)
     return draft.text
 
@@ -156,7 +156,7 @@ def test_a_round_trip_through_a_file_of_hypertool_loses_nothing(
     assert json.dumps(after, ensure_ascii=False, indent=indent) == text
 
 
-def _all(draft: Draft) -> None:
+def _all(draft: ToolsetDraft) -> None:
     edits.add_notes(draft, SUBJECT, [Note("new", "n"), Note("team", "ignored")])
     edits.override(draft, SUBJECT, {"destructiveHint": False}, None, [])
     edits.add_tools(draft, [Tool("linear", "other", {"name": "other"}, "{}"), TOOL])
@@ -187,12 +187,12 @@ def _git(folder: Path, *words: str) -> int:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_two_branches_that_add_different_tools_and_notes_can_be_merged(paths: Paths, tmp_path: Path) -> None:
-    def note(draft: Draft, name: str) -> None:
+    def note(draft: ToolsetDraft, name: str) -> None:
         tool = _tool(name)
-        edits.add_notes(draft, NotedTool(Reference(dotted(tool), ref_id(tool)), tool), [Note("tip", "Text.")])
+        edits.add_notes(draft, NotedTool(ToolReference(dotted(tool), ref_id(tool)), tool), [Note("tip", "Text.")])
 
     def add(branch: str, name: str) -> None:
-        def change(draft: Draft) -> None:
+        def change(draft: ToolsetDraft) -> None:
             edits.add_tools(draft, [_tool(name)])
             note(draft, name)
 
@@ -217,7 +217,7 @@ def test_two_branches_that_add_different_tools_and_notes_can_be_merged(paths: Pa
 def test_a_tool_goes_after_the_one_before_it_by_name_in_whatever_order_the_others_are() -> None:
     names = ["git.m", 3, "git.b", {}, "git.x", {"refId": "0" * 64}]
     tools = [{"namespacedName": name} if isinstance(name, str) else name for name in names]
-    draft = Draft(json.dumps({"name": "t1", "tools": tools}), PLACE)
+    draft = ToolsetDraft(json.dumps({"name": "t1", "tools": tools}), PLACE)
     edits.add_tools(draft, list(map(_tool, "zacn")))
     after = [tool.get("namespacedName") if isinstance(tool, dict) else tool for tool in draft.content["tools"]]
     assert after == ["git.m", "git.n", 3, "git.a", "git.b", "git.c", None, "git.x", "git.z", None]
@@ -237,7 +237,7 @@ def test_a_file_beside_the_repository_is_written_when_it_is_named_from_there(
 
 def test_overrides_are_set_changed_and_taken_away_without_a_trace() -> None:
     text = '{\n  "name": "t1",\n  "toolOverrides": [\n    {\n      "toolRef": {},\n      "mine": 1\n    }\n  ]\n}\n'
-    draft = Draft(text, PLACE)
+    draft = ToolsetDraft(text, PLACE)
     edits.override(draft, SUBJECT, {"readOnlyHint": True}, "T", [])
     edits.override(draft, SUBJECT, {"readOnlyHint": False, "openWorldHint": False}, None, ["title"])
     entry = draft.content["toolOverrides"][1]

@@ -10,8 +10,8 @@ import pytest
 from mcpctl.base.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
-from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id, rendered
-from mcpctl.toolsets.toolset_files import ToolsetPlace, place_of, read
+from mcpctl.toolsets.toolset import Note, ToolReference, Toolset, ref_id, rendered
+from mcpctl.toolsets.toolset_files import ToolsetFile, place_of, read
 from tests.configured import noted, overridden, reference
 from tests.effort import calls
 from tests.table import for_each
@@ -158,7 +158,7 @@ def test_a_tool_is_shown_with_its_notes_once_and_its_definition_stays(paths: Pat
 
 
 def test_the_name_of_a_reference_is_split_at_its_first_dot() -> None:
-    assert Reference("a.b.c:d", None).key == "a:b.c:d"
+    assert ToolReference("a.b.c:d", None).key == "a:b.c:d"
 
 
 def test_a_file_of_four_times_the_entries_is_four_times_the_work(paths: Paths, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_file_of_four_times_the_entries_is_four_times_the_work(paths: Paths, t
     assert calls(lambda: read(many)) < 5 * calls(lambda: read(few))
 
 
-def _large(paths: Paths, path: Path, entries: int) -> ToolsetPlace:
+def _large(paths: Paths, path: Path, entries: int) -> ToolsetFile:
     """A file with so many entries of each kind, which was read once."""
     keys = [f"s{n % 8}:tool_{n}" for n in range(entries)]
     content = {

@@ -13,7 +13,7 @@ from mcpctl.catalog import drift, rows
 from mcpctl.commands.tools import differences
 from mcpctl.output import changes
 from mcpctl.policy import pins
-from mcpctl.policy.pins import Shown
+from mcpctl.policy.pins import ShownList
 
 TERMINAL = Path("/dev/tty")
 _WHAT = "name tools, --server NAME or --all"
@@ -43,7 +43,7 @@ def approve(
     return approved
 
 
-def _number(approved: Sequence[str], shown: Sequence[Shown]) -> str:
+def _number(approved: Sequence[str], shown: Sequence[ShownList]) -> str:
     clients = {each.of.capabilities for each in shown if each.tools and not kind_of_list(each.of.capabilities)}
     kinds = f" (as {len(clients)} kinds of clients see {'it' if len(approved) == 1 else 'them'})"
     return counted(len(approved), "tool") + (kinds if len(clients) > 1 else "")

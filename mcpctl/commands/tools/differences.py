@@ -15,7 +15,7 @@ from mcpctl.base.texts import counted
 from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import drift, lock_file, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.drift import RULES, Wanted
+from mcpctl.catalog.drift import RULES, ChangeFilter
 from mcpctl.commands import check_options
 from mcpctl.output import changes
 from mcpctl.policy.policy_file import PolicyFile
@@ -48,11 +48,11 @@ def of(
         return Differences(drift.rows(found, asked), checked)
 
 
-def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> Wanted:
+def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> ChangeFilter:
     """The tools that are named; raises `NotFound` for those that there are not."""
     for server in servers:
         catalog.config.server(server)
-    return Wanted([_key(catalog, key) for key in keys], servers)
+    return ChangeFilter([_key(catalog, key) for key in keys], servers)
 
 
 def _key(catalog: Catalog, typed: str) -> str:

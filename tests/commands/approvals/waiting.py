@@ -2,20 +2,20 @@
 
 from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals
-from mcpctl.policy.approvals import Approval, Grant, Wanted
+from mcpctl.policy.approvals import CallApproval, Grant, WantedCall
 from mcpctl.policy.policy_file import PolicyFile
 
 GRANT = Grant("files:delete", "sha256/v1:ab;d1", "", "", "c0ffee00-0000-4000-8000-000000000001")
 
 
-def wanted(number: int = 1, grant: Grant = GRANT) -> Wanted:
+def wanted(number: int = 1, grant: Grant = GRANT) -> WantedCall:
     """A call that needs a yes."""
-    return Wanted(
+    return WantedCall(
         f"binding {number}", grant, "destructive", "hints", '{"path": "/x"}', "ab", "ask files:*", "config.toml:3"
     )
 
 
-def opened(paths: Paths, number: int = 1) -> Approval:
+def opened(paths: Paths, number: int = 1) -> CallApproval:
     """One that waits for it."""
     with PolicyFile.connect(paths) as file:
         return approvals.open_for(file, wanted(number))
