@@ -1,4 +1,4 @@
-"""The manual and the completion scripts are what the command tree makes them."""
+"""The manual is what the command tree makes it."""
 
 import re
 import shutil
@@ -16,7 +16,8 @@ from mcpctl.base import fields
 from mcpctl.base.errors import EXIT_MEANINGS, ExitCode
 from mcpctl.base.fields import CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
 from mcpctl.base.paths import Paths
-from mcpctl.docgen import config_page, guides, pages, records_page, roff, tree
+from mcpctl.docgen import config_page, guides, records_page, roff, tree
+from mcpctl.docgen.texts import TEXTS
 from mcpctl.store import index
 from tests import recorded
 from tests.conftest import ROOT
@@ -30,11 +31,6 @@ def test_the_man_pages_are_made_from_the_tree(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT
     folders = {f"man{part}": {name: text for name, text in PAGES.items() if name.endswith(part)} for part in "157"}
     snapshot.assert_match_dir(folders, "man")
-
-
-def test_the_completion_scripts_are_those_that_are_shipped(snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT
-    snapshot.assert_match_dir(docgen.completion_scripts(), "completions")
 
 
 def test_the_help_that_is_printed_is_that_of_the_tree(snapshot: Snapshot) -> None:
@@ -96,17 +92,19 @@ def test_every_exit_code_has_its_meaning_in_the_manual_and_in_the_readme() -> No
 
 def test_the_manual_names_every_variable_that_is_read() -> None:
     sources = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "mcpctl").rglob("*.py"))
-    assert set(re.findall(r"\bMCPCTL_[A-Z_]+\b", sources)) <= set(pages.ENVIRONMENT)
+    assert set(re.findall(r"\bMCPCTL_[A-Z_]+\b", sources)) <= set(TEXTS["ENVIRONMENT"])
 
 
 def test_every_key_of_the_configuration_is_in_the_manual() -> None:
-    for struct, told in config_page.SECTIONS.values():
-        assert list(told) == [field.name for field in msgspec.structs.fields(struct)]
+    lists = ["allow", "ask", "deny"]
+    for title, struct in config_page.STRUCTS.items():
+        described = [*(lists if title == "[projects.NAME.policy]" else []), *TEXTS[title]]
+        assert described == [field.name for field in msgspec.structs.fields(struct)]
 
 
 def test_every_section_of_the_configuration_is_in_the_manual() -> None:
-    example = tomllib.loads("\n".join(config_page._EXAMPLE.splitlines()))
-    assert {title.strip("[]").partition(".")[0] for title in config_page.SECTIONS} == set(example)
+    example = tomllib.loads(TEXTS["config_example"])
+    assert {title.strip("[]").partition(".")[0] for title in config_page.STRUCTS} == set(example)
 
 
 def test_every_member_of_a_line_and_every_column_is_in_the_manual() -> None:

@@ -1,9 +1,9 @@
-"""Man pages, completion scripts and the help of the program, made of the command tree; the guides, of Markdown.
+"""Man pages and the help of the program, made from the command tree; the guides, from Markdown.
 
 `pytest tests/test_docgen.py --snapshot-update --allow-snapshot-deletion` writes the files again.
 """
 
-from mcpctl.docgen import config_page, guides, pages, records_page, scripts, tree
+from mcpctl.docgen import config_page, guides, pages, records_page, tree
 from mcpctl.main import HELP_WIDTHS
 
 
@@ -16,11 +16,6 @@ def man_pages() -> dict[str, str]:
         f"{records_page.NAME}.5": records_page.page(),
         **guides.pages(),
     }
-
-
-def completion_scripts() -> dict[str, str]:
-    """The script of each shell, by the file name that the shell looks for."""
-    return {"mcpctl.bash": scripts.BASH, "_mcpctl": scripts.ZSH, "mcpctl.fish": scripts.FISH}
 
 
 def help_pages() -> str:

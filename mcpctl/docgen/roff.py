@@ -33,7 +33,6 @@ def italic(text: str) -> str:
 
 
 def head(name: str, section: int, summary: str) -> Iterator[str]:
-    """A page's first lines."""
     yield f'.TH {escaped(name.upper())} {section} {EDITION} mcpctl "mcpctl manual"'
     yield ".SH NAME"
     yield from _wrapped(f"{escaped(name)} \\- {escaped(lower_first(summary))}")
@@ -61,12 +60,11 @@ def _wrapped(source: str) -> Iterator[str]:
         yield f"\\&{part}" if part.startswith(".") else part
 
 
-def paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """Paragraphs with a space between them."""
-    for number, text in enumerate(texts):
+def paragraphs(text: str) -> Iterator[str]:
+    for number, paragraph in enumerate(text.split("\n\n")):
         if number:
             yield ".PP"
-        yield from prose(text)
+        yield from prose(paragraph)
 
 
 def section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -78,7 +76,6 @@ def section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def subsection(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """A part of a section."""
     yield f'.SS "{escaped(title)}"'
     yield from lines
 
@@ -97,12 +94,10 @@ def verbatim(lines: Sequence[str]) -> Iterator[str]:
 
 
 def references(pages: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """References to other pages, for SEE ALSO."""
     listed = list(pages)
     for number, (name, part) in enumerate(listed, 1):
         yield f".BR {escaped(name)} ({part}){',' * (number < len(listed))}"
 
 
 def joined(lines: Iterable[str]) -> str:
-    """The lines of a page as one text."""
     return "\n".join(lines) + "\n"
