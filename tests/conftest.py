@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from mcpctl.base.errors import ExitCode
 from mcpctl.base.paths import Paths, find
-from mcpctl.commands.people import AGENTS
+from mcpctl.commands.confirmation import AGENTS
 from mcpctl.main import main
 from tests import command_tree
 
@@ -79,7 +79,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("mcpctl.base.errors._warned", {})
     monkeypatch.setattr("mcpctl.secrets.redact.learnt", {})
     # No server of an example is asked anything.
-    monkeypatch.setattr("mcpctl.commands.servers.logins.say_needed", lambda *_: [])
+    monkeypatch.setattr("mcpctl.commands.server_logins.say_needed", lambda *_: [])
     return folder
 
 

@@ -1,24 +1,29 @@
-"""The gateway without a client: one call, or one refresh, for a command."""
+"""The gateway without a client: one call, prompt, resource or refresh, for a command."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from mcpctl.base import tool_keys
-from mcpctl.base.errors import Refused, Unusable, UpstreamFailed, warn
-from mcpctl.base.models import Found, Progress, Tool, unseen
+from mcpctl.base import bounds, tool_keys
+from mcpctl.base.errors import NotFound, Refused, Unusable, UpstreamFailed, warn
+from mcpctl.base.failure import Failed
+from mcpctl.base.models import Found, Progress, RawJson, Tool, unseen
+from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
 from mcpctl.calling.own_session import CALLER, Result, Tell, own_session
-from mcpctl.catalog import rows
+from mcpctl.catalog import known_features, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import config
 from mcpctl.config.config import Config
+from mcpctl.policy import words
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.view import View
+from mcpctl.proxy import translate
+from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.store import server_logs
 from mcpctl.store.state import State
@@ -63,6 +68,53 @@ def call(
             return await session.call(full_key, passed, as_sent=as_sent)
 
     return asyncio.run(called())
+
+
+def prompt(
+    paths: Paths, name: str, arguments: bytes, timeout_s: float | None = None, project: str | None = None
+) -> RawJson:
+    """The result of `prompts/get`, as its server sent it; raises an `McpctlError` if there is none."""
+    try:
+        return _read(paths, name, lambda requests: requests.prompt(name, arguments, CALLER), timeout_s, project)
+    except NotFound as error:
+        if error.code != "unknown_prompt":
+            raise
+        with rows.catalog(paths, project=project, quiet=True) as found:
+            known = list(known_features.features(found).prompts)
+        raise NotFound(error.message, did_you_mean(name[: bounds.NAME], known, error.hint), error.code) from None
+
+
+def resource(
+    paths: Paths, uri: str, server: str | None = None, timeout_s: float | None = None, project: str | None = None
+) -> RawJson:
+    """The result of `resources/read`, of this server or else of the one whose URI it is; raises as `prompt` does."""
+    if server is not None:
+        config.load(paths.config, project).server(server)
+    return _read(paths, uri, lambda requests: requests.read(uri, CALLER, server), timeout_s, project)
+
+
+def _read(
+    paths: Paths,
+    name: str,
+    ask: Callable[[FeatureRequests], Awaitable[bytes]],
+    timeout_s: float | None,
+    project: str | None,
+) -> RawJson:
+    loaded = patient(load(paths, project), timeout_s)
+
+    async def answered() -> bytes:
+        async with own_session(loaded, paths, None) as session:
+            return await ask(session.features)
+
+    try:
+        return RawJson(asyncio.run(answered()).decode("utf-8", "replace"))
+    except Failed as error:
+        if not error.error:
+            server = error.failure.facts.get("server")
+            see = f"mcpctl servers check {server}" if server else "mcpctl sessions show last"
+            raise words.for_person(error.failure, see) from None
+        message = translate.message_of(error.error)
+        raise UpstreamFailed(f"{name}: its server answered with an error: {message}", "", "read_failed") from None
 
 
 def patient(loaded: Config, timeout_s: float | None) -> Config:

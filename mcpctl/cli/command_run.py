@@ -2,14 +2,36 @@
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from mcpctl.base.errors import ExitCode, McpctlError, UnknownCommand, Unusable, WrongUsage
 
+_AS_JSON = frozenset(("--json", "--jsonl", "--format=json", "--format=jsonl"))
+"""The options that ask for failures as JSON too; an option and its value are compared as one word."""
+_SURE = 0.85
+"""How alike a noun is that is meant, though the word is a verb."""
+_MEANT = {
+    "delete": "rm", "describe": "show", "exec": "call", "execute": "call", "find": "search", "info": "show",
+    "inspect": "show", "invoke": "call", "list": "ls", "log": "logs", "ps": "sessions ls", "query": "search",
+    "remove": "rm", "run": "call", "watch": "tail", "update": "refresh",
+    "history": "calls ls", "init": "install", "mcp": "serve", "proxy": "serve", "session": "sessions",
+    "setup": "install", "start": "serve", "status": "doctor", "test": "servers check",
+    "ui": "dashboard", "usage": "calls stats", "verify": "doctor", "web": "dashboard",
+}  # fmt: skip
+"""Words of other programs, each with the verb or command here."""
+_INSTEAD = {
+    "config": "config.toml is shown by mcpctl servers ls, changed by mcpctl servers set; see: man mcpctl-config",
+    "completion": "completion for bash, zsh and fish comes with the package; see: man mcpctl-setup",
+    "validate": "config.toml is checked by mcpctl doctor, the rules in it by mcpctl policy check",
+    "upgrade": "upgrade it as it was installed, such as with: pip install --upgrade; then restart the clients",
+}
+"""Words for which there is no command, each with a sentence on what there is."""
+_SAME = {"configure": "config", "settings": "config", "completions": "completion", "self-update": "upgrade"}
+
 
 def run(words: Sequence[str]) -> int:
-    """Run the command line; returns its exit status."""
+    """The exit status."""
     if shell := os.environ.get("_MCPCTL_COMPLETE"):
         _complete(shell, words)
     try:
@@ -17,7 +39,7 @@ def run(words: Sequence[str]) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else ExitCode.FAILED
     except UnknownCommand as error:
-        error.hint = _meant(error)
+        error.hint = _hint(error.word, error.noun)
         return _report(error, words)
     except McpctlError as error:
         return _report(error, words)
@@ -48,14 +70,40 @@ def _run(words: Sequence[str]) -> None:
     tree(*words[:2])(args=words, prog_name="mcpctl")
 
 
-def _meant(error: UnknownCommand) -> str:
-    """What an unknown command may have meant, of the whole tree."""
+def _hint(word: str, noun: str) -> str:
+    """The commands that an unknown `word` may have meant, first in its line or behind a `noun`; none is ever run."""
     from mcpctl.cli.command_tree import ALONE, NOUNS, verbs
-    from mcpctl.commands import unknown_commands
 
-    known: dict[str, tuple[str, ...]] = dict.fromkeys((*ALONE, "help"), ())
-    known |= {noun: verbs(noun) for noun in NOUNS}
-    return unknown_commands.hint(error.word, known, error.noun)
+    if (known := _SAME.get(word, word)) in _INSTEAD and not noun:
+        return _INSTEAD[known]
+    tree: dict[str, tuple[str, ...]] = dict.fromkeys((*ALONE, "help"), ())
+    tree |= {name: verbs(name) for name in NOUNS}
+    if meant := list(dict.fromkeys(_meant(word, tree, noun)))[:3]:
+        return f"did you mean: {' or '.join(f'mcpctl {command}' for command in meant)}?"
+    return f"list commands with: mcpctl {f'{noun} ' if noun else ''}-h"
+
+
+def _meant(word: str, verbs: Mapping[str, tuple[str, ...]], noun: str) -> Iterator[str]:
+    """The likeliest command first."""
+    from mcpctl.base.near_names import alike
+
+    meant = _MEANT.get(word, word)
+    own = verbs.get(noun, ())
+    if noun and (near := [meant] if meant in own else alike(word, own)):
+        yield from (f"{noun} {verb}" for verb in near)
+        return
+    by_verb: dict[str, list[str]] = {}
+    for name in ("tools", "servers", "calls", *verbs):  # their verbs are meant most often
+        for verb in verbs[name]:
+            by_verb.setdefault(verb, []).append(f"{name} {verb}")
+    if meant in by_verb:
+        yield from by_verb[meant]
+        yield from alike(word, verbs, cutoff=_SURE)
+    elif meant != word or meant in verbs:
+        yield meant
+    else:
+        for name in alike(word, [*verbs, *by_verb]):
+            yield from [name] if name in verbs else by_verb[name]
 
 
 def _complete(shell: str, request: Sequence[str]) -> NoReturn:
@@ -80,7 +128,3 @@ def _report(error: McpctlError, args: Sequence[str]) -> int:
     forms = {*options, *(f"{name}={value}" for name, value in itertools.pairwise(options))}
     output.report(error, as_json=not forms.isdisjoint(_AS_JSON))
     return error.exit_code
-
-
-_AS_JSON = frozenset(("--json", "--jsonl", "--format=json", "--format=jsonl"))
-"""The options that ask for failures as JSON too; an option and its value are compared as one word."""

@@ -1,4 +1,4 @@
-"""The command tree: a command is the function that its file is named after; a noun has `HELP` and `VERBS`."""
+"""The command tree: a command is the function that its file is named after, a noun the folder of its commands."""
 
 import functools
 import inspect
@@ -6,23 +6,61 @@ import keyword
 import os
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mcpctl import __version__
-from mcpctl.commands.command_line import Commands
-from mcpctl.commands.options import Options
+from mcpctl import commands as package
+from mcpctl.cli.parsing import Commands
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
 
-COMMANDS = ("serve", "install", "uninstall", "demo", "doctor", "help", "version")
-"""The commands without a noun."""
-ALONE = tuple(name for name in COMMANDS if name != "help")
-"""Those of them that need no other; `help` tells of all."""
 NOUNS = (
     "servers", "tools", "prompts", "resources", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions",
     "calls", "dashboard", "db",
 )  # fmt: skip
+"""In the order of the help, as are all that follow."""
+COMMANDS = ("serve", "install", "uninstall", "demo", "doctor", "help", "version")
+"""The commands without a noun."""
+ALONE = tuple(name for name in COMMANDS if name != "help")
+"""Those of them that need no other; `help` tells of all."""
+_FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")
+"""The verbs that stand before the others of a noun."""
+_FOLDER = Path(package.__path__[0])
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
+
+
+def version(json: opt.Json = False) -> None:
+    """Print the version, like --version.
+
+    \b
+    Example:
+      mcpctl version
+    """
+    from mcpctl import output
+
+    output.write_done(json, lambda: {"version": __version__}, f"mcpctl {__version__}")
+
+
+def help(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None, opt.argument("[WORD]...", "The words of a command, such as: calls ls.", complete.commands)
+    ] = None,
+) -> None:
+    """Print the help of a command, like its option -h.
+
+    \b
+    Examples:
+      mcpctl help
+      mcpctl help calls ls
+    """
+    ctx.find_root().command([*(words or []), "--help"], prog_name="mcpctl")
+
+
+_HERE: dict[str, Callable[..., Any]] = {"version": version, "help": help}
 
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
@@ -43,47 +81,56 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     elif noun in NOUNS:
         app.add_typer(_branch(noun, verb), name=noun)
     else:
-        for command in COMMANDS:
-            app.command(command)(_function(command))
-        for each in NOUNS:
-            app.add_typer(_branch(each), name=each)
+        for name in COMMANDS:
+            app.command(name)(_function(name))
+        for name in NOUNS:
+            app.add_typer(_branch(name), name=name)
     return app
 
 
 def verbs(noun: str) -> tuple[str, ...]:
-    """The verbs of a noun, as its help lists them."""
-    listed: tuple[str, ...] = import_module(f"mcpctl.commands.{noun}").VERBS
-    return listed
+    """The verbs of a noun in the order of its help: each has a file in its folder."""
+    files = {path.stem.rstrip("_") for path in (_FOLDER / noun).glob("[a-z]*.py")} - {noun}
+    return (*(verb for verb in _FIRST if verb in files), *sorted(files.difference(_FIRST)))
 
 
 def _branch(noun: str, verb: str | None = None) -> typer.Typer:
     """A noun with that verb; with all of them if it has no such verb, so that it can list them."""
-    if help_ := import_module(f"mcpctl.commands.{noun}").HELP:
-        app = Commands(help=help_, no_args_is_help=True, **_SETTINGS)
-    else:
+    if (_FOLDER / noun / f"{noun}.py").is_file():  # the noun is a command by itself
         app = Commands(subcommand_metavar="[COMMAND]", **_SETTINGS)
         app.callback(invoke_without_command=True)(_function(noun, noun))
-    every = verbs(noun)
-    for each in (verb,) if verb in every else every:
-        app.command(each)(_function(noun, each))
+    else:
+        app = Commands(help=import_module(f"mcpctl.commands.{noun}").__doc__, no_args_is_help=True, **_SETTINGS)
+    for name in (verb,) if verb and _has(noun, verb) else verbs(noun):
+        app.command(name)(_function(noun, name))
     return app
+
+
+def _has(noun: str, verb: str) -> bool:
+    """Whether the noun has this verb, told by its file alone: listing the folder takes longer."""
+    return verb.isalpha() and verb.islower() and verb != noun and (_FOLDER / noun / f"{_stem(verb)}.py").is_file()
+
+
+def _stem(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 @functools.cache
 def _function(*words: str) -> Callable[..., Any]:
     """The function of a command, imported from its file, with each of its options as a parameter."""
     *nouns, name = words
-    name += "_" if keyword.iskeyword(name) else ""
-    return _expanded(getattr(import_module(".".join(("mcpctl.commands", *nouns, name))), name))
+    if words[0] in _HERE:
+        return _HERE[words[0]]
+    return _expanded(getattr(import_module(".".join(("mcpctl.commands", *nouns, _stem(name)))), _stem(name)))
 
 
 def _expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the fields of `Options` in place of each parameter of such a class."""
     expanded: list[inspect.Parameter] = []
-    shared: dict[str, tuple[type[Options], list[str]]] = {}
+    shared: dict[str, tuple[type[opt.Options], list[str]]] = {}
     for parameter in inspect.signature(command).parameters.values():
         kind = parameter.annotation
-        if isinstance(kind, type) and issubclass(kind, Options):
+        if isinstance(kind, type) and issubclass(kind, opt.Options):
             fields = inspect.signature(kind).parameters
             shared[parameter.name] = kind, list(fields)
             expanded.extend(fields.values())
@@ -96,9 +143,9 @@ def _expanded(command: Callable[..., Any]) -> Callable[..., Any]:
             given[name] = kind(**{field: given.pop(field) for field in fields})
         command(**given)
 
-    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in expanded]
+    named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in expanded]
     run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in named}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
     return run
 
 
@@ -112,7 +159,7 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colour (also: NO_COLOR).")] = False,
+    no_color: Annotated[bool, opt.flag("--no-color", "Print without colour (also: NO_COLOR).")] = False,
 ) -> None:
     if no_color:
         os.environ["NO_COLOR"] = "1"

@@ -34,7 +34,7 @@ Format = Annotated[
         autocompletion=complete.choices("text", "json", "jsonl", "github", "sarif", "junit"),
     ),
 ]  # fmt: skip
-Rules = Annotated[bool, typer.Option("--rules", help="List the rules, each with its reason and its fix.")]
+Rules = Annotated[bool, opt.flag("--rules", "List the rules, each with its reason and its fix.")]
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def write_findings(
         columns = output.Columns(fields=fields, shown=fields, noun="findings")
         output.write_list(Found.of(rows), columns, output.ListOptions(format))
     else:
-        checked = findings.Checked(command, list(listed(rules).rows(None, 0)), suites, __version__)
-        output.write_lines(findings.lines(format, rows, checked))
+        run = findings.CheckRun(command, list(listed(rules).rows(None, 0)), suites, __version__)
+        output.write_lines(findings.lines(format, rows, run))
 
 
 def summarize(command: str, rows: "Sequence[Row]", checked: str) -> None:

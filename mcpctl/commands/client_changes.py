@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -12,7 +10,7 @@ if TYPE_CHECKING:
     from mcpctl.base.models import Row
 
 Clients = Annotated[list[str], opt.argument("CLIENT...", "The clients, such as cursor.", complete.clients)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON array with an object for each file.")]
+Json = Annotated[bool, opt.flag("--json", "Print one JSON array with an object for each file.")]
 
 
 def agree(diff: Sequence[str], remarks: Iterable[str], *, yes: bool, json: bool) -> None:
@@ -20,14 +18,14 @@ def agree(diff: Sequence[str], remarks: Iterable[str], *, yes: bool, json: bool)
 
     In a pipe, JSON comes without the diff.
     """
-    from mcpctl.commands import agreement
+    from mcpctl.commands import confirmation
 
-    is_asked = agreement.is_terminal() and not yes
+    is_asked = confirmation.is_terminal() and not yes
     if is_asked or not json:
-        agreement.show(diff)
+        confirmation.show(diff)
     remark(remarks)
     if is_asked:
-        agreement.ask("Write this?")
+        confirmation.ask("Write this?")
 
 
 def remark(remarks: Iterable[str]) -> None:

@@ -13,7 +13,6 @@ import typer
 
 from mcpctl.base.paths import Paths, find
 from mcpctl.base.texts import counted
-from mcpctl.commands import lists
 
 if TYPE_CHECKING:
     from mcpctl.catalog.cache import Catalog
@@ -260,7 +259,9 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
     _, noun, verb = ctx.command_path.split(" ")
-    names = lists.fields(noun, verb, ctx.params.get("kind") or ",".join(ctx.params.get("by") or ()))
+    from mcpctl.commands.columns import named_by_fields
+
+    names = named_by_fields(f"{noun} {verb}", ctx.params.get("kind") or ",".join(ctx.params.get("by") or ()))
     return [(f"{before}{comma}{name}", "") for name in names if name.startswith(part.lower()) and name not in given]
 
 

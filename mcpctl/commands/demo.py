@@ -2,12 +2,10 @@
 
 from typing import Annotated
 
-import typer
+from mcpctl.commands import options as opt
 
 
-def demo(
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's folder, and print its path.")] = False,
-) -> None:
+def demo(keep: Annotated[bool, opt.flag("--keep", "Keep the demo's folder, and print its path.")] = False) -> None:
     """Run a demo with two bundled servers: a client connects, searches and calls, and the records are shown.
 
     \b

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
@@ -14,13 +12,10 @@ _MEANING = "what each code means: mcpctl doctor --list"
 
 
 def doctor(
-    fix: Annotated[bool, typer.Option("--fix", help="Do what is safe to do about it, then check again.")] = False,
-    list_codes: Annotated[
-        bool, typer.Option("--list", help="List all codes, each with its reason and its fix.")
-    ] = False,
-    json: opt.Json = False,
+    fix: Annotated[bool, opt.flag("--fix", "Do what is safe to do about it, then check again.")] = False,
+    list_codes: Annotated[bool, opt.flag("--list", "List all codes, each with its reason and its fix.")] = False,
     *,
-    place: opt.Place,
+    place: opt.JsonLocation,
 ) -> None:
     """Check the whole installation, and say what is wrong and how to fix it.
 
@@ -51,7 +46,7 @@ def doctor(
     from mcpctl.doctor.finding import Case
 
     if list_codes:
-        write_rules(CODES, "json" if json else "text")
+        write_rules(CODES, "json" if place.json else "text")
         return
     if fix:
         for done in repaired(Case.of(place.config, place.data_dir)):
@@ -59,7 +54,7 @@ def doctor(
     case = Case.of(place.config, place.data_dir)
     areas = examined(case)
     rows = [finding.row(area) for area, findings in areas.items() for finding in findings]
-    if json:
+    if place.json:
         columns = output.Columns(fields=DOCTOR_FIELDS, shown=DOCTOR_FIELDS)
         output.write_list(Found.of(rows), columns, output.ListOptions("json"))
     else:

@@ -1,26 +1,34 @@
-"""The options that say which calls, searches and sessions are meant, the same for every command that reads records."""
+"""The filters of calls, searches and sessions, the same for every command that reads records."""
 
 import functools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.store import filters
-from mcpctl.store.filters import EVERYTHING, HINTS, CallFilter
+from mcpctl.store.filters import EVERYTHING, HINTS, CallFilter, is_glob
 
 if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
     from mcpctl.store.records import Records
 
+_LISTS = {
+    "server": "list servers with: mcpctl servers ls",
+    "tool": "list tools with: mcpctl tools ls",
+    "client": "see who was connected with: mcpctl sessions ls",
+    "project": "see config.toml, or the field project under --json",
+}
+_MAX_NAME = 200
+"""Longer names are not compared: a comparison takes the product of their lengths."""
+
 
 @dataclass(frozen=True)
-class Asked(opt.Options):
-    """The options as they were given; raises `WrongUsage` for values that cannot be meant."""
+class RecordFilters(opt.Options):
+    """The options as they were given; raises `WrongUsage` for impossible values."""
 
     session: Annotated[
         list[str] | None,
@@ -37,9 +45,9 @@ class Asked(opt.Options):
         list[str] | None,
         opt.option("--status", "STATUS,…", "ok, tool_error, denied, failed, ….", complete.choices(*CALL_STATUSES)),
     ] = None
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Only what failed: not ok, not running, not waiting for input.")
-    ] = False
+    failed: Annotated[bool, opt.flag("--failed", "Only what failed: not ok, not running, not waiting for input.")] = (
+        False
+    )
     client: Annotated[
         list[str] | None,
         opt.option("--client", "NAME", "Only of this client; may be repeated.", complete.recorded_clients),
@@ -76,33 +84,31 @@ class Asked(opt.Options):
 
     @functools.cached_property
     def wanted(self) -> CallFilter:
-        """Which calls are meant; its sessions are as they were typed."""
+        """The filter of calls, with sessions as they were typed."""
         return filters.call_filter(vars(self))
 
     def refuse(self, kind: str, *options: str) -> None:
-        """Raise `WrongUsage` if one of the options was given, which `kind` cannot be asked by."""
+        """Raise `WrongUsage` if one of these options was given, which `kind` do not have."""
         given = [f"--{name.replace('_', '-')}" for name in options if getattr(self, name)]
         if given:
             raise WrongUsage(f"{kind} have no {' or '.join(given)}", "leave them out")
 
     def resolved(self, records: "Records", paths: "Paths") -> CallFilter:
-        """Which calls are meant, each session by its full id; raises `NotFound` for a name that nobody knows."""
-        from mcpctl.commands import names
-
+        """The filter with full ids of sessions; raises `NotFound` for a name that is not configured nor on record."""
         wanted = records.resolved(self.wanted)
-        names.refuse_strangers(wanted, records, paths)
+        _refuse_strangers(wanted, records, paths)
         return wanted
 
 
 @dataclass(frozen=True)
-class AskedOfSessions(Asked):
-    """The same for sessions: `--status` is theirs, everything else is of their calls."""
+class SessionFilters(RecordFilters):
+    """The same for sessions: `--status` is theirs, all other filters are of their calls."""
 
     status: Annotated[
         list[str] | None,
         opt.option("--status", "STATUS", "Of the session: active or closed.", complete.choices(*SESSION_STATUSES)),
     ] = None
-    failed: Annotated[bool, typer.Option("--failed", help="Only with calls that failed.")] = False
+    failed: Annotated[bool, opt.flag("--failed", "Only with calls that failed.")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,15 +116,69 @@ class AskedOfSessions(Asked):
 
     @property
     def is_any(self) -> bool:
-        """Whether anything was asked for."""
         return self.wanted != EVERYTHING or bool(self.statuses)
 
     @functools.cached_property
     def wanted(self) -> CallFilter:
-        """Which calls they are to have; its sessions are as they were typed."""
         return filters.call_filter(vars(self), of_sessions=True)
 
     @functools.cached_property
     def statuses(self) -> tuple[str, ...]:
-        """Those of the sessions."""
         return filters.session_statuses(vars(self))
+
+
+def _refuse_strangers(wanted: CallFilter, records: "Records", paths: "Paths") -> None:
+    filters = {"server": wanted.servers, "tool": wanted.tools, "client": wanted.clients, "project": wanted.projects}
+    for noun, values in filters.items():
+        left = list(values)
+        names = _names(noun, records, paths)
+        while left and (name := next(names, None)) is not None:
+            left = [value for value in left if not _fits(value, name)]
+        if left:
+            _refuse(noun, left[0], set(_names(noun, records, paths)))
+
+
+def _fits(value: str, name: str) -> bool:
+    if value == name or not is_glob(value):
+        return value == name
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(name, value.replace("[", "[[]"))
+
+
+def _refuse(noun: str, name: str, names: set[str]) -> None:
+    from mcpctl.base.errors import NotFound
+    from mcpctl.base.near_names import did_you_mean
+
+    near = sorted(other for other in names if len(other) <= _MAX_NAME)
+    hint = did_you_mean(name, near, _LISTS[noun])
+    raise NotFound(f"no {noun} '{name}' is configured or on record", hint, f"{noun}_not_found")
+
+
+def _names(noun: str, records: "Records", paths: "Paths") -> Iterator[str]:
+    """The names on record, then the configured ones: most are found before anything else has to be read."""
+    from mcpctl.catalog import rows
+    from mcpctl.config import config
+
+    yield from _spelled(noun, records.names(noun))
+    if noun == "tool":
+        with rows.catalog(paths, quiet=True) as catalog:
+            yield from _spelled(noun, (tool.key for tool in catalog.known()))
+    elif noun != "client":
+        loaded = config.load(paths.config)
+        if noun == "server":
+            yield from (*loaded.servers, *loaded.problems)
+        else:
+            yield from loaded.projects
+            yield from (name for server in loaded.servers.values() for name in server.projects)
+
+
+def _spelled(noun: str, names: Iterable[str]) -> Iterator[str]:
+    """Each name as it may be typed: a tool by its key, with a dot, or alone."""
+    from mcpctl.base.tool_keys import split
+
+    for name in names:
+        yield name
+        if noun == "tool":
+            server, tool = split(name)
+            yield from (f"{server}.{tool}", tool)

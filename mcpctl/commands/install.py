@@ -22,7 +22,7 @@ def install(
     from_script: opt.FromScript = False,
     json: client_changes.Json = False,
     *,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Put mcpctl into the configuration of MCP clients, in front of the servers that they have.
 
@@ -52,8 +52,8 @@ def install(
     """
     from mcpctl.base.errors import warn
     from mcpctl.clients import importing, installing
-    from mcpctl.commands.people import Gate
-    from mcpctl.commands.servers import logins
+    from mcpctl.commands import server_logins
+    from mcpctl.commands.confirmation import Gate
     from mcpctl.config.config import load
     from mcpctl.toolsets import toolset_files
 
@@ -82,7 +82,7 @@ def install(
     if not json:
         _say(rows, dry_run)
         if not dry_run and not no_check:
-            logins.say_needed(paths, [name for row in rows for name in row["servers"]])
+            server_logins.say_needed(paths, [name for row in rows for name in row["servers"]])
     if not dry_run:
         client_changes.say_last(plan.told)
 

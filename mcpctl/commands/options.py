@@ -12,15 +12,31 @@ from mcpctl.base.paths import chosen
 from mcpctl.commands import complete
 
 if TYPE_CHECKING:
+    from mcpctl.base.models import Row
     from mcpctl.base.paths import Paths
     from mcpctl.catalog.rows import ToolFilter
+    from mcpctl.commands.confirmation import Gate
     from mcpctl.output import ListOptions
     from mcpctl.store.records import Records
 
 
-def option(name: str, metavar: str, help: str, completer: Callable[..., Any] | None = None) -> Any:
-    """An option with a value, and no default that its help would show."""
-    return typer.Option(name, metavar=metavar, help=help, show_default=False, autocompletion=completer)
+def option(
+    names: str,
+    metavar: str,
+    help: str,
+    completer: Callable[..., Any] | None = None,
+    *,
+    show_default: bool = False,
+    **settings: Any,
+) -> Any:
+    """An option with a value; `names` are separated by a space."""
+    return typer.Option(
+        *names.split(), metavar=metavar, help=help, show_default=show_default, autocompletion=completer, **settings
+    )
+
+
+def flag(names: str, help: str) -> Any:
+    return typer.Option(*names.split(), help=help)
 
 
 def argument(metavar: str, help: str, completer: Callable[..., Any] | None = None) -> Any:
@@ -34,8 +50,7 @@ class Options:
 
 ConfigFile = Annotated[Path | None, option("--config", "FILE", "Read servers from FILE (also: MCPCTL_CONFIG).")]
 DataDir = Annotated[Path | None, option("--data-dir", "DIR", "Keep data in DIR (also: MCPCTL_DATA_DIR).")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy the stderr of the servers to stderr.")]
-
+Verbose = Annotated[bool, flag("--verbose -v", "Copy the stderr of the servers to stderr.")]
 
 paths = chosen
 """The paths of the configuration and the data, from `--config`, `--data-dir` and the environment."""
@@ -68,46 +83,50 @@ def say_project(project: str | None) -> None:
         output.say(f"only the servers of project '{project}'")
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON array, or one object for a single thing.")]
+def moment(text: str | None, now: float, option: str = "--expires") -> float | None:
+    """The moment that `--expires` or `--for` names, in seconds since the epoch; None where there is none."""
+    import datetime
+    import re
+
+    from mcpctl.base.errors import WrongUsage
+
+    if text is None:
+        return None
+    after = re.fullmatch(r"(\d{1,9})([mhdw])", text)
+    units = {"m": 60, "h": 3600, "d": 86400, "w": 604800}
+    try:
+        until = now + int(after[1]) * units[after[2]] if after else datetime.datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise WrongUsage(f"'{text}' is not a time", f"give {option} as 12h, 30d, 8w, or 2026-12-31") from None
+    if not now < until < now + 100 * 365 * 86400:
+        raise WrongUsage(f"'{text}' is not a time to come", f"give {option} a time within a hundred years")
+    return until
+
+
+Json = Annotated[bool, flag("--json", "Print one JSON array, or one object for a single thing.")]
 FromScript = Annotated[
-    bool,
-    typer.Option(
-        "--from-script", help="Write also what lets more be called without a question, where no person runs this."
-    ),
+    bool, flag("--from-script", "Allow changes that let more be called without a question, where no person runs this.")
 ]
-Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
+Jsonl = Annotated[bool, flag("--jsonl", "Print one JSON object a line.")]
 Format = Annotated[
     str,
-    typer.Option(
-        "--format", metavar="FORMAT", help="table, tsv, json or jsonl.",
-        autocompletion=complete.choices("table", "tsv", "json", "jsonl"),
+    option(
+        "--format", "FORMAT", "table, tsv, json or jsonl.", complete.choices("table", "tsv", "json", "jsonl"),
+        show_default=True,
     ),
 ]  # fmt: skip
 Fields = Annotated[
     str | None,
     option("--fields", "A,B", "Print these fields, or columns by their headings, in this order.", complete.fields),
 ]
-By = Annotated[str | None, option("--by", "GROUP", "Group the rows by this: risk.", complete.choices("risk"))]
-Sort = Annotated[
-    str | None,
-    option(
-        "--sort",
-        "FIELD",
-        "Sort the rows by key, tool, usage or last_used.",
-        complete.choices("key", "tool", "usage", "last_used"),
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option("--limit", metavar="N", min=0, help="Print at most N rows; 0: all.", show_default=False),
-]
-Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave out the first N rows.")]
-Count = Annotated[bool, typer.Option("--count", help="Print only the number of rows.")]
+Limit = Annotated[int | None, option("--limit", "N", "Print at most N rows; 0: all.", min=0)]
+Offset = Annotated[int, option("--offset", "N", "Leave out the first N rows.", min=0, show_default=True)]
+Count = Annotated[bool, flag("--count", "Print only the number of rows.")]
 
 
 @dataclass(frozen=True)
 class Rows(Options):
-    """How rows are printed, all of them."""
+    """How all rows are printed."""
 
     fields: Fields = None
     json: Json = False
@@ -130,42 +149,48 @@ class Listing(Rows):
     count: Count = False
 
     def chosen(self) -> "ListOptions":
-        """The same with the window."""
         from mcpctl.output import MOST
 
         limit = None if self.limit is None else min(self.limit, MOST)
         return replace(super().chosen(), limit=limit, offset=min(self.offset, MOST), count=self.count)
 
 
+@dataclass(frozen=True)
+class OneThing(Options):
+    """How one thing is printed."""
+
+    fields: Fields = None
+    json: Json = False
+
+    def write(self, row: "Row", text: "Callable[[Row], Iterator[str]]") -> None:
+        from mcpctl import output
+
+        output.write_row(row, self.json, lambda: text(row), self.fields)
+
+
 ServerFilter = Annotated[list[str] | None, option("--server", "NAME,…", "Only of these servers.", complete.servers)]
-
-
 ServerName = Annotated[str, argument("NAME", "The server's name.", complete.servers)]
-ServerNames = Annotated[list[str], argument("NAME...", "The servers' names.", complete.servers)]
 NewServerName = Annotated[str, argument("NAME", "The server's name.")]
 ToolKey = Annotated[str, argument("KEY", "The tool: server:tool.", complete.tools)]
-TheseTools = Annotated[list[str], argument("KEY...", "The tools: server:tool.", complete.tools)]
-BarredTools = Annotated[list[str], argument("KEY...", "The tools: server:tool.", complete.barred_tools)]
+CallId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.calls)]
 Project = Annotated[
     str | None,
-    typer.Option(
-        "--project", metavar="NAME", show_default=False, autocompletion=complete.projects,
-        envvar="MCPCTL_PROJECT", show_envvar=False,
-        help="The project in force: only its servers are seen (also: MCPCTL_PROJECT).",
+    option(
+        "--project", "NAME", "The project in force: only its servers are seen (also: MCPCTL_PROJECT).",
+        complete.projects, envvar="MCPCTL_PROJECT", show_envvar=False,
     ),
 ]  # fmt: skip
 Toolset = Annotated[
     str | None,
     option(
-        "--toolset",
-        "NAME|PATH",
+        "--toolset", "NAME|PATH",
         "The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).",
         complete.toolsets,
     ),
-]
+]  # fmt: skip
 
 
-class _Placed(Options):
+class _Located(Options):
     """Options that say where the configuration and the data are."""
 
     config: Path | None
@@ -177,7 +202,7 @@ class _Placed(Options):
 
 
 @dataclass(frozen=True)
-class Place(_Placed):
+class Location(_Located):
     """Where the configuration and the data are."""
 
     config: ConfigFile = None
@@ -185,8 +210,32 @@ class Place(_Placed):
 
 
 @dataclass(frozen=True)
-class ProjectPlace(_Placed):
-    """The same, with the project in force."""
+class JsonLocation(_Located):
+    """The same, and whether the result is printed as JSON."""
+
+    json: Json = False
+    config: ConfigFile = None
+    data_dir: DataDir = None
+
+
+@dataclass(frozen=True)
+class Change(_Located):
+    """The same for a change that may let more be called."""
+
+    from_script: FromScript = False
+    json: Json = False
+    config: ConfigFile = None
+    data_dir: DataDir = None
+
+    def gate(self, paths: "Paths", *, dry: bool = False) -> "Gate":
+        from mcpctl.commands.confirmation import Gate
+
+        return Gate(paths, self.from_script, dry)
+
+
+@dataclass(frozen=True)
+class ProjectLocation(_Located):
+    """Where the configuration and the data are, and the project in force."""
 
     project: Project = None
     config: ConfigFile = None
@@ -194,8 +243,8 @@ class ProjectPlace(_Placed):
 
 
 @dataclass(frozen=True)
-class ToolsetPlace(_Placed):
-    """The same, with the project and the toolset in force."""
+class ToolsetLocation(_Located):
+    """Where the configuration and the data are, and the project and the toolset in force."""
 
     toolset: Toolset = None
     project: Project = None
@@ -203,7 +252,6 @@ class ToolsetPlace(_Placed):
     data_dir: DataDir = None
 
 
-ApprovalId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.approvals)]
 OpenApprovalId = Annotated[str, argument("ID", "An id, or its beginning.", complete.open_approvals)]
 ToolsetName = Annotated[str, argument("NAME|PATH", "The toolset: a name, or the path of a file.", complete.toolsets)]
 ToolKeys = Annotated[
@@ -211,28 +259,15 @@ ToolKeys = Annotated[
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="S", min=0.1, help="Seconds that the call may take, in place of the server's call_timeout_s."),
+    option("--timeout", "S", "Seconds that the call may take, in place of the server's call_timeout_s.", min=0.1),
 ]
 Rename = Annotated[
     list[str] | None,
     option("--rename", "OLD=NEW", "Call the server OLD NEW; of several OLD, the one that cannot stay OLD."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes as a diff; write nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-NoCheck = Annotated[bool, typer.Option("--no-check", help="Do not ask servers with a URL whether they need a login.")]
-
-ReadOnly = Annotated[
-    bool | None, typer.Option("--read-only/--no-read-only", help="Only tools that (do not) only read.")
-]
-Destructive = Annotated[
-    bool | None, typer.Option("--destructive/--no-destructive", help="Only tools that may (not) destroy.")
-]
-Idempotent = Annotated[
-    bool | None, typer.Option("--idempotent/--no-idempotent", help="Only tools that are (not) safe to repeat.")
-]
-OpenWorld = Annotated[
-    bool | None, typer.Option("--open-world/--no-open-world", help="Only tools that (do not) reach outside.")
-]
+DryRun = Annotated[bool, flag("--dry-run", "Print the changes as a diff; write nothing.")]
+Yes = Annotated[bool, flag("--yes -y", "Write without asking.")]
+NoCheck = Annotated[bool, flag("--no-check", "Do not ask servers with a URL whether they need a login.")]
 
 
 @dataclass(frozen=True)
@@ -240,13 +275,20 @@ class WhichTools(Options):
     """The filters of tool lists."""
 
     server: ServerFilter = None
-    read_only: ReadOnly = None
-    destructive: Destructive = None
-    idempotent: Idempotent = None
-    open_world: OpenWorld = None
+    read_only: Annotated[
+        bool | None, flag("--read-only/--no-read-only", "Only read-only tools; with --no-read-only, only the others.")
+    ] = None
+    destructive: Annotated[
+        bool | None, flag("--destructive/--no-destructive", "Only tools that may destroy; or only the others.")
+    ] = None
+    idempotent: Annotated[
+        bool | None, flag("--idempotent/--no-idempotent", "Only tools that are safe to repeat; or only the others.")
+    ] = None
+    open_world: Annotated[
+        bool | None, flag("--open-world/--no-open-world", "Only tools that reach outside; or only the others.")
+    ] = None
 
     def wanted(self) -> "ToolFilter":
-        """Which tools are meant."""
         from mcpctl.catalog.rows import ToolFilter
 
         servers = listed("server", self.server)

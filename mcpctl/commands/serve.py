@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -16,9 +14,7 @@ PrintConfig = Annotated[
 ]
 
 
-Split = Annotated[
-    bool, typer.Option("--split-execute", help="Offer separate tools for calls that read, write and destroy.")
-]
+Split = Annotated[bool, opt.flag("--split-execute", "Offer separate tools for calls that read, write and destroy.")]
 TokenFile = Annotated[
     Path | None,
     opt.option(
@@ -27,7 +23,7 @@ TokenFile = Annotated[
         "The file that has the token of mcpctl tokens create (also, as the token itself: MCPCTL_TOKEN).",
     ),
 ]
-Annotate = Annotated[bool, typer.Option("--allow-annotate", help="Let models add notes to the toolset in force.")]
+Annotate = Annotated[bool, opt.flag("--allow-annotate", "Let models add notes to the toolset in force.")]
 Locked = Annotated[
     Path | None,
     opt.option("--locked", "FILE", "Hold every tool that FILE does not have as it is; see mcpctl tools lock."),
@@ -37,7 +33,7 @@ Locked = Annotated[
 def serve(
     print_config: PrintConfig = None,
     *,
-    place: opt.Place,
+    place: opt.Location,
     verbose: opt.Verbose = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,

@@ -15,7 +15,7 @@ def uninstall(
     yes: opt.Yes = False,
     json: client_changes.Json = False,
     *,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Take mcpctl out of the configuration of MCP clients, and give them their servers back.
 

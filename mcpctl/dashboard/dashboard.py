@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
-from mcpctl.calling import savings
-from mcpctl.calling.savings import Saving
+from mcpctl.calling import token_savings
+from mcpctl.calling.token_savings import Saving
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
@@ -113,8 +113,8 @@ class Dashboard:
             if sum(1 + row["tool_call_count"] + row["discovery_count"] for row in sessions) > _FEW:
                 return None
             overheads = records.overheads(wanted)
-            found = savings.rows(overheads, lambda project: self.catalog(NONE, project), only_last=False)
-            return savings.together(found.rows(None, 0))
+            found = token_savings.rows(overheads, lambda project: self.catalog(NONE, project), only_last=False)
+            return token_savings.together(found.rows(None, 0))
         except McpctlError:
             return None  # pages of tools and servers say what is wrong with the configuration
 

@@ -27,7 +27,7 @@ from mcpctl.dashboard.dashboard import Dashboard, apart, dashboard_of
 from mcpctl.dashboard.page_query import Filter, PageQuery
 from mcpctl.dashboard.rendering import indented, page
 from mcpctl.dashboard.rest import OF_TOOLS, WINDOW, Operation, Parameters, answer, listing
-from mcpctl.output import changes
+from mcpctl.output import findings
 from mcpctl.output.text import MEANINGS
 from mcpctl.policy import pins
 from mcpctl.policy.decide import ALLOW
@@ -167,7 +167,7 @@ def tool_page(request: Request) -> Response:
         request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]], hints=list(_hints(row, policy)),
         description=description.strip() if isinstance(description, str) else "",
         notes=about.notes if about else (), policy=policy, decision=_decision(policy), is_on=policy["mode"] != "off",
-        pinned=pinned, compared=changes.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
+        pinned=pinned, compared=findings.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
         inputs=_parameters(found.definition.get("inputSchema")),
         outputs=_parameters(found.definition.get("outputSchema")), as_sent=indented(found.text),
         totals=_totals(dashboard, found) if row["usage"] else None, suspicions=suspicions,

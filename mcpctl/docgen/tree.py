@@ -11,7 +11,7 @@ from typer._click.core import Command
 from typer._click.core import Parameter as ClickParameter
 
 from mcpctl.cli.command_tree import tree
-from mcpctl.commands import lists
+from mcpctl.commands import columns
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None)
     help_ = command.help or ""
     prose, mark, examples = help_.partition("\n\n\x08\n")
     commands: dict[str, Command] = getattr(command, "commands", {})
-    leaving = lists.leaving(path, [str(item.name) for item in options])
+    leaving = columns.leaving(path, [str(item.name) for item in options])
     return Node(
         path,
         f"{prose}\n\n{leaving}{mark}{examples}" if leaving else help_,

@@ -1,9 +1,11 @@
-"""The findings of a check in the formats of people, editors and CI systems."""
+"""The findings of a check in the formats of people, editors and CI systems, and changed definitions line by line."""
 
+import difflib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,12 +17,14 @@ from mcpctl.output.text import line_of
 FORMATS = ("text", "json", "jsonl", "github", "sarif", "junit")
 _GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
 _SARIF = {"error": "error", "warning": "warning", "info": "note"}
+_MOST_LINES = 200
+"""Lines of one change that are shown, and compared line by line."""
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What was checked: the command, the rules it has, and what was looked at, file by file or server by server."""
+class CheckRun:
+    """The command, its rules, and the files or servers that it looked at."""
 
     command: str
     rules: Sequence[Row]
@@ -28,14 +32,14 @@ class Checked:
     version: str
 
 
-def lines(kind: str, findings: Sequence[Row], checked: Checked) -> Iterator[str]:
+def lines(kind: str, findings: Sequence[Row], run: CheckRun) -> Iterator[str]:
     """The findings as text, github, sarif or junit; each is about a place in a file, or about a tool, or both."""
     if kind == "github":
         yield from map(_github, findings)
     elif kind == "sarif":
-        yield json.dumps(_sarif(findings, checked), indent=2)
+        yield json.dumps(_sarif(findings, run), indent=2)
     elif kind == "junit":
-        yield _junit(findings, checked)
+        yield _junit(findings, run)
     else:
         yield from map(_text, findings)
 
@@ -78,15 +82,15 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _sarif(findings: Sequence[Row], checked: Checked) -> Mapping[str, Any]:
-    driver = {"name": "mcpctl", "version": checked.version, "rules": list(map(_sarif_rule, checked.rules))}
-    numbers = {rule["id"]: number for number, rule in enumerate(checked.rules)}
-    run = {
+def _sarif(findings: Sequence[Row], run: CheckRun) -> Mapping[str, Any]:
+    driver = {"name": "mcpctl", "version": run.version, "rules": list(map(_sarif_rule, run.rules))}
+    numbers = {rule["id"]: number for number, rule in enumerate(run.rules)}
+    result = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_sarif_result(row, numbers[row["rule"]]) for row in findings],
     }
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [result]}
 
 
 def _with_fix(row: Row) -> str:
@@ -142,13 +146,13 @@ def _case(row: Row) -> str:
     return " ".join(filter(None, [row["rule"], where, row.get("key")]))
 
 
-def _junit(findings: Sequence[Row], checked: Checked) -> str:
+def _junit(findings: Sequence[Row], run: CheckRun) -> str:
     from xml.etree import ElementTree
 
-    of_suite: dict[str, list[Row]] = {name: [] for name in checked.suites}
+    of_suite: dict[str, list[Row]] = {name: [] for name in run.suites}
     for row in findings:
         of_suite[_suite(row)].append(row)
-    suites = ElementTree.Element("testsuites", name=checked.command)
+    suites = ElementTree.Element("testsuites", name=run.command)
     for file, rows in of_suite.items():
         failures = sum(row["counts"] for row in rows)
         attributes = {
@@ -174,3 +178,31 @@ def _xml(text: str) -> str:
     """Text without the characters that XML cannot hold."""
     safe = "\n".join(line_of(line) for line in text.split("\n"))
     return safe.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+
+
+def changes(rows: Sequence[Row]) -> Iterator[str]:
+    """Each changed definition, and below it its removed and added lines, safe for a terminal."""
+    for row in rows:
+        place = f"{row['path']}:{row['line']}: " if row["path"] else ""
+        yield _safe(f"{place}{row['rule']} {row['key']}: {row['message']}")
+        yield from (_safe(f"    {line}") for line in compared(row["old"], row["new"]))
+
+
+def compared(old: str | None, new: str | None) -> Iterator[str]:
+    """The lines of one change, untreated, after `- ` where removed, `+ ` where added, else spaces."""
+    before, after = _cut(old), _cut(new)
+    if before and after:
+        lines = difflib.ndiff(before, after)
+    else:
+        lines = iter([*(f"- {line}" for line in before), *(f"+ {line}" for line in after)])
+    return islice((line for line in lines if not line.startswith("?")), 2 * _MOST_LINES)
+
+
+def _cut(text: str | None) -> list[str]:
+    found = (text or "").splitlines()
+    more = len(found) - _MOST_LINES
+    return [*found[:_MOST_LINES], *([f"… and {more} more lines"] if more > 0 else [])]
+
+
+def _safe(line: str) -> str:
+    return inert(line_of(line)).rstrip()

@@ -4,12 +4,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mcpctl.base.models import RawJson, Row
 from mcpctl.base.texts import counted
-from mcpctl.output import tool_files
 
 _UNSAFE = (
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
@@ -219,23 +218,6 @@ def call(row: Row) -> Iterator[str]:
     yield from pairs({name: value for name, value in row.items() if name != "decisions"})
     for made in row.get("decisions", ()):
         yield line_of(f"decided: {made['made_at']}  {decision(made)}")
-
-
-def content(blocks: Sequence[Any], *, brief: bool) -> Iterator[str]:
-    """A result's content: its texts, and every other block as a line of JSON.
-
-    Where it is `brief`, images, audio and the bytes of resources are only named.
-    """
-    for block in blocks:
-        text = block.get("text") if isinstance(block, Mapping) and block.get("type") == "text" else None
-        encoded = tool_files.encoded(block) if brief else None
-        if isinstance(text, str):
-            yield block_of(text)
-        elif encoded is not None:
-            amount = f"{encoded.size / 1000:,.0f} kB" if encoded.size >= 1000 else f"{encoded.size} bytes"
-            yield line_of(f"[{encoded.kind} {encoded.mime_type}, {amount}; --output FILE saves it]")
-        else:
-            yield line_of(json.dumps(block, ensure_ascii=False))
 
 
 MEANINGS = {

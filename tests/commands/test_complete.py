@@ -75,7 +75,7 @@ def test_every_option_is_offered(name: str, mcpctl: Mcpctl) -> None:
 
 def test_help_offers_nouns_and_then_their_verbs() -> None:
     assert "calls" in offered("help ")
-    assert offered("help calls ") == ["ls", "show", "response", "tail", "replay", "stats", "export"]
+    assert offered("help calls ") == ["ls", "show", "export", "replay", "response", "stats", "tail"]
     assert offered("help calls ls ") == []
 
 

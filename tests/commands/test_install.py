@@ -20,7 +20,7 @@ from mcpctl.base import files
 from mcpctl.base.paths import Paths
 from mcpctl.clients import client_config
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.commands import agreement
+from mcpctl.commands import confirmation
 from mcpctl.config import config
 from tests.conftest import MCPCTL, ROOT, Mcpctl, without_privileges
 
@@ -230,7 +230,7 @@ def test_secrets_are_masked_in_the_diff_of_a_client(mcpctl: Mcpctl, user: Path) 
 def test_a_person_at_a_terminal_is_asked(mcpctl: Mcpctl, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put("cursor")
     before = path.read_bytes()
-    monkeypatch.setattr(agreement, "is_terminal", lambda: True)
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: False)
     ran = mcpctl("install", "cursor", tty=True)
     assert (ran.code, path.read_bytes()) == (6, before)
@@ -402,7 +402,7 @@ def test_what_config_toml_got_meanwhile_under_the_name_leaves_the_server_in_its_
     mcpctl: Mcpctl, user: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = cursor(user, {"a": {"command": "a"}, "b": {"command": "b"}})
-    monkeypatch.setattr(agreement, "show", lambda _: mcpctl("servers", "add", "a", "--", "other"))
+    monkeypatch.setattr(confirmation, "show", lambda _: mcpctl("servers", "add", "a", "--", "other"))
     mcpctl("install", "cursor")
     assert list(servers_of("cursor", path)) == ["a", "mcpctl"]
     assert {name: each.command for name, each in config.load(paths.config).servers.items()} == {
@@ -842,7 +842,7 @@ def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
 ) -> None:
     before = thinking.read_bytes()
     monkeypatch.setenv("COLUMNS", "1000")
-    monkeypatch.setattr(agreement, "is_terminal", lambda: True)
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: False)
     ran = mcpctl("install", "claude-code", tty=True)
     assert (ran.code, thinking.read_bytes()) == (6, before)

@@ -12,7 +12,7 @@ from click import Command
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import explained, rows
 from mcpctl.cli.command_tree import ALONE, NOUNS
-from mcpctl.commands.people import AGENTS
+from mcpctl.commands.confirmation import AGENTS
 from mcpctl.config import config
 from mcpctl.config.settings import Project
 from mcpctl.policy.decide import decide

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mcpctl.commands import unknown_commands
+from mcpctl.cli import command_run
 from tests.conftest import Mcpctl
 
 
@@ -42,7 +42,7 @@ def test_a_word_that_is_no_command_is_told_with_what_it_may_mean(mcpctl: Mcpctl,
 def test_what_is_done_in_another_way_is_told(mcpctl: Mcpctl, word: str) -> None:
     ran = mcpctl(word, "x")
     assert ran.code == 2
-    assert unknown_commands._TOLD[unknown_commands._SAME.get(word, word)] in ran.err
+    assert command_run._INSTEAD[command_run._SAME.get(word, word)] in ran.err
 
 
 def test_what_is_like_nothing_is_told_where_all_commands_are(mcpctl: Mcpctl) -> None:
@@ -51,8 +51,8 @@ def test_what_is_like_nothing_is_told_where_all_commands_are(mcpctl: Mcpctl) -> 
 
 
 def test_every_command_that_is_told_is_one(mcpctl: Mcpctl) -> None:
-    meant = [words for words in unknown_commands._MEANT.values() if " " in words or words in ("doctor", "install")]
-    told = [match[1] for text in unknown_commands._TOLD.values() for match in re.finditer(r"mcpctl (\w+ \w+)", text)]
+    meant = [words for words in command_run._MEANT.values() if " " in words or words in ("doctor", "install")]
+    told = [match[1] for text in command_run._INSTEAD.values() for match in re.finditer(r"mcpctl (\w+ \w+)", text)]
     assert len(meant) > 5
     assert told
     for words in (*meant, "serve", "dashboard", *told):

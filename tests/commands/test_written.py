@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.commands import people
+from mcpctl.commands import confirmation
 from tests.commands.approvals.waiting import opened
 from tests.configured import READ, configure, demo_tools, listed, pinned, stub, toolset
 from tests.conftest import Mcpctl
@@ -25,7 +25,7 @@ def data(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two servers, a toolset, and somebody at a terminal."""
     demo_tools(paths)
     toolset(paths, "team", "notes:add_note", "notes:list_notes")
-    monkeypatch.setattr(people, "only_for_people", lambda what: None)
+    monkeypatch.setattr(confirmation, "only_for_people", lambda what: None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from mcpctl import output
 from mcpctl.base.models import Found, RawJson
 from mcpctl.base.paths import Paths
 from mcpctl.output import Columns, ListOptions
-from mcpctl.output.text import block_of, content, decision, line_of, pairs
+from mcpctl.output.contents import content
+from mcpctl.output.text import block_of, decision, line_of, pairs
 from tests.configured import configure, listed, stub
 from tests.conftest import Mcpctl
 from tests.recorded import call, session

@@ -183,7 +183,7 @@ def test_what_changed_since_it_was_pinned_is_held_until_it_is_approved(
     scene(changed, notes=saying("New words. And more."))
     diff = mcpctl("tools", "diff", "--json")
     assert [(change["key"], change["rule"]) for change in diff.json] == [("notes", "W804")]
-    monkeypatch.setattr("mcpctl.commands.people.only_for_people", lambda what: None)
+    monkeypatch.setattr("mcpctl.commands.confirmation.only_for_people", lambda what: None)
     assert mcpctl("tools", "approve", "--server", "notes", "--yes").code == 0
     scene(approved, notes=saying("New words. And more."))
 

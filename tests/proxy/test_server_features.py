@@ -18,7 +18,7 @@ from mcpctl.calling.own_session import CALLER
 from mcpctl.catalog import cache, drift
 from mcpctl.catalog import rows as rows_of
 from mcpctl.catalog.features import Features
-from mcpctl.commands.tools import differences
+from mcpctl.commands import tool_differences
 from mcpctl.policy import pins
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey, State
@@ -457,7 +457,7 @@ def test_what_changed_is_shown_and_approved_as_of_a_tool(scene: Play, paths: Pat
     rows = [(row["key"], row["message"]) for row in json.loads(shown.out)]
     assert rows == [("shop:@prompts/greet", "arguments changed"), ("shop:@resources/shop://till", "name changed")]
     with rows_of.catalog(paths) as catalog, PolicyFile.connect(paths) as file:
-        wanted = differences.wanted(catalog, ["shop:@prompts/greet"], ())
+        wanted = tool_differences.wanted(catalog, ["shop:@prompts/greet"], ())
         pins.approve(file, drift.shown(catalog, file, wanted))
     scene(approved, shop=shop)
 

@@ -1,4 +1,1 @@
-"""`mcpctl annotate`"""
-
-HELP = "What a team adds to tools: notes, hints and titles, in a toolset."
-VERBS = ("add", "edit", "rm", "ls", "set", "check", "schema")
+"""Notes, hints and titles that a team adds to tools, in a toolset."""

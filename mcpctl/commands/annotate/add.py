@@ -17,7 +17,7 @@ def add(
     dry_run: opt.DryRun = False,
     json: opt.Json = False,
     *,
-    place: opt.ToolsetPlace,
+    place: opt.ToolsetLocation,
 ) -> None:
     """Add notes to a tool of a toolset. Models read them in its description, and searches read them too.
 
@@ -31,9 +31,9 @@ def add(
       mcpctl annotate add github:merge --toolset ./tools/triage.json --note ci='Only when CI is green.' --dry-run
     """
     from mcpctl.catalog import tool_notes
-    from mcpctl.commands.annotate import columns
+    from mcpctl.commands import annotations
 
-    notes = columns.notes(name, text, note or [])
+    notes = annotations.notes(name, text, note or [])
     paths = place.paths()
     change = tool_notes.add(paths, place.toolset, key, notes, project=place.project, dry_run=dry_run)
-    columns.write_change(key, change, change.names, dry_run, json)
+    annotations.write_change(key, change, change.names, dry_run, json)

@@ -17,7 +17,7 @@ Places = Annotated[list[str] | None, opt.argument("[PATH...]", "Toolset files, o
 CatalogFile = Annotated[
     Path | None, opt.option("--catalog", "FILE", "Compare with the tools in FILE: mcpctl tools export > FILE.")
 ]
-Live = Annotated[bool, typer.Option("--live", help="List the tools of all servers first.")]
+Live = Annotated[bool, opt.flag("--live", "List the tools of all servers first.")]
 MaxNoteChars = Annotated[
     int, typer.Option(metavar="N", min=0, help="The most characters that one tool's notes may have.")
 ]
@@ -33,7 +33,7 @@ def check(
     ignore: checks.Ignore = None,
     *,
     report: checks.Report,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Check toolset files: their JSON, their names and notes, and whether their tools exist. For CI.
 

@@ -1,22 +1,28 @@
 """`mcpctl annotate edit`"""
 
-from typing import Annotated
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Name = Annotated[str, opt.argument("NAME", "The note's name.", complete.notes)]
-Text = Annotated[str | None, opt.argument("[TEXT|-]", "The note's new text; - reads it from stdin.")]
+if TYPE_CHECKING:
+    from mcpctl.toolsets.toolset import Note
+
+_MAX_TEXT = 1 << 16
 
 
 def edit(
     key: opt.ToolKey,
-    name: Name,
-    text: Text = None,
+    name: Annotated[str, opt.argument("NAME", "The note's name.", complete.notes)],
+    text: Annotated[str | None, opt.argument("[TEXT|-]", "The note's new text; - reads it from stdin.")] = None,
     dry_run: opt.DryRun = False,
     json: opt.Json = False,
     *,
-    place: opt.ToolsetPlace,
+    place: opt.ToolsetLocation,
 ) -> None:
     """Change the text of a note. Prints its name if the text has changed.
 
@@ -30,17 +36,76 @@ def edit(
     """
     from mcpctl.base.errors import WrongUsage
     from mcpctl.catalog import tool_notes
-    from mcpctl.commands import agreement
-    from mcpctl.commands.annotate import columns, editor
+    from mcpctl.commands import annotations, confirmation
     from mcpctl.toolsets.toolset_files import check_name
 
-    if text is None and not agreement.is_terminal():
+    if text is None and not confirmation.is_terminal():
         raise WrongUsage("no text was given", "give the TEXT, or - to read it from stdin")
     check_name(name, "note")
     found = tool_notes.find(place.paths(), place.toolset, key, name, place.project)
     if text is None:
-        with editor.opened(found.note) as after:
+        with _edited(found.note) as after:
             change = found.rewrite(after, dry_run=dry_run)
     else:
-        change = found.rewrite(columns.text_of(text), dry_run=dry_run)
-    columns.write_change(key, change, [name] if change.diff else [], dry_run, json)
+        change = found.rewrite(annotations.text_of(text), dry_run=dry_run)
+    annotations.write_change(key, change, [name] if change.diff else [], dry_run, json)
+
+
+@contextmanager
+def _edited(note: "Note") -> Iterator[str]:
+    """The note's text as the user leaves it in the editor; its name must be one that notes may have.
+
+    The file is in a folder that nobody else can look into. It is removed afterwards, unless the user's text cannot be
+    used. Raises `McpctlError` if the editor fails, or the text is empty.
+    """
+    import shutil
+    import tempfile
+
+    from mcpctl.base import files
+    from mcpctl.base.errors import McpctlError
+    from mcpctl.toolsets.toolset import HIDDEN
+
+    shown = HIDDEN.sub("", note.text.replace("\r\n", "\n"))
+    folder = Path(tempfile.mkdtemp(prefix="mcpctl-"))
+    path = folder / f"{note.name}.md"
+    is_kept = False
+    try:
+        path.touch(0o600)
+        path.write_text(f"{shown}\n", encoding="utf-8")
+        _run_editor(path)
+        try:
+            if text := files.read_text(path, _MAX_TEXT).strip():
+                yield note.text if text == shown.strip() else text
+        except McpctlError as error:
+            is_kept = True
+            error.hint += f"; your text is in {path}"
+            raise
+        if not text:
+            raise McpctlError("the text is empty; nothing was written", "remove a note with: mcpctl annotate rm")
+    finally:
+        if not is_kept:
+            shutil.rmtree(folder)
+
+
+def _run_editor(path: Path) -> None:
+    import shlex
+    import signal
+    import subprocess
+
+    from mcpctl.base.errors import McpctlError
+
+    variable = next((name for name in ("VISUAL", "EDITOR") if os.environ.get(name)), "")
+    hint = "set VISUAL or EDITOR to the command of your editor, or give the TEXT"
+    try:
+        command = shlex.split(os.environ.get(variable, "vi"))
+        editor = subprocess.Popen([*command, path], stdout=2)
+    except (OSError, ValueError) as error:
+        raise McpctlError(f"cannot start the editor of {variable or 'the system, vi'}: {error}", hint) from error
+    with editor:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the editor
+        try:
+            status = editor.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+    if status:
+        raise McpctlError(f"the editor ended with status {status}; nothing was written", hint)

@@ -9,7 +9,7 @@ def ls(
     key: Annotated[str | None, opt.argument("[KEY]", "Only those of this tool.")] = None,
     *,
     listing: opt.Listing,
-    place: opt.ToolsetPlace,
+    place: opt.ToolsetLocation,
 ) -> None:
     """List the notes and overrides in effect of a toolset, or of one tool in it.
 
@@ -20,7 +20,7 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.catalog import tool_notes
-    from mcpctl.commands.annotate.columns import COLUMNS
+    from mcpctl.commands.columns import ANNOTATIONS
 
     options = listing.chosen()
-    output.write_list(tool_notes.listed(place.paths(), place.toolset, key, place.project), COLUMNS, options)
+    output.write_list(tool_notes.listed(place.paths(), place.toolset, key, place.project), ANNOTATIONS, options)

@@ -2,13 +2,11 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 Names = Annotated[list[str] | None, opt.argument("NAME...", "The names of notes.", complete.notes)]
-All = Annotated[bool, typer.Option("--all", help="Remove all notes of the tool.")]
+All = Annotated[bool, opt.flag("--all", "Remove all notes of the tool.")]
 
 
 def rm(
@@ -18,7 +16,7 @@ def rm(
     dry_run: opt.DryRun = False,
     json: opt.Json = False,
     *,
-    place: opt.ToolsetPlace,
+    place: opt.ToolsetLocation,
 ) -> None:
     """Remove notes of a tool from a toolset. Prints the names of the removed notes.
 
@@ -32,11 +30,11 @@ def rm(
     """
     from mcpctl.base.errors import WrongUsage
     from mcpctl.catalog import tool_notes
-    from mcpctl.commands.annotate import columns
+    from mcpctl.commands import annotations
 
     if bool(names) is everything:
         hint = "name the notes to remove, or give --all alone to remove all of them"
         raise WrongUsage("names and --all contradict each other" if everything else "no note was named", hint)
     paths = place.paths()
     change = tool_notes.remove(paths, place.toolset, key, names or None, project=place.project, dry_run=dry_run)
-    columns.write_change(key, change, change.names, dry_run, json)
+    annotations.write_change(key, change, change.names, dry_run, json)

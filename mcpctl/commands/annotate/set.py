@@ -2,19 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-ReadOnly = Annotated[bool | None, typer.Option("--read-only/--no-read-only", help="The tool only reads, or not.")]
-Destructive = Annotated[
-    bool | None, typer.Option("--destructive/--no-destructive", help="The tool may destroy, or not.")
-]
-Idempotent = Annotated[
-    bool | None, typer.Option("--idempotent/--no-idempotent", help="The tool is safe to repeat, or not.")
-]
+ReadOnly = Annotated[bool | None, opt.flag("--read-only/--no-read-only", "The tool only reads, or not.")]
+Destructive = Annotated[bool | None, opt.flag("--destructive/--no-destructive", "The tool may destroy, or not.")]
+Idempotent = Annotated[bool | None, opt.flag("--idempotent/--no-idempotent", "The tool is safe to repeat, or not.")]
 OpenWorld = Annotated[
-    bool | None, typer.Option("--open-world/--no-open-world", help="The tool reaches outside systems, or not.")
+    bool | None, opt.flag("--open-world/--no-open-world", "The tool reaches outside systems, or not.")
 ]
 Title = Annotated[str | None, opt.option("--title", "T", "The tool's title.")]
 Inherit = Annotated[
@@ -37,7 +31,7 @@ def set(
     from_script: opt.FromScript = False,
     json: opt.Json = False,
     *,
-    place: opt.ToolsetPlace,
+    place: opt.ToolsetLocation,
 ) -> None:
     """Override a tool's behaviour hints and title in a toolset. Prints the names of what changed.
 
@@ -50,16 +44,16 @@ def set(
       mcpctl annotate set github:merge --inherit read-only --title 'Merge, carefully' --dry-run
     """
     from mcpctl.catalog import tool_notes
-    from mcpctl.commands.annotate import columns
-    from mcpctl.commands.people import Gate
+    from mcpctl.commands import annotations
+    from mcpctl.commands.confirmation import Gate
 
     values = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
-    hints, inherited = columns.hints(values, title, inherit or [])
+    hints, inherited = annotations.hints(values, title, inherit or [])
     paths = place.paths()
     permit = Gate(paths, from_script).toolset
     change = tool_notes.override(
         paths, place.toolset, key, hints, title, inherited, permit, project=place.project, dry_run=dry_run
     )
-    columns.write_change(
+    annotations.write_change(
         key, change, [*hints, *(["title"] if title else []), *inherited] if change.diff else [], dry_run, json
     )

@@ -1,4 +1,1 @@
-"""`mcpctl approvals`"""
-
-HELP = "Calls that wait for your consent, and what you said yes to."
-VERBS = ("ls", "show", "allow", "deny", "revoke")
+"""Calls that wait for your consent, and the consent that you have given."""

@@ -2,14 +2,10 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-Session = Annotated[bool, typer.Option("--session", help="Allow all calls of the tool until the session ends.")]
-Always = Annotated[
-    bool, typer.Option("--always", help="Allow all calls of the tool, as long as its definition stays as it is.")
-]
+Session = Annotated[bool, opt.flag("--session", "Allow all calls of the tool until the session ends.")]
+Always = Annotated[bool, opt.flag("--always", "Allow all calls of the tool, as long as its definition stays as it is.")]
 
 For = Annotated[str | None, opt.option("--for", "TIME", "Allow all calls of the tool until then: 8h, 7d.")]
 
@@ -19,9 +15,8 @@ def allow(
     session: Session = False,
     always: Always = False,
     ends: For = None,
-    json: opt.Json = False,
     *,
-    place: opt.Place,
+    place: opt.JsonLocation,
 ) -> None:
     """Allow a call that waits for your consent: this call, once, when it is made again with the same arguments.
 
@@ -39,8 +34,7 @@ def allow(
 
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
-    from mcpctl.commands.people import only_for_people
-    from mcpctl.commands.tokens.expiry import moment
+    from mcpctl.commands.confirmation import only_for_people
     from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row, until
     from mcpctl.policy.approvals import ALWAYS, ONCE, SESSION
@@ -50,11 +44,11 @@ def allow(
         raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
     if session and (always or ends):
         raise WrongUsage(f"--session and {'--always' if always else '--for'} contradict each other", "give one of them")
-    end = moment(ends, time.time(), "--for")
+    end = opt.moment(ends, time.time(), "--for")
     only_for_people("allow a call")
     scope = ALWAYS if always or ends else SESSION if session else ONCE
     answered = answer(place.paths(), approval, scope, "terminal", end)
-    output.write_done(json, lambda: row(answered), answered.id)
+    output.write_done(place.json, lambda: row(answered), answered.id)
     always_how = f"until {clock.iso(end)}" if end else "always"
     how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: always_how}[
         answered.scope or ONCE

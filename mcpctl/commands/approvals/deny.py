@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def deny(approval: opt.OpenApprovalId, json: opt.Json = False, *, place: opt.Place) -> None:
+def deny(approval: opt.OpenApprovalId, place: opt.JsonLocation) -> None:
     """Say no to a call that waits for your consent. If the same call is made again, you are asked anew.
 
     Of a call that was allowed with --session or --always, or that has not been made yet, it takes that back.
@@ -14,12 +14,12 @@ def deny(approval: opt.OpenApprovalId, json: opt.Json = False, *, place: opt.Pla
     """
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
-    from mcpctl.commands.people import may_be_a_person
+    from mcpctl.commands.confirmation import may_be_a_person
     from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row
 
     if approval == "last":
         raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
     answered = answer(place.paths(), approval, None, "terminal" if may_be_a_person() else "command")
-    output.write_done(json, lambda: row(answered), answered.id)
+    output.write_done(place.json, lambda: row(answered), answered.id)
     output.say(line_of(f"{answered.key} is refused"))

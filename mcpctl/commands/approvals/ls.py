@@ -2,20 +2,14 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-Pending = Annotated[bool, typer.Option("--pending", help="Only those that can be answered now.")]
-Standing = Annotated[bool, typer.Option("--standing", help="The yeses that hold for more than one call.")]
+Pending = Annotated[bool, opt.flag("--pending", "Only those that can be answered now.")]
+Standing = Annotated[bool, opt.flag("--standing", "The yeses that hold for more than one call.")]
 
 
 def ls(
-    pending: Pending = False,
-    standing: Standing = False,
-    *,
-    listing: opt.Listing,
-    data_dir: opt.DataDir = None,
+    pending: Pending = False, standing: Standing = False, *, listing: opt.Listing, data_dir: opt.DataDir = None
 ) -> None:
     """List the calls that needed your consent, the newest first, and what became of them.
 
@@ -30,7 +24,7 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
-    from mcpctl.commands.approvals import columns
+    from mcpctl.commands import columns
     from mcpctl.policy import answering
 
     if pending and standing:
@@ -40,4 +34,4 @@ def ls(
     if standing:
         output.write_list(answering.standing(paths), columns.STANDING, options)
     else:
-        output.write_list(answering.rows(paths, pending=pending), columns.COLUMNS, options)
+        output.write_list(answering.rows(paths, pending=pending), columns.APPROVALS, options)

@@ -8,7 +8,7 @@ from mcpctl.commands import options as opt
 Standing = Annotated[str, opt.argument("KEY|ID", "A tool, or the id of one yes.", complete.standing)]
 
 
-def revoke(standing: Standing, json: opt.Json = False, *, place: opt.Place) -> None:
+def revoke(standing: Standing, place: opt.JsonLocation) -> None:
     """Take back a yes that holds for more than one call: all of a tool's, or one by its id. Running sessions follow.
 
     \b
@@ -17,11 +17,11 @@ def revoke(standing: Standing, json: opt.Json = False, *, place: opt.Place) -> N
       mcpctl approvals revoke 7f3a91c2
     """
     from mcpctl import output
-    from mcpctl.commands.people import may_be_a_person
+    from mcpctl.commands.confirmation import may_be_a_person
     from mcpctl.output.text import line_of
     from mcpctl.policy import answering
 
     rows = answering.revoke(place.paths(), standing, "terminal" if may_be_a_person() else "command")
-    output.write_done(json, lambda: rows, *(row["id"] for row in rows))
+    output.write_done(place.json, lambda: rows, *(row["id"] for row in rows))
     for row in rows:
         output.say(line_of(f"{row['key']} is asked about again"))

@@ -1,12 +1,15 @@
 """`mcpctl approvals show`"""
 
+from typing import Annotated
+
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    approval: opt.ApprovalId = "last",
-    fields: opt.Fields = None,
-    json: opt.Json = False,
+    approval: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.approvals)] = "last",
+    *,
+    shown: opt.OneThing,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Show what a call wants to do, why you are asked, and how you can answer. Without an ID it is the newest.
@@ -21,9 +24,9 @@ def show(
     from mcpctl.policy.answering import found, row
     from mcpctl.policy.consent import hidden_words
 
-    shown = row(found(opt.paths(None, data_dir), approval))
-    output.write_row(shown, json, lambda: text.pairs(shown), fields)
-    if shown["state"] == "pending":
-        if said := hidden_words(shown["hidden"], shown["left_out"]):
-            output.say(said, always=True)
-        output.say(f"answer with: mcpctl approvals allow {shown['id']} (or deny)")
+    kept = row(found(opt.paths(None, data_dir), approval))
+    shown.write(kept, text.pairs)
+    if kept["state"] == "pending":
+        if remark := hidden_words(kept["hidden"], kept["left_out"]):
+            output.say(remark, always=True)
+        output.say(f"answer with: mcpctl approvals allow {kept['id']} (or deny)")

@@ -1,4 +1,1 @@
-"""`mcpctl calls`"""
-
-HELP = "Calls and searches on record."
-VERBS = ("ls", "show", "response", "tail", "replay", "stats", "export")
+"""Calls and searches on record."""

@@ -6,11 +6,11 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import Asked
+from mcpctl.commands.filter_options import RecordFilters
 
 
 def export(
-    asked: Asked,
+    filters: RecordFilters,
     format: Annotated[
         str,
         typer.Option(
@@ -18,7 +18,7 @@ def export(
         ),
     ] = "jsonl",
     no_payloads: Annotated[
-        bool, typer.Option("--no-payloads", help="Leave out what was sent and came back: arguments, response, error.")
+        bool, opt.flag("--no-payloads", "Leave out what was sent and came back: arguments, response, error.")
     ] = False,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -41,7 +41,7 @@ def export(
     opt.one_of("format", format, ("jsonl", "csv"))
     fields = [name for name in CALL_FIELDS if not (no_payloads and name in CALL_PAYLOADS)]
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records, opt.paths(None, data_dir))
+        wanted = filters.resolved(records, opt.paths(None, data_dir))
         rows = records.calls(wanted, fields)
         if format == "csv":
             output.write_lines(csv_lines.lines(rows.rows(None, 0), fields))

@@ -6,11 +6,11 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import Asked
+from mcpctl.commands.filter_options import RecordFilters
 
 
 def ls(
-    asked: Asked,
+    filters: RecordFilters,
     kind: Annotated[
         str,
         typer.Option(metavar="KIND", help="call or discovery.", autocompletion=complete.choices("call", "discovery")),
@@ -42,15 +42,15 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.base.fields import CALL_FIELDS
-    from mcpctl.commands.calls import columns
+    from mcpctl.commands import columns
 
     opt.one_of("kind", kind, ("call", "discovery"))
     options = listing.chosen()
     if kind == "discovery":
-        asked.refuse("searches", "server", "tool", "status", "failed", "hint")
+        filters.refuse("searches", "server", "tool", "status", "failed", "hint")
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records, opt.paths(None, data_dir))
+        wanted = filters.resolved(records, opt.paths(None, data_dir))
         if kind == "call":
             output.write_list(records.calls(wanted, (*CALL_FIELDS, "key")), columns.CALLS, options)
         else:
-            output.write_list(records.discoveries(wanted), columns.DISCOVERIES, options)
+            output.write_list(records.discoveries(wanted), columns.SEARCHES, options)

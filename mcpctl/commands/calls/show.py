@@ -8,8 +8,7 @@ from mcpctl.commands import options as opt
 
 def show(
     call: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.calls)],
-    fields: opt.Fields = None,
-    json: opt.Json = False,
+    shown: opt.OneThing,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Show one call whole: what was sent, what came back, how long it took.
@@ -20,9 +19,8 @@ def show(
       mcpctl calls show last --json | jq .response
       mcpctl calls show last --fields status,response
     """
-    from mcpctl import output
     from mcpctl.output import text
 
     with opt.records(data_dir) as records:
         row = records.call(call)
-    output.write_row(row, json, lambda: text.call(row), fields)
+    shown.write(row, text.call)

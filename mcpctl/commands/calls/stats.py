@@ -5,41 +5,37 @@ from typing import Annotated
 from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import Asked
-from mcpctl.store.filters import GROUPS
+from mcpctl.commands.filter_options import RecordFilters
+from mcpctl.store.filters import GROUPS, grouping
 
 
 def stats(
-    asked: Asked,
+    filters: RecordFilters,
     by: Annotated[
         list[str] | None,
         opt.option(
-            "--by",
-            "GROUP,…",
-            "A row for each tool, server, client, project, status, day or hour.",
+            "--by", "GROUP,…", "A row for each tool, server, client, project, status, day or hour.",
             complete.choices(*GROUPS),
         ),
     ] = None,
     sort: Annotated[
         str | None,
         opt.option(
-            "--sort",
-            "FIELD",
-            "The largest first, of a field such as p95_ms or total_tokens.",
+            "--sort", "FIELD", "The largest first, of a field such as p95_ms or total_tokens.",
             complete.choices(*TOTAL_FIELDS),
         ),
     ] = None,
-    *,
-    listing: opt.Listing,
+    *, listing: opt.Listing,
     data_dir: opt.DataDir = None,
-) -> None:
+) -> None:  # fmt: skip
     """Count the calls on record: how many, how many failed, how long they took, and their tokens.
 
-    It takes the filters of mcpctl calls ls. A call in several rounds counts once, where its last one does; what failed
-    is what --failed lists, of which denied was refused by a rule, or waits for a yes. Times are in milliseconds; p50_ms
-    and p95_ms are exact: so many of a hundred calls, or rounds, took no longer. Tokens are those of arguments and
-    responses, estimated as the field encoding of a call says. A day and an hour are those of your time zone; the hour
-    that comes twice when clocks go back is one. A bar is as long as the number of calls, or as what --sort names.
+    It takes the filters of mcpctl calls ls. A call in several rounds counts once, in the group of its last round. Calls
+    that failed are those of --failed; denied ones among them were refused by a rule, or wait for a yes. Times are in
+    milliseconds; p50_ms and p95_ms are exact: so many of a hundred calls, or rounds, took no longer. Tokens are those
+    of arguments and responses, estimated as the field encoding of a call says. Days and hours are those of your time
+    zone; the hour that comes twice when clocks go back is one. A bar is as long as the number of calls, or as the field
+    of --sort.
 
     \b
     Examples:
@@ -49,12 +45,14 @@ def stats(
     """
     from mcpctl import output
     from mcpctl.base.models import Found
-    from mcpctl.commands.calls import totals
+    from mcpctl.commands.columns import totals
 
     groups = opt.listed("by", by, GROUPS)
     opt.one_of("sort", sort, TOTAL_FIELDS)
     options = listing.chosen()
+    bar = sort if sort not in (None, "last_used") else "calls"
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records, opt.paths(None, data_dir))
-        rows = totals.rows(records, groups, wanted, sort)
-    output.write_list(Found.of(rows), totals.columns(groups, rows, options.effective), options)
+        wanted = filters.resolved(records, opt.paths(None, data_dir))
+        counted = records.totals(*grouping(groups), wanted=wanted, sort=sort)
+    rows = [{**row, "bar": row[bar] or 0} for row in counted]
+    output.write_list(Found.of(rows), totals(groups, rows, options.effective), options)

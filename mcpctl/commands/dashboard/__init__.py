@@ -1,4 +1,1 @@
-"""`mcpctl dashboard`, which is a command by itself: its help is that of `dashboard.py`."""
-
-HELP = None
-VERBS = ("token",)
+"""The dashboard, which is a command by itself: its help is that of `dashboard.py`."""

@@ -17,12 +17,10 @@ Port = Annotated[
         help="Listen on this port; else on that of last time, or any that is free.",
     ),
 ]  # fmt: skip
-NoOpen = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
-ReadOnly = Annotated[bool, typer.Option("--read-only", help="Show approvals without a way to answer them.")]
-PrintUrl = Annotated[
-    bool, typer.Option("--print-url", help="Print a login link to the dashboard that runs; start none.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the link as an object: url, port and pid; open no browser.")]
+NoOpen = Annotated[bool, opt.flag("--no-open", "Open no browser.")]
+ReadOnly = Annotated[bool, opt.flag("--read-only", "Show approvals without a way to answer them.")]
+PrintUrl = Annotated[bool, opt.flag("--print-url", "Print a login link to the dashboard that runs; start none.")]
+Json = Annotated[bool, opt.flag("--json", "Print the link as an object: url, port and pid; open no browser.")]
 
 
 def dashboard(
@@ -33,7 +31,7 @@ def dashboard(
     print_url: PrintUrl = False,
     json: Json = False,
     *,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Show sessions, calls, tools and approvals in the browser.
 
@@ -100,7 +98,7 @@ def _is_person(read_only: bool) -> bool:
     """Whether the link may answer approvals; says why not."""
     from mcpctl import output
     from mcpctl.base.errors import Refused
-    from mcpctl.commands.people import only_for_people
+    from mcpctl.commands.confirmation import only_for_people
 
     try:
         only_for_people("answer approvals")

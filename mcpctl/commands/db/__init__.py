@@ -1,4 +1,1 @@
-"""`mcpctl db`"""
-
-HELP = "The data directory."
-VERBS = ("path", "rebuild")
+"""The data directory."""

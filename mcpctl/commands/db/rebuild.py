@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def rebuild(json: opt.Json = False, *, place: opt.Place) -> None:
+def rebuild(place: opt.JsonLocation) -> None:
     """Make the index anew from the journals, close sessions that were killed, and evict what exceeds the limits.
 
     \b
@@ -18,4 +18,4 @@ def rebuild(json: opt.Json = False, *, place: opt.Place) -> None:
     paths = place.paths()
     with output.progress(opt.READING) as on_progress:
         row = retention.rebuild(paths, load(paths.config).records, on_progress)
-    output.write_row(row, json, lambda: text.pairs(row))
+    output.write_row(row, place.json, lambda: text.pairs(row))

@@ -1,4 +1,1 @@
-"""`mcpctl policy`"""
-
-HELP = "What may be called: why, and whether the rules say what is meant."
-VERBS = ("explain", "check", "hook", "import")
+"""The policy: why a tool may be called or not, and whether its rules say what is meant."""

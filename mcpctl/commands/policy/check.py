@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 COMMAND = "mcpctl policy check"
 
 
-def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: opt.ToolsetPlace) -> None:
+def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: opt.ToolsetLocation) -> None:
     """Check the rules of the policy: that each of them matches a tool, and decides at least once.
 
     It names rules that match no tool (W901), rules that never decide, since an earlier one always does (W902), the same

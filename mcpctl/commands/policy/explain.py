@@ -1,21 +1,24 @@
 """`mcpctl policy explain`"""
 
-from typing import Annotated
+import shlex
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Annotated, Any
 
+from mcpctl.base.models import Row
 from mcpctl.commands import options as opt
 
-Args = Annotated[str | None, opt.option("--args", "JSON", "The arguments of the call: an object.")]
+_FROM = {"declared": "declared by its server", "override": "set by a toolset", "default": "not declared"}
 
 
 def explain(
     key: opt.ToolKey,
-    args: Args = None,
-    fields: opt.Fields = None,
-    json: opt.Json = False,
+    args: Annotated[str | None, opt.option("--args", "JSON", "The arguments of the call: an object.")] = None,
     *,
-    place: opt.ToolsetPlace,
+    shown: opt.OneThing,
+    place: opt.ToolsetLocation,
 ) -> None:
-    """Explain what becomes of a call of a tool, and why: every rule that matches it, in the order in which they count.
+    """Explain the decision on a call of a tool: every rule that matches it, in the order in which they count.
 
     The decision is that of mcpctl serve, on the tool as its server last listed it. A tool that nobody has listed is
     explained as one that declares nothing. No rule looks at arguments; with --args, the JSON has the hash that a yes to
@@ -26,11 +29,100 @@ def explain(
       mcpctl policy explain github:delete_repository
       mcpctl policy explain github:create_issue --project work --json | jq .decision
     """
-    from mcpctl import output
     from mcpctl.catalog import explained, rows
-    from mcpctl.commands.policy import columns
+    from mcpctl.output.text import line_of
 
-    paths, digest = place.paths(), columns.digest(args)
+    paths, digest = place.paths(), _digest(args)
     with rows.catalog(paths, place.toolset, place.project, quiet=True) as catalog:
         row = explained.explain(catalog, key, explained.standing(paths), digest)
-    output.write_row(row, json, lambda: columns.explanation(row, paths.config), fields)
+    shown.write(row, lambda row: map(line_of, _explanation(row, paths.config)))
+
+
+def _digest(args: str | None) -> str:
+    """The hash of the arguments of a call; empty where none are given. Raises `WrongUsage`."""
+    if args is None:
+        return ""
+    import msgspec
+
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.policy.consent import digest_of
+
+    try:
+        msgspec.json.decode(args, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise WrongUsage("--args is not a JSON object", """for example: --args '{"city": "Oslo"}'""") from error
+    return digest_of(args.encode())
+
+
+def _explanation(row: Row, config: Path) -> Iterator[str]:
+    yield row["key"]
+    if not row["listed"]:
+        near = f"; did you mean {' or '.join(row['near'])}?" if row["near"] else ""
+        yield f"no server has listed it: it is taken for a tool that declares nothing{near}"
+    yield f"{'decision:':<13}{_decision(row)}"
+    if row["reason"] and row["decision"] == "refused":
+        yield f"{'why:':<13}{row['reason']}; {row['hint']}"
+    if row["mode"] == "off":
+        turn_on = f'write [policy] in {config}, with mode = "enforce" or "record"'
+        yield f"{'policy:':<13}off: every permitted tool is called; to turn it on, {turn_on}"
+        return
+    yield f"{'rule:':<13}{row['decided_by'] or 'none decides: something else does'}"
+    yield f"{'class:':<13}{', '.join(row['classes'])}"
+    yield ""
+    yield from _matching(row["rules"])
+    yield ""
+    yield from _hints(row)
+    yield from _grants(row["key"], row["grants"])
+
+
+def _decision(row: Row) -> str:
+    from mcpctl.policy.words import HELD
+
+    decision = row["decision"]
+    if not row["enforced"]:
+        return f"allow: it is called, since the policy is only recorded; enforced, it would say {decision}"
+    effects = {
+        "allow": "it is called",
+        "ask": "you are asked first",
+        "deny": "it is neither found nor called",
+        "held": f"it is neither found nor called until you have looked at it: {'; or '.join(HELD.values())}",
+        "refused": "it is not called",
+    }
+    return f"{decision}: {effects[decision]}"
+
+
+def _matching(rules: Collection[Any]) -> Iterator[str]:
+    if not rules:
+        yield "no rule matches it"
+        return
+    yield "the rules that match, in the order in which they count:"
+    for rule in rules:
+        place = f"{Path(rule['file']).name}:{rule['line']}" if rule["line"] else f"{Path(rule['file']).name}, a default"
+        mark = ">" if rule["decides"] else " "
+        yield f"{mark} {rule['rule']}  ({place}){'  decides' if rule['decides'] else ''}"
+
+
+def _hints(row: Row) -> Iterator[str]:
+    from mcpctl.catalog.rows import HINT_FIELDS
+
+    for field, name in HINT_FIELDS.items():
+        hint = row["hints"][name]
+        file = f", {Path(hint['file']).name}" if hint["file"] else ""
+        value = f"{'yes' if hint['value'] else 'no'} ({_FROM[hint['source']]}{file})"
+        yield f"{field.replace('_', ' ') + ':':<13}{value}{_uncounted(hint, row['trust_hints'])}"
+
+
+def _uncounted(hint: Any, trust: str | None) -> str:
+    if hint["counts"]:
+        return ""
+    why = f'trust_hints = "{trust}"' if hint["source"] == "declared" else "a repository's file may not loosen"
+    return f"; does not count for rules ({why}): taken for {'yes' if hint['counted_value'] else 'no'}"
+
+
+def _grants(key: str, grants: Collection[Any]) -> Iterator[str]:
+    for grant in grants:
+        whose = f" in project {grant['project']}" if grant["project"] else ""
+        scope = "always" if grant["scope"] == "always" else f"in session {grant['session']}"
+        holds = "" if grant["holds"] else "; not for this project and definition"
+        end = f"end that with: {shlex.join(['mcpctl', 'approvals', 'revoke', key])}"
+        yield f"{'consent:':<13}you have said yes, {scope}{whose}{holds}; {end}"

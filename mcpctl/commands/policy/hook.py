@@ -11,17 +11,12 @@ CLIENTS = ("claude-code",)
 Client = Annotated[str, opt.argument("CLIENT", "The client: claude-code.", complete.choices(*CLIENTS))]
 Entry = Annotated[str, typer.Option(metavar="NAME", help="The name of mcpctl's entry in the client.")]
 PrintSettings = Annotated[
-    bool,
-    typer.Option("--print-settings", help="Print what the client's settings need to run this hook; decide nothing."),
+    bool, opt.flag("--print-settings", "Print what the client's settings need to run this hook; decide nothing.")
 ]
 
 
 def hook(
-    client: Client,
-    entry: Entry = "mcpctl",
-    print_settings: PrintSettings = False,
-    *,
-    place: opt.ToolsetPlace,
+    client: Client, entry: Entry = "mcpctl", print_settings: PrintSettings = False, *, place: opt.ToolsetLocation
 ) -> None:
     """Decide in the client, before it calls a tool of mcpctl: a hook for Claude Code.
 
@@ -56,7 +51,7 @@ def hook(
         output.write_text(answer.json)
 
 
-def _print_settings(entry: str, place: opt.ToolsetPlace) -> None:
+def _print_settings(entry: str, place: opt.ToolsetLocation) -> None:
     from mcpctl import output
     from mcpctl.clients import claude_hook, client_config, client_kinds
     from mcpctl.toolsets import toolset_files

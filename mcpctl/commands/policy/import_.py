@@ -21,7 +21,7 @@ def import_(
     from_script: opt.FromScript = False,
     *,
     listing: opt.Rows,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Take over the permission rules that a client has for the tools of MCP servers, into [policy] in config.toml.
 
@@ -44,13 +44,13 @@ def import_(
     from mcpctl.base.errors import WrongUsage, warn
     from mcpctl.base.models import Found
     from mcpctl.clients import policy_import
-    from mcpctl.commands import agreement
-    from mcpctl.commands.people import Gate
-    from mcpctl.commands.policy.columns import IMPORTED
+    from mcpctl.commands import confirmation
+    from mcpctl.commands.columns import IMPORTED_RULES
+    from mcpctl.commands.confirmation import Gate
     from mcpctl.output.text import block_of
 
     options = listing.chosen()
-    output.chosen_fields(IMPORTED, options)  # an unknown one is refused before anything is written
+    output.chosen_fields(IMPORTED_RULES, options)  # an unknown one is refused before anything is written
     paths = place.paths(creates=True)
     batch = policy_import.read(client, source, paths)
     output.say(f"read {', '.join(map(str, batch.files))}")
@@ -59,13 +59,13 @@ def import_(
         warn(remark)
     if diff and not dry_run:
         if not yes:
-            if not agreement.is_terminal():
+            if not confirmation.is_terminal():
                 raise WrongUsage("nobody can be asked here", "see the change with --dry-run, then write it with --yes")
-            agreement.show(diff)
-            agreement.ask("Write this to config.toml?")
+            confirmation.show(diff)
+            confirmation.ask("Write this to config.toml?")
         policy_import.write(paths.config, batch, Gate(paths, from_script).config)
         output.say(f"written to {paths.config}; see what it makes of your tools with: mcpctl policy check", always=True)
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))
     else:
-        output.write_list(Found.of(batch.rows), IMPORTED, options)
+        output.write_list(Found.of(batch.rows), IMPORTED_RULES, options)

@@ -1,4 +1,1 @@
-"""`mcpctl prompts`"""
-
-HELP = "The prompts of all servers."
-VERBS = ("ls", "get")
+"""The prompts of all servers."""

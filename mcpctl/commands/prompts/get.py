@@ -20,7 +20,7 @@ def get(
     timeout: opt.Timeout = None,
     json: opt.Json = False,
     *,
-    place: opt.ProjectPlace,
+    place: opt.ProjectLocation,
 ) -> None:
     """Get a prompt from its server and print the texts of its messages.
 
@@ -34,9 +34,9 @@ def get(
       mcpctl prompts get github_review_pr '{"number": "12"}' --json
     """
     from mcpctl import output
-    from mcpctl.calling import one_read
-    from mcpctl.commands.tools.arguments import texts
-    from mcpctl.output import features
+    from mcpctl.calling import one_shot
+    from mcpctl.commands.call_arguments import texts
+    from mcpctl.output import contents
 
-    result = one_read.prompt(place.paths(), name, texts(arguments or []), timeout, place.project)
-    output.write_row(result, json, lambda: features.prompt(result))
+    result = one_shot.prompt(place.paths(), name, texts(arguments or []), timeout, place.project)
+    output.write_row(result, json, lambda: contents.prompt(result))

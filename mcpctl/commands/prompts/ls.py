@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def ls(server: opt.ServerFilter = None, *, listing: opt.Listing, place: opt.ProjectPlace) -> None:
+def ls(server: opt.ServerFilter = None, *, listing: opt.Listing, place: opt.ProjectLocation) -> None:
     """List the prompts of all enabled servers, as last listed, by the names that clients see: SERVER_PROMPT.
 
     No server is started; mcpctl tools refresh lists prompts anew, too. Arguments that are required are marked with *.
@@ -17,10 +17,10 @@ def ls(server: opt.ServerFilter = None, *, listing: opt.Listing, place: opt.Proj
     """
     from mcpctl import output
     from mcpctl.catalog import known_features, rows
-    from mcpctl.commands.prompts.columns import COLUMNS
+    from mcpctl.commands.columns import PROMPTS
 
     options = listing.chosen()
     servers = opt.listed("server", server)
     with rows.catalog(place.paths(), project=place.project, servers=servers) as catalog:
-        output.write_list(known_features.prompts(catalog, servers), COLUMNS, options)
+        output.write_list(known_features.prompts(catalog, servers), PROMPTS, options)
         opt.say_project(catalog.config.project)

@@ -1,4 +1,1 @@
-"""`mcpctl resources`"""
-
-HELP = "The resources of all servers."
-VERBS = ("ls", "read")
+"""The resources of all servers."""

@@ -2,19 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-Templates = Annotated[bool, typer.Option("--templates", help="List templates of URIs in place of resources.")]
+Templates = Annotated[bool, opt.flag("--templates", "List templates of URIs in place of resources.")]
 
 
 def ls(
-    server: opt.ServerFilter = None,
-    templates: Templates = False,
-    *,
-    listing: opt.Listing,
-    place: opt.ProjectPlace,
+    server: opt.ServerFilter = None, templates: Templates = False, *, listing: opt.Listing, place: opt.ProjectLocation
 ) -> None:
     """List the resources of all enabled servers, as last listed, by their URIs.
 
@@ -31,10 +25,10 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.catalog import known_features, rows
-    from mcpctl.commands.resources.columns import COLUMNS
+    from mcpctl.commands.columns import RESOURCES
 
     options = listing.chosen()
     servers = opt.listed("server", server)
     with rows.catalog(place.paths(), project=place.project, servers=servers) as catalog:
-        output.write_list(known_features.resources(catalog, servers, templates=templates), COLUMNS, options)
+        output.write_list(known_features.resources(catalog, servers, templates=templates), RESOURCES, options)
         opt.say_project(catalog.config.project)

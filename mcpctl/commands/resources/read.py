@@ -11,12 +11,7 @@ Server = Annotated[str | None, opt.option("--server", "NAME", "Read it from this
 
 
 def read(
-    uri: Uri,
-    server: Server = None,
-    timeout: opt.Timeout = None,
-    json: opt.Json = False,
-    *,
-    place: opt.ProjectPlace,
+    uri: Uri, server: Server = None, timeout: opt.Timeout = None, json: opt.Json = False, *, place: opt.ProjectLocation
 ) -> None:
     """Read a resource from the server whose URI it is, and print it.
 
@@ -32,11 +27,11 @@ def read(
       mcpctl resources read mcpctl+docs:guide://start --json
     """
     from mcpctl import output
-    from mcpctl.calling import one_read
-    from mcpctl.output import features
+    from mcpctl.calling import one_shot
+    from mcpctl.output import contents
 
-    result = one_read.resource(place.paths(), uri, server, timeout, place.project)
+    result = one_shot.resource(place.paths(), uri, server, timeout, place.project)
     if json or sys.stdout.isatty():
-        output.write_row(result, json, lambda: features.resource(result))
+        output.write_row(result, json, lambda: contents.resource(result))
     else:
-        output.write_bytes(features.bytes_of(result))
+        output.write_bytes(contents.bytes_of(result))

@@ -1,18 +1,16 @@
 """`mcpctl servers add`"""
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.servers import entry_options
+from mcpctl.commands import server_options
 
 
 def add(
     name: opt.NewServerName,
-    command: entry_options.Command = None,
+    command: server_options.Command = None,
     *,
-    entry: entry_options.Entry,
+    entry: server_options.Entry,
     no_check: opt.NoCheck = False,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    place: opt.Place,
+    place: opt.Change,
 ) -> None:
     """Add a server to config.toml. The comments and the order of a hand-written file stay.
 
@@ -29,19 +27,18 @@ def add(
     """
     from mcpctl import output, servers
     from mcpctl.base.errors import warn
-    from mcpctl.commands.people import Gate
-    from mcpctl.commands.servers import logins
+    from mcpctl.commands import server_logins
     from mcpctl.config import editing
 
-    entry_options.check_no_file([name, *(command or [])])
-    entry_options.check_program(command or [], f"mcpctl servers add {name}")
+    server_options.check_no_file([name, *(command or [])])
+    server_options.check_program(command or [], f"mcpctl servers add {name}")
     given = entry.given(command or [])
     table = editing.entry(given)
     paths = place.paths(creates=True)
-    editing.add(paths.config, name, table, Gate(paths, from_script).config)
+    editing.add(paths.config, name, table, place.gate(paths).config)
     if remark := servers.remark(paths.config, name):
         warn(f"{name}: {remark}")
-    output.write_done(json, lambda: servers.show(paths, name), name)
+    output.write_done(place.json, lambda: servers.show(paths, name), name)
     output.say(f"added to {paths.config}")
-    if no_check or not logins.say_needed(paths, [name]):
+    if no_check or not server_logins.say_needed(paths, [name]):
         output.say(f"list its tools with: mcpctl tools refresh {name}")

@@ -1,20 +1,29 @@
 """`mcpctl servers check`"""
 
-from typing import Annotated
-
-import typer
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Names = Annotated[list[str] | None, opt.argument("[NAME]...", "Only these servers.", complete.servers)]
+if TYPE_CHECKING:
+    from mcpctl.base.models import Row
+    from mcpctl.base.paths import Paths
+    from mcpctl.output import ListOptions
+
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="S", min=0.1, help="Seconds to wait for each server, in place of its start_timeout_s."),
+    opt.option("--timeout", "S", "Seconds to wait for each server, in place of its start_timeout_s.", min=0.1),
 ]
 
 
-def check(names: Names = None, timeout: Timeout = None, *, listing: opt.Rows, place: opt.ProjectPlace) -> None:
+def check(
+    names: Annotated[list[str] | None, opt.argument("[NAME]...", "Only these servers.", complete.servers)] = None,
+    timeout: Timeout = None,
+    *,
+    listing: opt.Rows,
+    place: opt.ProjectLocation,
+) -> None:
     """Connect to every server, list its tools, prompts and resources, and report problems.
 
     The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
@@ -29,11 +38,61 @@ def check(names: Names = None, timeout: Timeout = None, *, listing: opt.Rows, pl
     """
     from mcpctl import output
     from mcpctl.calling.server_check import check
-    from mcpctl.commands.servers.columns import say_hidden, say_policy, write_checked
+    from mcpctl.config import config
 
     options, paths = listing.chosen(), place.paths()
-    say_policy(paths)
+    if not config.load(paths.config).policy.is_written:
+        how = f"to be asked about risky ones, write [policy] in {paths.config}"
+        output.say(f"no policy: every call is passed on; {how}")
     with output.progress("checking", "servers") as on_progress:
         rows = check(paths, names or [], timeout, on_progress, place.project)
-    say_hidden(paths, rows)
-    write_checked(rows, options, paths)
+    _warn_of_hidden(paths, rows)
+    _write(rows, options, paths)
+
+
+def _write(rows: "Sequence[Row]", options: "ListOptions", paths: "Paths") -> None:
+    """Print each problem once: in its row, or for a table on stderr. Raises `UpstreamFailed` if a server has failed."""
+    from mcpctl import output
+    from mcpctl.base.errors import UpstreamFailed, warn
+    from mcpctl.base.models import Found
+    from mcpctl.commands.columns import CHECKED_SERVERS
+    from mcpctl.store import server_logs
+
+    columns, has_problems = CHECKED_SERVERS, "problems" in output.chosen_fields(CHECKED_SERVERS, options)
+    if options.effective == "table":
+        columns, has_problems = columns._replace(shown=columns.shown[:-1]), False
+    output.write_list(Found.of(rows), columns, options)
+    if not has_problems:
+        for row in rows:
+            for problem in row["problems"] if row["status"] == "odd" else ():
+                warn(f"{row['server']}: {problem}")
+    failed = [row for row in rows if row["status"] == "failed"]
+    if failed:
+        lines = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
+        lines += [_attributed(row["server"], text) for row in failed if not has_problems for text in row["problems"]]
+        name = failed[0]["server"]
+        see = server_logs.hint(paths, name)
+        hint = f"{see}{'; ' if see else ''}fix it, then: mcpctl servers check {name}"
+        raise UpstreamFailed("\n".join(lines), hint, "check_failed")
+
+
+def _warn_of_hidden(paths: "Paths", rows: "Sequence[Row]") -> None:
+    """Warn about checked servers whose command a program with a window would not find: those that are installed here
+    with the PATH of their entry, or where none is, any."""
+    from mcpctl.base.errors import warn
+    from mcpctl.clients.client_environment import missing_in_windows
+    from mcpctl.config import config
+    from mcpctl.doctor.client_entries import own_entries
+
+    checked = {row["server"] for row in rows}
+    usable = {name: server for name, server in config.load(paths.config).servers.items() if name in checked}
+    windows = [entry.env.get("PATH") for entry in own_entries() if entry.has_window and not entry.is_off]
+    by_window = [missing_in_windows(usable, path or None) for path in windows or [None]]
+    if hidden := {name: program for each in by_window for name, program in each.items()}:
+        programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
+        fix = "the entry that mcpctl install CLIENT writes has a PATH that does"
+        warn(f"programs with a window do not find {programs} ({names}); {fix}")
+
+
+def _attributed(server: str, problem: str) -> str:
+    return problem if f"'{server}'" in problem else f"server '{server}': {problem}"

@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def disable(name: opt.ServerName, json: opt.Json = False, *, place: opt.Place) -> None:
+def disable(name: opt.ServerName, place: opt.JsonLocation) -> None:
     """Switch a server off; its entry stays.
 
     \b
@@ -11,10 +11,10 @@ def disable(name: opt.ServerName, json: opt.Json = False, *, place: opt.Place) -
       mcpctl servers disable github
     """
     from mcpctl import output, servers
-    from mcpctl.commands.people import Gate
+    from mcpctl.commands.confirmation import Gate
     from mcpctl.config import editing
 
     paths = place.paths()
     editing.enable(paths.config, name, False, Gate(paths).config)
-    output.write_done(json, lambda: servers.show(paths, name), name)
+    output.write_done(place.json, lambda: servers.show(paths, name), name)
     output.say(f"disabled in {paths.config}")

@@ -3,13 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def enable(
-    name: opt.ServerName,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    *,
-    place: opt.Place,
-) -> None:
+def enable(name: opt.ServerName, change: opt.Change) -> None:
     """Switch a server on.
 
     \b
@@ -17,10 +11,9 @@ def enable(
       mcpctl servers enable github
     """
     from mcpctl import output, servers
-    from mcpctl.commands.people import Gate
     from mcpctl.config import editing
 
-    paths = place.paths()
-    editing.enable(paths.config, name, True, Gate(paths, from_script).config)
-    output.write_done(json, lambda: servers.show(paths, name), name)
+    paths = change.paths()
+    editing.enable(paths.config, name, True, change.gate(paths).config)
+    output.write_done(change.json, lambda: servers.show(paths, name), name)
     output.say(f"enabled in {paths.config}")

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -19,7 +17,7 @@ From = Annotated[
 Prefix = Annotated[str, opt.option("--prefix", "P", "Begin every name with P.")]
 WRITTEN = ("added", "replaced")
 """What becomes of entries that go into the file."""
-Replace = Annotated[bool, typer.Option("--replace", help="Overwrite servers of the same name.")]
+Replace = Annotated[bool, opt.flag("--replace", "Overwrite servers of the same name.")]
 
 
 def import_(
@@ -32,7 +30,7 @@ def import_(
     from_script: opt.FromScript = False,
     *,
     listing: opt.Rows,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Take over the servers that other MCP clients have.
 
@@ -57,10 +55,9 @@ def import_(
     from mcpctl import output
     from mcpctl.base.models import Found
     from mcpctl.clients import importing
-    from mcpctl.commands import client_changes
-    from mcpctl.commands.people import Gate
-    from mcpctl.commands.servers import logins
-    from mcpctl.commands.servers.columns import IMPORTED
+    from mcpctl.commands import client_changes, server_logins
+    from mcpctl.commands.columns import IMPORTED_SERVERS
+    from mcpctl.commands.confirmation import Gate
     from mcpctl.output.text import block_of
 
     options = listing.chosen()
@@ -73,13 +70,13 @@ def import_(
     finally:
         # Of what went into the file, also where other entries could not.
         if not dry_run and not no_check:
-            logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
+            server_logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
         if not dry_run and any(row["action"] == "failed" for row in batch.rows):
             client_changes.say_last(batch.told)  # what follows is the error alone
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))
     else:
-        output.write_list(Found.of(batch.rows), IMPORTED, options)
+        output.write_list(Found.of(batch.rows), IMPORTED_SERVERS, options)
     if not dry_run and any(row["action"] in WRITTEN for row in batch.rows):
         output.say(f"written to {paths.config}")
     client_changes.say_last(batch.told)

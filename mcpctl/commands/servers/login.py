@@ -7,13 +7,11 @@ import typer
 from mcpctl.commands import options as opt
 
 Scopes = Annotated[
-    list[str] | None,
-    typer.Option("--scope", metavar="S", help="Ask for this, in place of what the server asks for."),
+    list[str] | None, typer.Option("--scope", metavar="S", help="Ask for this, in place of what the server asks for.")
 ]
 ClientId = Annotated[str, opt.option("--client-id", "ID", "The client to log in as, in place of the entry's.")]
 NoBrowser = Annotated[
-    bool,
-    typer.Option("--no-browser", help="Open no browser: print the address, and take the one that it ends at."),
+    bool, opt.flag("--no-browser", "Open no browser: print the address, and take the one that it ends at.")
 ]
 
 
@@ -22,9 +20,8 @@ def login(
     scope: Scopes = None,
     client_id: ClientId = "",
     no_browser: NoBrowser = False,
-    json: opt.Json = False,
     *,
-    place: opt.Place,
+    place: opt.JsonLocation,
 ) -> None:
     """Log in to a server with a URL, in the browser; its tokens are kept and refreshed from then on.
 
@@ -42,17 +39,17 @@ def login(
     import asyncio
 
     from mcpctl import output
-    from mcpctl.commands.people import only_for_people
-    from mcpctl.commands.servers import logins
+    from mcpctl.commands import server_logins
+    from mcpctl.commands.confirmation import only_for_people
     from mcpctl.config import config as configuration
     from mcpctl.config.server_settings import CLIENT_CREDENTIALS
     from mcpctl.store import clock
 
     paths = place.paths()
-    where = logins.place(paths, name)
+    where = server_logins.place(paths, name)
     if not where.oauth or where.oauth.grant != CLIENT_CREDENTIALS:
         only_for_people("log in")
-    logins.can_keep(paths)
+    server_logins.can_keep(paths)
     from mcpctl.oauth.login import Wish, log_in  # with the SDK, 0.7 s
 
     wish = Wish(name, scope or (), client_id, in_browser=not no_browser)
@@ -62,14 +59,14 @@ def login(
         output.say(f"'{name}' needs no login", always=True)
     else:
         tokens = found.tokens
-        logins.keep(paths, tokens)
+        server_logins.keep(paths, tokens)
         output.say(f"logged in to '{name}' at {tokens.issuer}", always=True)
-        logins.say_works(paths, name)
+        server_logins.say_works(paths, name)
         row |= {
             "issuer": tokens.issuer, "scopes": tokens.scopes.split(), "registration": found.registration,
             "expires_at": None if tokens.expires_at is None else clock.iso(tokens.expires_at),
         }  # fmt: skip
-    output.write_done(json, lambda: row, name)
+    output.write_done(place.json, lambda: row, name)
 
 
 def _tell(text: str) -> None:

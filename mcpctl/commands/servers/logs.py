@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from mcpctl.base.models import Row
 
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")]
+Follow = Annotated[bool, opt.flag("--follow -f", "Go on with what comes, until Ctrl-C.")]
 Lines = Annotated[int, typer.Option("--lines", "-n", metavar="N", min=0, max=200, help="Only the last N lines.")]
 
 
@@ -22,7 +22,7 @@ def logs(
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
     *,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Show what a server has last written to stderr, whoever started it: mcpctl serve, or a command.
 

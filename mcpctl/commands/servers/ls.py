@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def ls(listing: opt.Listing, place: opt.ProjectPlace) -> None:
+def ls(listing: opt.Listing, place: opt.ProjectLocation) -> None:
     """List the configured servers.
 
     Secrets are never printed: ${VAR} stays as it is, and literal values show as ***. LOGIN is there if a
@@ -16,12 +16,13 @@ def ls(listing: opt.Listing, place: opt.ProjectPlace) -> None:
     """
     from mcpctl import output, servers
     from mcpctl.base.models import Found
-    from mcpctl.commands.servers.columns import COLUMNS, with_logins
+    from mcpctl.commands.columns import SERVERS, SERVERS_WITH_LOGINS
     from mcpctl.oauth.token_store import EXPIRED, NEEDED
 
     options = listing.chosen()
     rows = servers.ls(place.paths(), place.project)
-    columns = with_logins(COLUMNS) if options.effective == "table" and any(row["login"] for row in rows) else COLUMNS
+    with_logins = options.effective == "table" and any(row["login"] for row in rows)
+    columns = SERVERS_WITH_LOGINS if with_logins else SERVERS
     output.write_list(Found.of(rows, filtered=place.project is not None), columns, options)
     opt.say_project(place.project)
     for name in (row["name"] for row in rows if row["enabled"] and row["login"] in (NEEDED, EXPIRED)):

@@ -1,14 +1,14 @@
 """`mcpctl servers rm`"""
 
+from typing import Annotated
+
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def rm(
-    names: opt.ServerNames,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    *,
-    place: opt.Place,
+    names: Annotated[list[str], opt.argument("NAME...", "The servers' names.", complete.servers)],
+    change: opt.Change,
 ) -> None:
     """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 
@@ -21,14 +21,13 @@ def rm(
       mcpctl servers rm github weather notes
     """
     from mcpctl import output
-    from mcpctl.commands.people import Gate
     from mcpctl.config import editing
     from mcpctl.store import server_logs
 
-    paths = place.paths()
-    editing.remove(paths.config, names, Gate(paths, from_script).config)
+    paths = change.paths()
+    editing.remove(paths.config, names, change.gate(paths).config)
     for name in names:
         server_logs.remove(paths, name)
     removed = list(dict.fromkeys(names))
-    output.write_done(json, lambda: [{"name": name, "removed": True} for name in removed], *removed)
+    output.write_done(change.json, lambda: [{"name": name, "removed": True} for name in removed], *removed)
     output.say(f"removed from {paths.config}")

@@ -2,14 +2,10 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
-from mcpctl.commands.servers import entry_options
+from mcpctl.commands import server_options
 
-Program = Annotated[
-    str | None, typer.Option("--command", metavar="PROGRAM", help="Its program; its arguments stay as they are.")
-]
+Program = Annotated[str | None, opt.option("--command", "PROGRAM", "Its program; its arguments stay as they are.")]
 Args = Annotated[list[str] | None, opt.option("--arg", "ARG", "An argument, in place of all that it has.")]
 Unset = Annotated[
     list[str] | None,
@@ -19,16 +15,14 @@ Unset = Annotated[
 
 def set(
     name: opt.ServerName,
-    words: entry_options.Command = None,
+    words: server_options.Command = None,
     program: Program = None,
     args: Args = None,
     *,
-    entry: entry_options.Entry,
+    entry: server_options.Entry,
     unset: Unset = None,
     dry_run: opt.DryRun = False,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    place: opt.Place,
+    place: opt.Change,
 ) -> None:
     """Change a server's entry in config.toml. What is not named stays as it is, and so do comments and order.
 
@@ -47,14 +41,13 @@ def set(
     from mcpctl import output, servers
     from mcpctl.base.errors import WrongUsage, warn
     from mcpctl.clients import import_preview
-    from mcpctl.commands.people import Gate
     from mcpctl.config import editing
     from mcpctl.output.text import block_of
 
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
     to_url = "--unset command --unset args --unset inherit_env --url"
-    entry_options.check_program(words or [program or ""], f"mcpctl servers set {name}", to_url)
+    server_options.check_program(words or [program or ""], f"mcpctl servers set {name}", to_url)
     given = entry.given(words or [program or "", *(args or [])])
     paths = place.paths()
     path = paths.config
@@ -62,16 +55,16 @@ def set(
     before, after = editing.edited(path, change)
     if dry_run:
         diff = import_preview.between(path, before, after)
-        Gate(paths, from_script, dry=True).config(before, after)
-        if json:
-            output.write_done(json, lambda: {"name": name, "changed": before != after, "diff": diff})
+        place.gate(paths, dry=True).config(before, after)
+        if place.json:
+            output.write_done(True, lambda: {"name": name, "changed": before != after, "diff": diff})
             return
         output.write_lines(map(block_of, diff))
         if before != after and not diff:
             warn("only what is not shown here, such as the value of a variable, would change")
         return
-    editing.edit(path, change, Gate(paths, from_script).config)
+    editing.edit(path, change, place.gate(paths).config)
     if remark := servers.remark(path, name):
         warn(f"{name}: {remark}")
-    output.write_done(json, lambda: servers.show(paths, name), name)
+    output.write_done(place.json, lambda: servers.show(paths, name), name)
     output.say(f"written to {path}" if before != after else f"nothing to change in {path}")

@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def show(name: opt.ServerName, fields: opt.Fields = None, json: opt.Json = False, *, place: opt.Place) -> None:
+def show(name: opt.ServerName, shown: opt.OneThing, place: opt.Location) -> None:
     """Show one server's entry, with its secrets masked.
 
     \b
@@ -11,8 +11,8 @@ def show(name: opt.ServerName, fields: opt.Fields = None, json: opt.Json = False
       mcpctl servers show github
       mcpctl servers show github --json
     """
-    from mcpctl import output, servers
+    from mcpctl import servers
     from mcpctl.output import text
 
     row = servers.show(place.paths(), name)
-    output.write_row(row, json, lambda: text.pairs(row), fields)
+    shown.write(row, text.pairs)

@@ -1,4 +1,1 @@
-"""`mcpctl sessions`"""
-
-HELP = "Sessions on record."
-VERBS = ("ls", "show", "stats")
+"""Sessions on record."""

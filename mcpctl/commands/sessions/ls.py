@@ -1,10 +1,10 @@
 """`mcpctl sessions ls`"""
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import AskedOfSessions
+from mcpctl.commands.filter_options import SessionFilters
 
 
-def ls(asked: AskedOfSessions, listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
+def ls(filters: SessionFilters, listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
     """List the sessions on record, last activity first. A terminal is told how many were removed, and why.
 
     With --server, --tool, --failed, --hint, --grep or --min-duration a session has such a call, one that fits them all
@@ -18,12 +18,12 @@ def ls(asked: AskedOfSessions, listing: opt.Listing, data_dir: opt.DataDir = Non
       mcpctl sessions ls --failed --server github --since yesterday
     """
     from mcpctl import output
-    from mcpctl.commands.sessions.columns import COLUMNS
+    from mcpctl.commands.columns import SESSIONS
 
     options = listing.chosen()
     with opt.records(data_dir) as records:
-        wanted = asked.resolved(records, opt.paths(None, data_dir))
-        output.write_list(records.sessions(wanted, *asked.statuses), COLUMNS, options)
+        wanted = filters.resolved(records, opt.paths(None, data_dir))
+        output.write_list(records.sessions(wanted, *filters.statuses), SESSIONS, options)
         if removed := records.evictions():
             from mcpctl.store import retention
 

@@ -8,8 +8,7 @@ from mcpctl.commands import options as opt
 
 def show(
     session: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.sessions)],
-    fields: opt.Fields = None,
-    json: opt.Json = False,
+    shown: opt.OneThing,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Show one session: who was connected, what was called how often, every call, and what was read.
@@ -20,9 +19,8 @@ def show(
       mcpctl sessions show 3f2a --json | jq '.tools'
       mcpctl calls tail --session 3f2a --since-position start
     """
-    from mcpctl import output
     from mcpctl.output import text
 
     with opt.records(data_dir) as records:
-        row = records.session(session, None if json or fields else text.CALL_OF_SESSION)
-        output.write_row(row, json, lambda: text.session(row), fields)
+        row = records.session(session, None if shown.json or shown.fields else text.CALL_OF_SESSION)
+        shown.write(row, text.session)

@@ -2,20 +2,18 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import AskedOfSessions
+from mcpctl.commands.filter_options import SessionFilters
 
 
 def stats(
-    asked: AskedOfSessions,
+    filters: SessionFilters,
     _saved: Annotated[
-        bool, typer.Option("--saved", help="The tokens that mcpctl has saved the model, or cost it: all there is yet.")
+        bool, opt.flag("--saved", "The tokens that mcpctl has saved the model, or cost it: all there is yet.")
     ] = True,
     *,
     listing: opt.Listing,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Compare the tokens of the last session, or of those chosen, with those that it would have had without mcpctl.
 
@@ -38,17 +36,17 @@ def stats(
       mcpctl sessions stats --session last --json | jq .[].saved_tokens
     """
     from mcpctl import output
-    from mcpctl.calling import savings
+    from mcpctl.calling import token_savings
     from mcpctl.catalog import rows as catalogs
-    from mcpctl.commands.sessions.columns import SAVED
+    from mcpctl.commands.columns import SAVINGS
 
     options = listing.chosen()
     paths = place.paths()
     with opt.records(place.data_dir) as records:
-        wanted = asked.resolved(records, paths)
-        rows = savings.rows(
-            records.overheads(wanted, *asked.statuses),
+        wanted = filters.resolved(records, paths)
+        rows = token_savings.rows(
+            records.overheads(wanted, *filters.statuses),
             lambda project: catalogs.catalog(paths, project=project, quiet=True),
-            only_last=not asked.is_any,
+            only_last=not filters.is_any,
         )
-        output.write_list(rows, SAVED, options)
+        output.write_list(rows, SAVINGS, options)

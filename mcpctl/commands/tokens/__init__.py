@@ -1,4 +1,1 @@
-"""`mcpctl tokens`"""
-
-HELP = "Tokens, without which a policy may let nothing be found or called."
-VERBS = ("create", "ls", "revoke")
+"""Tokens, without which a policy may let nothing be found or called."""

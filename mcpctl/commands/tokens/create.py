@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -19,7 +17,7 @@ Projects = Annotated[
 Servers = Annotated[
     list[str] | None, opt.option("--server", "NAME", "Only for this server. May be given again.", complete.servers)
 ]
-ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only for tools that read, by the hints that count.")]
+ReadOnly = Annotated[bool, opt.flag("--read-only", "Only for tools that read, by the hints that count.")]
 Expires = Annotated[
     str | None,
     opt.option(
@@ -33,9 +31,8 @@ def create(
     server: Servers = None,
     read_only: ReadOnly = False,
     expires: Expires = None,
-    json: opt.Json = False,
     *,
-    place: opt.Place,
+    place: opt.JsonLocation,
 ) -> None:
     """Make a token, and print it once; only its hash is kept.
 
@@ -53,8 +50,7 @@ def create(
     import time
 
     from mcpctl import output
-    from mcpctl.commands.people import only_for_people
-    from mcpctl.commands.tokens.expiry import moment
+    from mcpctl.commands.confirmation import only_for_people
     from mcpctl.config import config as configuration
     from mcpctl.config.server_settings import UNASSIGNED
     from mcpctl.policy import tokens
@@ -68,14 +64,14 @@ def create(
     for name in server or ():
         if name not in loaded.problems:
             loaded.server(name)
-    until = moment(expires, time.time())
+    until = opt.moment(expires, time.time())
     with PolicyFile.connect(paths) as file:
         token, text = tokens.create(
             file, projects=project or (), servers=server or (), read_only=read_only, expires=until
         )
-    if json:
+    if place.json:
         row = {name: value for name, value in token.row(token.created).items() if name not in ("created", "state")}
-        output.write_row({"id": token.id, "token": text, **row}, json, lambda: iter(()))
+        output.write_row({"id": token.id, "token": text, **row}, True, lambda: iter(()))
     else:
         output.write_text(text)
         output.say(f"token {token.id}, which is shown only now; revoke it with: mcpctl tokens revoke {token.id}")

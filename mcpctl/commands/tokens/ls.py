@@ -15,7 +15,7 @@ def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
 
     from mcpctl import output
     from mcpctl.base.models import Found
-    from mcpctl.commands.tokens.columns import COLUMNS
+    from mcpctl.commands.columns import TOKENS
     from mcpctl.policy import tokens
     from mcpctl.policy.policy_file import PolicyFile
 
@@ -26,4 +26,4 @@ def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
         with PolicyFile.connect(paths) as file:
             kept = tokens.every(file)
     now = time.time()
-    output.write_list(Found.of([token.row(now) for token in kept]), COLUMNS, options)
+    output.write_list(Found.of([token.row(now) for token in kept]), TOKENS, options)

@@ -8,11 +8,7 @@ from mcpctl.commands import options as opt
 Ids = Annotated[list[str], opt.argument("ID...", "The tokens' ids.", complete.tokens)]
 
 
-def revoke(
-    ids: Ids,
-    json: opt.Json = False,
-    data_dir: opt.DataDir = None,
-) -> None:
+def revoke(ids: Ids, json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
     """Have tokens stop being valid, from the next request of a running serve on.
 
     \b

@@ -1,9 +1,18 @@
 """`mcpctl tools allow`"""
 
+from typing import Annotated
+
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
+Keys = Annotated[list[str], opt.argument("KEY...", "The tools: server:tool.", complete.barred_tools)]
 
-def allow(keys: opt.BarredTools, listing: opt.Rows, place: opt.Place) -> None:
+
+def allow(
+    keys: Keys,
+    listing: opt.Rows,
+    place: opt.Location,
+) -> None:
     """Take back a denial of tools in their servers' entries. Only a person at a terminal can.
 
     It takes NAME = false out of [servers.SERVER.tools] of config.toml and, where the entry has only, puts NAME into it;
@@ -15,12 +24,12 @@ def allow(keys: opt.BarredTools, listing: opt.Rows, place: opt.Place) -> None:
       mcpctl tools allow notes:delete_note weather:set_alert --json
     """
     from mcpctl import output
-    from mcpctl.commands.people import only_for_people
-    from mcpctl.commands.tools import permitting
-    from mcpctl.commands.tools.columns import PERMITTED
+    from mcpctl.commands import tool_permissions
+    from mcpctl.commands.columns import PERMISSIONS
+    from mcpctl.commands.confirmation import only_for_people
 
     options = listing.chosen()
-    output.chosen_fields(PERMITTED, options)  # an unknown one is refused before anything is written
+    output.chosen_fields(PERMISSIONS, options)  # an unknown one is refused before anything is written
     only_for_people("allow tools")
     paths = place.paths()
-    permitting.write(paths, permitting.allow(paths, keys), options)
+    tool_permissions.write(paths, tool_permissions.allow(paths, keys), options)

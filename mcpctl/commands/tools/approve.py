@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -14,8 +12,8 @@ Servers = Annotated[
         "--server", "NAME", "All tools of this server, and its instructions; may be repeated.", complete.servers
     ),
 ]
-All = Annotated[bool, typer.Option("--all", help="All tools of all servers.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether what is shown is right.")]
+All = Annotated[bool, opt.flag("--all", "All tools of all servers.")]
+Yes = Annotated[bool, opt.flag("--yes -y", "Do not ask whether what is shown is right.")]
 
 
 def approve(
@@ -24,9 +22,8 @@ def approve(
     all: All = False,
     yes: Yes = False,
     project: opt.Project = None,
-    json: opt.Json = False,
     *,
-    place: opt.Place,
+    place: opt.JsonLocation,
 ) -> None:
     """Approve tools as they are defined now, so that they are no longer held. Only a person at a terminal can.
 
@@ -42,11 +39,11 @@ def approve(
     """
     from mcpctl import output
     from mcpctl.base.texts import counted
-    from mcpctl.commands.people import only_for_people
-    from mcpctl.commands.tools import approving
+    from mcpctl.commands import tool_differences
+    from mcpctl.commands.confirmation import only_for_people
 
     only_for_people("approve tools")
     paths = place.paths()
-    approved = approving.approve(paths, keys or [], servers or [], every=all, asks=not yes, project=project)
-    output.write_done(json, lambda: approved)
+    approved = tool_differences.approve(paths, keys or [], servers or [], every=all, asks=not yes, project=project)
+    output.write_done(place.json, lambda: approved)
     output.say(f"approved {counted(len(approved), 'tool')}")

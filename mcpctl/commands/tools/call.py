@@ -1,7 +1,11 @@
 """`mcpctl tools call`"""
 
+import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +28,7 @@ Output = Annotated[
     typer.Option("--output", "-o", metavar="FILE", show_default=False,
                  help="Save images, audio and the bytes of resources in FILE; - writes the bytes to stdout."),
 ]  # fmt: skip
-Force = Annotated[bool, typer.Option("--force", help="Let --output overwrite files.")]
+Force = Annotated[bool, opt.flag("--force", "Let --output overwrite files.")]
 
 
 def call(
@@ -35,7 +39,7 @@ def call(
     timeout: opt.Timeout = None,
     json: opt.Json = False,
     *,
-    place: opt.ToolsetPlace,
+    place: opt.ToolsetLocation,
 ) -> None:
     """Call a tool and print the text of its result. The call is recorded like any other.
 
@@ -62,9 +66,8 @@ def call(
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
     from mcpctl.calling import calls_in_turn, one_shot
-    from mcpctl.commands.tools import saving
-    from mcpctl.commands.tools.arguments import asked, read
-    from mcpctl.output import text
+    from mcpctl.commands.call_arguments import asked, read
+    from mcpctl.output import contents
 
     words, paths = arguments or [], place.paths()
     if key == "-":
@@ -76,7 +79,7 @@ def call(
         return
     if json and output_file == "-":
         raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
-    target = saving.Place.of(output_file, force)
+    target = _Target.of(output_file, force)
     with output.telling(key) as tell:
         result = one_shot.call(
             paths, key, lambda tool: read(words, tool), timeout, place.toolset, place.project, tell,
@@ -84,7 +87,7 @@ def call(
         )  # fmt: skip
     content = target.save(result.content) if target and not result.failure else result.content
     if json or not result.failure:
-        output.write_row(result.raw, json, lambda: text.content(content, brief=sys.stdout.isatty()))
+        output.write_row(result.raw, json, lambda: contents.content(content, brief=sys.stdout.isatty()))
     if result.failure:
         raise result.failure
 
@@ -98,3 +101,58 @@ def _write_line(made: "Result | McpctlError") -> None:
         output.write_text(output.to_json(made.body))
     else:
         output.write_text(made.raw.replace("\r", " ").replace("\n", " "))
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The file, or stdout, to which --output writes whatever is not text."""
+
+    path: Path
+    replaces: bool
+
+    @classmethod
+    def of(cls, option: str | None, force: bool) -> "_Target | None":
+        """Raises before anything is called where nothing could be written there."""
+        from mcpctl.base import files
+        from mcpctl.base.errors import WrongUsage
+
+        if option is None:
+            return None
+        target = cls(Path(option), force)
+        if target.is_stdout and sys.stdout.isatty():
+            raise WrongUsage("the bytes of a file are not for a terminal", "name a FILE, or pipe them: --output - | …")
+        if not force and not target.is_stdout and os.path.lexists(target.path):
+            raise files.there_is(target.path)
+        return target
+
+    @property
+    def is_stdout(self) -> bool:
+        return str(self.path) == "-"
+
+    def save(self, blocks: Sequence[Any]) -> Sequence[Any]:
+        """Write the files of a result; the blocks that are left to print, none where stdout has a file.
+
+        Raises `UpstreamFailed` where there is no file, or one too many.
+        """
+        from mcpctl import output
+        from mcpctl.base import files
+        from mcpctl.base.errors import UpstreamFailed
+        from mcpctl.output import contents
+
+        found = contents.decoded(blocks)
+        if not found:
+            hint = "the call was made; see its result with: mcpctl calls show last"
+            raise UpstreamFailed("the result has no file to save", hint, "no_file")
+        if self.is_stdout and len(found) > 1:
+            hint = "the call was made; name a FILE next time: --output FILE"
+            raise UpstreamFailed(f"the result has {len(found)} files, and stdout takes one", hint, "several_files")
+        if self.is_stdout:
+            output.write_bytes(found[0])
+            return []
+        for number, content in enumerate(found, 1):
+            path = self.path
+            if len(found) > 1:
+                path = path.with_name(f"{path.stem}-{number}{path.suffix}")
+            files.create(path, content, replaces=self.replaces)
+            output.say(f"saved {path}: {len(content):,} bytes")
+        return [block for block in blocks if not contents.encoded(block)]

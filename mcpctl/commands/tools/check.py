@@ -24,7 +24,7 @@ def check(
     ignore: checks.Ignore = None,
     *,
     report: checks.Report,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Check tool definitions for instructions, hidden characters and other things that do not belong there.
 

@@ -1,9 +1,18 @@
 """`mcpctl tools deny`"""
 
+from typing import Annotated
+
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
+Keys = Annotated[list[str], opt.argument("KEY...", "The tools: server:tool.", complete.tools)]
 
-def deny(keys: opt.TheseTools, listing: opt.Rows, place: opt.Place) -> None:
+
+def deny(
+    keys: Keys,
+    listing: opt.Rows,
+    place: opt.Location,
+) -> None:
     """Deny tools: they are neither found nor called any more, whatever the policy says.
 
     It writes NAME = false into [servers.SERVER.tools] of config.toml, comments and order kept; a running mcpctl serve
@@ -15,10 +24,10 @@ def deny(keys: opt.TheseTools, listing: opt.Rows, place: opt.Place) -> None:
       mcpctl tools deny notes:delete_note weather:set_alert --json
     """
     from mcpctl import output
-    from mcpctl.commands.tools import permitting
-    from mcpctl.commands.tools.columns import PERMITTED
+    from mcpctl.commands import tool_permissions
+    from mcpctl.commands.columns import PERMISSIONS
 
     options = listing.chosen()
-    output.chosen_fields(PERMITTED, options)  # an unknown one is refused before anything is written
+    output.chosen_fields(PERMISSIONS, options)  # an unknown one is refused before anything is written
     paths = place.paths()
-    permitting.write(paths, permitting.deny(paths, keys), options)
+    tool_permissions.write(paths, tool_permissions.deny(paths, keys), options)

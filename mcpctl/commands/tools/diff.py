@@ -22,7 +22,7 @@ def diff(
     ignore: checks.Ignore = None,
     *,
     report: checks.Report,
-    place: opt.ProjectPlace,
+    place: opt.ProjectLocation,
 ) -> None:
     """Show what changed in the tools of servers since they were pinned, or against a lock file. For CI.
 
@@ -41,12 +41,12 @@ def diff(
     """
     from mcpctl.base.rules import selection
     from mcpctl.catalog.drift import RULES
-    from mcpctl.commands.tools import differences
+    from mcpctl.commands import tool_differences
 
-    asked = selection(RULES, fail_on, select or [], ignore or [], differences.COMMAND)
+    asked = selection(RULES, fail_on, select or [], ignore or [], tool_differences.COMMAND)
     kind = report.kind()
     if report.rules:
         checks.write_rules(RULES, kind)
         return
-    found = differences.of(place.paths(), keys or [], opt.listed("server", server), lock, place.project, asked)
-    differences.write(found, kind)
+    found = tool_differences.of(place.paths(), keys or [], opt.listed("server", server), lock, place.project, asked)
+    tool_differences.write(found, kind)

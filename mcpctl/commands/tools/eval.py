@@ -3,15 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 Queries = Annotated[Path | None, opt.option("--queries", "FILE", "Labelled queries, one JSON object a line.")]
-FromRecords = Annotated[
-    bool, typer.Option("--from-records", help="Use the recorded searches and the calls after them.")
-]
+FromRecords = Annotated[bool, opt.flag("--from-records", "Use the recorded searches and the calls after them.")]
 CatalogFile = Annotated[
     Path | None, opt.option("--catalog", "FILE", "Search the tools in FILE, one JSON object a line.")
 ]
@@ -43,7 +39,7 @@ def eval(
     listing: opt.Rows,
     project: opt.Project = None,
     toolset: opt.Toolset = None,
-    place: opt.Place,
+    place: opt.Location,
 ) -> None:
     """Measure how well searches find the right tools.
 
@@ -72,11 +68,12 @@ def eval(
       mcpctl tools eval --from-records
     """
     from mcpctl import output
-    from mcpctl.commands.tools import measuring
+    from mcpctl.commands import search_evaluation
+    from mcpctl.commands.columns import measures
 
     options = listing.chosen()
-    demands = measuring.Demands.read(fail_under or (), baseline)
-    source = measuring.Source(queries, from_records, catalog, place.paths(), project, toolset)
-    measured = measuring.measured(source, provider or [])
-    output.write_list(measuring.rows(measured), measuring.COLUMNS, options)
+    demands = search_evaluation.Demands.read(fail_under or (), baseline)
+    source = search_evaluation.Source(queries, from_records, catalog, place.paths(), project, toolset)
+    measured = search_evaluation.measured(source, provider or [])
+    output.write_list(search_evaluation.rows(measured), measures(), options)
     demands.check(measured)

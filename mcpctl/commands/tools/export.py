@@ -8,11 +8,7 @@ Toolset = Annotated[str, opt.option("--toolset", "NAME|PATH", "Only the tools of
 
 
 def export(
-    which: opt.WhichTools,
-    toolset: Toolset = "none",
-    json: opt.Json = False,
-    *,
-    place: opt.ProjectPlace,
+    which: opt.WhichTools, toolset: Toolset = "none", json: opt.Json = False, *, place: opt.ProjectLocation
 ) -> None:
     """Print the tools of all enabled servers as the servers sent them: one JSON object a line, {"server", "tool"}.
 

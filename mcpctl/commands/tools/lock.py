@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
 File = Annotated[Path | None, opt.argument("[FILE]", "The lock file; mcpctl.lock.json in this folder.")]
-WithHeld = Annotated[bool, typer.Option("--with-held", help="Lock the tools that are held, too, as they are.")]
+WithHeld = Annotated[bool, opt.flag("--with-held", "Lock the tools that are held, too, as they are.")]
 
 
-def lock(file: File = None, with_held: WithHeld = False, json: opt.Json = False, *, place: opt.ProjectPlace) -> None:
+def lock(file: File = None, with_held: WithHeld = False, json: opt.Json = False, *, place: opt.ProjectLocation) -> None:
     """Write a lock file for a repository: the tools of the servers in use as they were last listed, one tool a line.
 
     It has their definitions with a hash, no secrets and no commands. mcpctl tools diff --lock FILE tells in CI what

@@ -1,15 +1,24 @@
 """`mcpctl tools ls`"""
 
+from typing import Annotated
+
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+
+Sort = Annotated[
+    str | None,
+    opt.option(
+        "--sort",
+        "FIELD",
+        "Sort the rows by key, tool, usage or last_used.",
+        complete.choices("key", "tool", "usage", "last_used"),
+    ),
+]
+By = Annotated[str | None, opt.option("--by", "GROUP", "Group the rows by this: risk.", complete.choices("risk"))]
 
 
 def ls(
-    which: opt.WhichTools,
-    sort: opt.Sort = None,
-    by: opt.By = None,
-    *,
-    listing: opt.Listing,
-    place: opt.ToolsetPlace,
+    which: opt.WhichTools, sort: Sort = None, by: By = None, *, listing: opt.Listing, place: opt.ToolsetLocation
 ) -> None:
     """List the tools of all enabled servers, as last listed, with their behaviour hints.
 
@@ -31,7 +40,7 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.catalog import rows
-    from mcpctl.commands.tools import columns
+    from mcpctl.commands import tool_lists
 
     opt.one_of("sort", sort, rows.SORTS)
     opt.one_of("by", by, rows.GROUPS)
@@ -39,7 +48,7 @@ def ls(
     filters = which.wanted()
     order, paths = rows.Order(sort, by), place.paths()
     with rows.catalog(paths, place.toolset, place.project, servers=filters.servers) as catalog:
-        layout = columns.ordered(order, options, with_held=catalog.has_held)
-        usage = columns.usage(paths, layout, options, sort)
+        layout = tool_lists.ordered(order, options, with_held=catalog.has_held)
+        usage = tool_lists.usage(paths, layout, options, sort)
         output.write_list(rows.listed(catalog, filters, order, usage), layout, options)
-        columns.footnote(catalog)
+        tool_lists.footnote(catalog)

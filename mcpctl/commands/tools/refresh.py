@@ -15,7 +15,7 @@ def refresh(
     format: opt.Format = "auto",
     fields: opt.Fields = None,
     *,
-    place: opt.ProjectPlace,
+    place: opt.ProjectLocation,
 ) -> None:
     """Start the servers and list their tools again, and their prompts and resources.
 
@@ -28,7 +28,7 @@ def refresh(
     """
     from mcpctl import output
     from mcpctl.calling import one_shot
-    from mcpctl.commands.tools.columns import REFRESHED
+    from mcpctl.commands.columns import REFRESHED
 
     options = opt.Rows(fields, json, jsonl, format).chosen()
     with output.progress("listing tools", "servers") as on_progress:

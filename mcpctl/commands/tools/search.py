@@ -3,18 +3,16 @@
 import os
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
 
 def search(
     query: Annotated[list[str], opt.argument("QUERY...", "What the tool should do.")],
     which: opt.WhichTools,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain the relevance of each tool.")] = False,
+    explain: Annotated[bool, opt.flag("--explain", "Explain the relevance of each tool.")] = False,
     *,
     listing: opt.Listing,
-    place: opt.ToolsetPlace,
+    place: opt.ToolsetLocation,
 ) -> None:
     """Rank the tools against a few words, in the order of tool_discovery.
 
@@ -38,19 +36,20 @@ def search(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from mcpctl import output
     from mcpctl.catalog import rows
-    from mcpctl.commands.tools import columns
+    from mcpctl.commands import tool_lists
+    from mcpctl.commands.columns import FOUND_TOOLS
     from mcpctl.search import search_rows
     from mcpctl.search.providers import builder
 
     options = listing.chosen()
     filters = which.wanted()
     paths = place.paths()
-    usage = columns.usage(paths, columns.FOUND, options)
+    usage = tool_lists.usage(paths, FOUND_TOOLS, options)
     with rows.catalog(paths, place.toolset, place.project, servers=filters.servers) as catalog:
         with output.progress("indexing", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
             results = search_rows.search(
                 catalog, [" ".join(query)], filters, usage, build, explained=explain, index_path=paths.search_index
             )
-        columns.write_found(results, options, explained=explain)
-        columns.footnote(catalog)
+        tool_lists.write_found(results, options, explained=explain)
+        tool_lists.footnote(catalog)

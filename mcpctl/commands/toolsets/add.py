@@ -3,14 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def add(
-    name: opt.ToolsetName,
-    keys: opt.ToolKeys = None,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    *,
-    place: opt.Place,
-) -> None:
+def add(name: opt.ToolsetName, keys: opt.ToolKeys = None, *, change: opt.Change) -> None:
     """Put tools into a toolset. Prints the keys of the tools that were not in it before.
 
     A KEY may have wildcards, as for toolsets build: it stands for the tools that are listed now.
@@ -24,9 +17,8 @@ def add(
     from mcpctl import output
     from mcpctl.base.texts import counted
     from mcpctl.catalog import toolset_builder
-    from mcpctl.commands.people import Gate
 
-    paths = place.paths()
-    keys_added = toolset_builder.add(paths, name, keys or [], Gate(paths, from_script).toolset)
-    output.write_done(json, lambda: toolset_builder.show(paths, name), *keys_added)
+    paths = change.paths()
+    keys_added = toolset_builder.add(paths, name, keys or [], change.gate(paths).toolset)
+    output.write_done(change.json, lambda: toolset_builder.show(paths, name), *keys_added)
     output.say(f"added {counted(len(keys_added), 'tool')} to {name}", always=toolset_builder.has_wildcard(keys or []))

@@ -9,10 +9,8 @@ def build(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
     description: Annotated[str | None, opt.option("--description", "TEXT", "The purpose of the toolset.")] = None,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
     *,
-    place: opt.Place,
+    change: opt.Change,
 ) -> None:
     """Create a toolset of these tools.
 
@@ -30,10 +28,9 @@ def build(
     from mcpctl import output
     from mcpctl.base.texts import counted
     from mcpctl.catalog import toolset_builder
-    from mcpctl.commands.people import Gate
 
-    words, paths = keys or [], place.paths()
-    reference, count = toolset_builder.build(paths, name, words, description, Gate(paths, from_script).toolset)
-    output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
+    words, paths = keys or [], change.paths()
+    reference, count = toolset_builder.build(paths, name, words, description, change.gate(paths).toolset)
+    output.write_done(change.json, lambda: toolset_builder.show(paths, reference), reference)
     output.say(counted(count, "tool"), always=toolset_builder.has_wildcard(words))
     output.say(f"put it in force with: mcpctl toolsets equip {reference}")

@@ -3,13 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def equip(
-    name: opt.ToolsetName,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    *,
-    place: opt.Place,
-) -> None:
+def equip(name: opt.ToolsetName, change: opt.Change) -> None:
     """Put a toolset in force: every client and command that names no other finds and calls only its tools.
 
     A running serve follows at its next search or call. --toolset, MCPCTL_TOOLSET and a project's toolset take
@@ -22,9 +16,8 @@ def equip(
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
-    from mcpctl.commands.people import Gate
 
-    paths = place.paths()
-    reference = toolset_builder.equip(paths, name, Gate(paths, from_script).equip)
-    output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
+    paths = change.paths()
+    reference = toolset_builder.equip(paths, name, change.gate(paths).equip)
+    output.write_done(change.json, lambda: toolset_builder.show(paths, reference), reference)
     output.say("in force now; end it with: mcpctl toolsets unequip")

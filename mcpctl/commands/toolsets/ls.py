@@ -15,7 +15,7 @@ def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
-    from mcpctl.commands.toolsets.columns import COLUMNS
+    from mcpctl.commands.columns import TOOLSETS
 
     options = listing.chosen()
-    output.write_list(toolset_builder.ls(opt.paths(None, data_dir)), COLUMNS, options)
+    output.write_list(toolset_builder.ls(opt.paths(None, data_dir)), TOOLSETS, options)

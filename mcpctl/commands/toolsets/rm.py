@@ -2,22 +2,12 @@
 
 from typing import Annotated
 
-import typer
-
 from mcpctl.commands import options as opt
 
-All = Annotated[bool, typer.Option("--all", help="Delete the toolset.")]
+All = Annotated[bool, opt.flag("--all", "Delete the toolset.")]
 
 
-def rm(
-    name: opt.ToolsetName,
-    keys: opt.ToolKeys = None,
-    everything: All = False,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
-    *,
-    place: opt.Place,
-) -> None:
+def rm(name: opt.ToolsetName, keys: opt.ToolKeys = None, everything: All = False, *, change: opt.Change) -> None:
     """Remove tools from a toolset, or with --all delete the toolset. Prints the keys of the removed tools.
 
     A KEY may have the wildcards of policy rules, such as git:list_*: it stands for the tools that are in the toolset.
@@ -35,7 +25,6 @@ def rm(
     from mcpctl.base.errors import WrongUsage
     from mcpctl.base.texts import counted
     from mcpctl.catalog import toolset_builder
-    from mcpctl.commands.people import Gate
     from mcpctl.toolsets.toolset_files import is_path
 
     if bool(keys) is everything:
@@ -44,12 +33,12 @@ def rm(
         problem = "tools and --all contradict each other" if everything else "no tool was named"
         raise WrongUsage(problem, hint, "no_tools")
 
-    paths = place.paths()
+    paths = change.paths()
     if keys:
-        removed = toolset_builder.remove(paths, name, keys, Gate(paths, from_script).toolset)
-        output.write_done(json, lambda: toolset_builder.show(paths, name), *removed)
+        removed = toolset_builder.remove(paths, name, keys, change.gate(paths).toolset)
+        output.write_done(change.json, lambda: toolset_builder.show(paths, name), *removed)
         output.say(f"removed {counted(len(removed), 'tool')} from {name}", always=toolset_builder.has_wildcard(keys))
     else:
         toolset_builder.delete(paths, name)
-        output.write_done(json, lambda: {"name": name, "removed": True}, name)
+        output.write_done(change.json, lambda: {"name": name, "removed": True}, name)
         output.say(f"deleted toolset {name}")

@@ -7,7 +7,7 @@ from mcpctl.commands import options as opt
 Name = Annotated[str | None, opt.argument("[NAME|PATH]", "The toolset; without it, the one in force.")]
 
 
-def show(name: Name = None, fields: opt.Fields = None, json: opt.Json = False, *, place: opt.ProjectPlace) -> None:
+def show(name: Name = None, *, shown: opt.OneThing, place: opt.ProjectLocation) -> None:
     """Show a toolset: its tools with their status, notes and overrides.
 
     The status of a tool is ok, changed (its parameters, output or hints differ from when it was added, which is only
@@ -18,9 +18,8 @@ def show(name: Name = None, fields: opt.Fields = None, json: opt.Json = False, *
       mcpctl toolsets show
       mcpctl toolsets show ./tools/triage.json --json | jq -r '.tools[] | select(.status != "ok") | .key'
     """
-    from mcpctl import output
     from mcpctl.catalog import toolset_builder
     from mcpctl.output import text
 
     row = toolset_builder.show(place.paths(), name, place.project)
-    output.write_row(row, json, lambda: text.toolset(row), fields)
+    shown.write(row, text.toolset)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.commands import agreement
+from mcpctl.commands import confirmation
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 
@@ -28,7 +28,7 @@ def path(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
     """An editor that runs these lines of shell on the file "$1", and a folder for temporary files."""
-    monkeypatch.setattr(agreement, "is_terminal", lambda: True)
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
 
     def made(script: str) -> Path:
         temporary, program = tmp_path / "temporary", tmp_path / "my editor"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.commands import people
+from mcpctl.commands import confirmation
 from mcpctl.policy import approvals
 from mcpctl.policy.policy_file import PolicyFile
 from tests.commands.approvals.waiting import GRANT, opened, wanted
@@ -133,7 +133,7 @@ def test_an_agent_cannot_allow(
 def test_a_terminal_is_needed_and_enough(paths: Paths, home: Path) -> None:
     approval = opened(paths)
     command = [sys.executable, "-m", "mcpctl", "approvals", "allow", approval.id]
-    environment = {name: value for name, value in os.environ.items() if name not in people.AGENTS}
+    environment = {name: value for name, value in os.environ.items() if name not in confirmation.AGENTS}
     environment["MCPCTL_HOME"] = str(home)
     alone = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, start_new_session=True

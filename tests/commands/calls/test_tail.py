@@ -110,13 +110,13 @@ def test_what_others_wrote_cannot_command_a_terminal(mcpctl: Mcpctl, paths: Path
 
 
 def test_failures_are_red_on_a_terminal(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mcpctl.commands.calls import event_lines
+    from mcpctl.commands.calls.tail import _as_text
     from mcpctl.store.events import Event
 
     monkeypatch.setattr("mcpctl.output.text.is_coloured", lambda: True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     row = {"server": "notes", "tool": "add", "status": "denied", "client_name": None, "duration_ms": 0}
-    (line,) = event_lines.as_text(iter([Event("calls.finished", row, "2100-01-01T12:00:00.000Z")]), lambda _: None)
+    (line,) = _as_text(iter([Event("calls.finished", row, "2100-01-01T12:00:00.000Z")]), lambda _: None)
     assert line.startswith("\x1b[31m")
     assert line.endswith("denied  0 ms\x1b[0m")
 

@@ -11,7 +11,7 @@ from email.message import Message
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from mcpctl.commands.people import AGENTS
+from mcpctl.commands.confirmation import AGENTS
 from tests.conftest import MCPCTL
 
 PATIENCE_S = 30

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.commands import people
+from mcpctl.commands import confirmation
 from mcpctl.dashboard.logins import Logins
 from mcpctl.dashboard.running import Running, claimed, running
 from mcpctl.oauth import browser
@@ -30,7 +30,7 @@ process = pytest.mark.process
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command is run by a person."""
-    monkeypatch.setattr(people, "only_for_people", lambda what: None)
+    monkeypatch.setattr(confirmation, "only_for_people", lambda what: None)
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
 
@@ -77,7 +77,7 @@ def test_a_person_who_gets_to_a_read_only_one_is_told(mcpctl: Mcpctl, paths: Pat
         assert mcpctl("dashboard", "--read-only").err == ""
 
 
-@pytest.mark.parametrize("agent", people.AGENTS)
+@pytest.mark.parametrize("agent", confirmation.AGENTS)
 def test_a_link_that_an_agent_prints_only_reads_and_it_says_so(
     mcpctl: Mcpctl, paths: Paths, agent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from mcpctl.base.models import POLICY_IMPORT_FIELDS
 from mcpctl.base.paths import Paths
-from mcpctl.commands import agreement
+from mcpctl.commands import confirmation
 from mcpctl.config import config
 from mcpctl.config.policy_settings import PolicyTable
 from tests.configured import configure, listed, stub
@@ -149,7 +149,7 @@ def test_at_a_terminal_it_shows_the_change_and_asks(
 ) -> None:
     by_hand(paths)
     claude(user)
-    monkeypatch.setattr(agreement, "is_terminal", lambda: True)
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: answer)
     ran = mcpctl("policy", "import", "claude-code")
     assert '+deny = ["github:delete_repo"]' in ran.err

@@ -11,8 +11,8 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.commands import options as opt
-from mcpctl.commands.people import AGENTS
-from mcpctl.commands.servers.logins import say_works
+from mcpctl.commands.confirmation import AGENTS
+from mcpctl.commands.server_logins import say_works
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
 from tests.configured import configure

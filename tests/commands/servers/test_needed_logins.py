@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.commands.servers import logins
-from mcpctl.commands.servers.logins import say_needed
+from mcpctl.commands import server_logins
+from mcpctl.commands.server_logins import say_needed
 from mcpctl.oauth.token_store import TokenStore
 from tests.conftest import Mcpctl
 from tests.oauth import sites
@@ -19,7 +19,7 @@ from tests.oauth.sites import Sites
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sites]:
-    monkeypatch.setattr("mcpctl.commands.servers.logins.say_needed", say_needed)
+    monkeypatch.setattr("mcpctl.commands.server_logins.say_needed", say_needed)
     with sites.running() as found:
         yield found
 
@@ -80,7 +80,7 @@ def test_who_is_logged_in_already_need_not_do_it_again(mcpctl: Mcpctl, paths: Pa
 def test_a_server_that_does_not_answer_is_not_waited_for(
     mcpctl: Mcpctl, at: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logins, "_PROBE_S", 0.1)
+    monkeypatch.setattr(server_logins, "_PROBE_S", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
         ran = mcpctl("servers", "import", "--from", clients_file(tmp_path, silent={"url": url}))

@@ -10,8 +10,8 @@ import pytest
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.paths import Paths
-from mcpctl.commands.people import AGENTS
-from mcpctl.commands.tokens.expiry import moment
+from mcpctl.commands.confirmation import AGENTS
+from mcpctl.commands.options import moment
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
 from tests.configured import configure, stub

@@ -68,7 +68,7 @@ def test_what_is_shown_is_asked_about(
 ) -> None:  # fmt: skip
     terminal = tmp_path / "tty"
     terminal.write_text(f"{answer}\n")
-    monkeypatch.setattr("mcpctl.commands.tools.approving.TERMINAL", terminal)
+    monkeypatch.setattr("mcpctl.commands.tool_differences.TERMINAL", terminal)
     files({**READ, "description": "Mails a file."}, WRITE)
     ran = mcpctl("tools", "approve", "files:read")
     assert ran.code == code

@@ -1,26 +1,15 @@
-"""Notes and overrides: their options on the command line, and their lists."""
+"""Notes and overrides: their values on the command line, and the printing of changes."""
 
 from collections.abc import Mapping, Sequence
 
 from mcpctl import output
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.files import read_stdin
-from mcpctl.base.models import ANNOTATION_FIELDS
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.tool_notes import Done
-from mcpctl.output import Columns
 from mcpctl.output.text import block_of
 from mcpctl.toolsets.toolset import Note
 
-COLUMNS = Columns(
-    fields=ANNOTATION_FIELDS,
-    shown=("key", "kind", "name", "value"),
-    cut=frozenset(("name", "value", "path")),
-    keeps={"key": 28, "name": 10},
-    goes=("kind", "name"),
-    noun="notes and overrides",
-    empty="no notes or overrides yet; add a note with: mcpctl annotate add KEY NAME TEXT",
-)
 INHERITABLE = {**{name.replace("_", "-"): hint for name, hint in HINT_FIELDS.items()}, "title": "title"}
 
 _MAX_TEXT = 1 << 16
@@ -28,11 +17,9 @@ _MAX_TEXT = 1 << 16
 
 def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[Note]:
     """The notes of a command line; the text `-` is read from stdin. Raises `WrongUsage`."""
-    result = []
     if (name is None) != (text is None):
         raise WrongUsage("a note needs a name and a text", "use: mcpctl annotate add KEY NAME TEXT", "bad_note")
-    if name is not None and text is not None:
-        result.append(Note(name, text_of(text)))
+    result = [Note(name, text_of(text))] if name is not None and text is not None else []
     for word in several:
         note, equals, content = word.partition("=")
         if not equals:
@@ -42,7 +29,7 @@ def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[No
 
 
 def text_of(text: str) -> str:
-    """The text of a note on the command line; `-` is read from stdin."""
+    """The text of a note; `-` is read from stdin."""
     return read_stdin(_MAX_TEXT).strip() if text == "-" else text
 
 
@@ -66,10 +53,10 @@ def hints(
 
 
 def write_change(key: str, change: Done, names: Sequence[str], dry_run: bool, json: bool) -> None:
-    """Print the diff of a dry run, or the names of what was changed, or both as JSON."""
+    """Print the diff of a dry run, or the changed names, or both as JSON."""
     if json:
-        diff = list(change.diff)
-        output.write_done(json, lambda: {"key": key, "changed": names, "path": str(change.place.path), "diff": diff})
+        row = {"key": key, "changed": names, "path": str(change.place.path), "diff": list(change.diff)}
+        output.write_done(json, lambda: row)
     else:
         output.write_lines(map(block_of, change.diff if dry_run else names))
     if not change.diff:

@@ -11,8 +11,8 @@ from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import explained, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.commands.people import Gate
-from mcpctl.commands.tools.columns import PERMITTED
+from mcpctl.commands.columns import PERMISSIONS
+from mcpctl.commands.confirmation import Gate
 from mcpctl.config import editing
 from mcpctl.output import ListOptions
 from mcpctl.policy.decide import ALLOW
@@ -23,7 +23,7 @@ _STILL = {"deny": "is still denied", "ask": "is asked about at each call", "held
 
 def write(paths: Paths, rows: Sequence[Row], options: ListOptions) -> None:
     """Print the rows, and where the file has changed, which it is."""
-    output.write_list(Found.of(rows), PERMITTED, options)
+    output.write_list(Found.of(rows), PERMISSIONS, options)
     if any(row["action"] != "unchanged" for row in rows):
         output.say(f"written to {paths.config}")
 

@@ -13,14 +13,13 @@ from typer.core import TyperCommand, TyperGroup
 from mcpctl.base.errors import UnknownCommand, WrongUsage
 
 _KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}
-"""What the parser calls the kinds of values, and what people do."""
+"""The kinds of values in the parser's words and in plain ones."""
 
 
 class Command(TyperCommand):
     """A command that refuses an option given twice, unless the option is a list."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The rest of the arguments; raises `WrongUsage` for a repeated option, or if `--` is missing."""
         if not ctx.resilient_parsing:
             try:
                 _, _, parameters = self.make_parser(ctx).parse_args(list(args))
@@ -30,11 +29,8 @@ class Command(TyperCommand):
             for parameter, times in Counter(parameters).items():
                 if times > 1 and _has_one_value(parameter):
                     name = parameter.opts[0]
-                    raise WrongUsage(
-                        f"{name} is given {times} times, and only one value can count",
-                        f"give {name} once",
-                        "option_repeated",
-                    )
+                    message = f"{name} is given {times} times, and only one value can count"
+                    raise WrongUsage(message, f"give {name} once", "option_repeated")
         try:
             return super().parse_args(ctx, args)
         except BadParameter as error:
@@ -48,9 +44,9 @@ class Command(TyperCommand):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Say at the end of the help of a list which columns go in a narrow terminal."""
-        from mcpctl.commands import lists
+        from mcpctl.commands import columns
 
-        if sentence := lists.leaving(ctx.command_path.split(" "), [str(each.name) for each in self.params]):
+        if sentence := columns.leaving(ctx.command_path.split(" "), [str(each.name) for each in self.params]):
             formatter.write_paragraph()
             formatter.write_text(sentence)
         super().format_epilog(ctx, formatter)
@@ -76,10 +72,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A noun or the program itself, parsed."""
-
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the first word; raises `UnknownCommand`."""
         word = args[0]
         if not ctx.resilient_parsing and word not in self.commands and not word.startswith("-"):
             raise UnknownCommand(word, "" if ctx.parent is None else str(ctx.info_name))
@@ -93,7 +86,6 @@ class Commands(typer.Typer):
         super().__init__(cls=Group, **settings)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
-        """Add a command."""
         return super().command(name, cls=Command, **settings)
 
 

@@ -15,36 +15,10 @@ from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
 from mcpctl.config.config import load
 from mcpctl.config.settings import OPTIMIZATIONS
-from mcpctl.output import Columns
 from mcpctl.search import evaluate, labels
 from mcpctl.search.evaluate import METRICS, Label, Measured
 from mcpctl.search.providers import builder
 from mcpctl.toolsets.toolset import searched
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}"
-
-
-def _range(value: Sequence[float]) -> str:
-    return f"{value[0]:.2f}-{value[1]:.2f}"
-
-
-COLUMNS = Columns(
-    fields=evaluate.FIELDS,
-    shown=(
-        "provider", "queries", "recall@1", "recall@5", "recall@5_ci", "recall@10", "ndcg@10", "ndcg@10_ci", "mrr",
-        "latency_p50_ms", "latency_p95_ms",
-    ),
-    render=dict.fromkeys(METRICS, _number) | dict.fromkeys((f"{name}_ci" for name in METRICS), _range),
-    labels={
-        **{name: name.upper().replace("RECALL", "R") for name in METRICS},
-        **{f"{name}_ci": f"{name.upper().replace('RECALL', 'R')}_CI" for name in METRICS},
-        "latency_p50_ms": "P50", "latency_p95_ms": "P95",
-    },
-    goes=("ndcg@10_ci", "recall@5_ci", "latency_p95_ms", "recall@1", "queries"),
-    noun="providers",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)

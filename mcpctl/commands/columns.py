@@ -1,0 +1,351 @@
+"""The columns of each list: for the commands that print them, for completions, and for what help says of them."""
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mcpctl.base import fields, hints, models
+from mcpctl.output import Columns
+
+
+def _joined(names: Any) -> str:
+    return names if isinstance(names, str) else ",".join(names or ())
+
+
+def _hints(recorded: Any) -> str:
+    return hints.compact(json.loads(recorded) if recorded else None)
+
+
+def _queries(recorded: Any) -> str:
+    queries = json.loads(recorded) if recorded else []
+    return " | ".join(map(str, queries)) if isinstance(queries, list) else str(queries)
+
+
+def _keys(recorded: Any) -> str:
+    return " ".join(str(hit.get("key")) for hit in json.loads(recorded)[:3]) if recorded else ""
+
+
+def _hint(value: Any) -> str:
+    return hints.cell(hints.Hint(value["effective"], value["source"]))
+
+
+def _arguments(arguments: Any) -> str:
+    """The names of a prompt's arguments, required ones marked as in signatures."""
+    named = [each for each in arguments if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    return ", ".join(f"{each['name']}{'*' if each.get('required') is True else ''}" for each in named)
+
+
+ANNOTATIONS = Columns(
+    fields=models.ANNOTATION_FIELDS,
+    shown=("key", "kind", "name", "value"),
+    cut=frozenset(("name", "value", "path")),
+    keeps={"key": 28, "name": 10},
+    goes=("kind", "name"),
+    noun="notes and overrides",
+    empty="no notes or overrides yet; add a note with: mcpctl annotate add KEY NAME TEXT",
+)
+APPROVALS = Columns(
+    fields=fields.APPROVAL_FIELDS,
+    shown=("id", "created_at", "state", "scope", "key", "risk", "arguments"),
+    cut=frozenset(("key", "arguments", "hints", "rule")),
+    keeps={"key": 30},
+    goes=("risk", "created_at", "scope", "arguments"),
+    labels={"created_at": "ASKED"},
+    noun="approvals",
+    empty="nothing waits for your consent",
+)
+STANDING = Columns(
+    fields=models.STANDING_FIELDS,
+    shown=("id", "key", "scope", "since", "until", "project", "token_id"),
+    cut=frozenset(("key",)),
+    keeps={"key": 30},
+    goes=("token_id", "project", "since"),
+    labels={"token_id": "TOKEN"},
+    noun="standing yeses",
+    empty="no yes holds for more than one call",
+)
+CALLS = Columns(
+    fields=fields.CALL_FIELDS,
+    shown=("id", "started_at", "server", "tool", "annotations", "status", "duration_ms"),
+    also=("key",),
+    cut=frozenset(("server", "tool", "arguments", "response", "error")),
+    keeps={"server": 12, "tool": 24},
+    goes=("annotations", "duration_ms", "server", "started_at"),
+    ids=frozenset(("id", "session_id", "parent_id")),
+    render={"annotations": _hints},
+    labels={"started_at": "WHEN", "annotations": "HINTS", "duration_ms": "MS"},
+    noun="calls",
+    empty="no call is on record; connect a client to: mcpctl serve",
+)
+SEARCHES = Columns(
+    fields=fields.DISCOVERY_FIELDS,
+    shown=("id", "started_at", "query", "results", "duration_ms"),
+    cut=frozenset(("query", "context", "results")),
+    goes=("duration_ms", "started_at"),
+    ids=frozenset(("id", "session_id")),
+    render={"query": _queries, "results": _keys},
+    labels={"started_at": "WHEN", "duration_ms": "MS"},
+    noun="searches",
+    empty="no search is on record; connect a client to: mcpctl serve",
+)
+REPLAYS = Columns(
+    fields=(
+        "id", "key", "arguments", "hints", "plan", "why", "replayed_as", "recorded_status", "status",
+        "recorded_duration_ms", "duration_ms", "same", "recorded_result", "result",
+    ),
+    shown=("id", "key", "arguments", "hints", "plan", "why", "status", "same"),
+    cut=frozenset(("arguments", "why", "recorded_result", "result")),
+    goes=("hints", "arguments", "why"),
+    ids=frozenset(("id", "replayed_as")),
+    render={"plan": lambda plan: {"would_run": "would run", "needs_execute": "needs --execute"}.get(plan, plan)},
+    noun="calls",
+)  # fmt: skip
+CLIENT_FILES = Columns(
+    fields=models.INSTALL_FIELDS,
+    shown=("client", "action", "path", "servers"),
+    cut=frozenset({"servers"}),
+    goes=("path",),
+    more="--json",
+    render={"servers": _joined},
+    noun="files",
+    empty="nothing to do",
+)
+IMPORTED_RULES = Columns(
+    fields=models.POLICY_IMPORT_FIELDS,
+    shown=("rule", "action", "effect", "patterns", "why"),
+    cut=frozenset(("rule", "why", "path")),
+    goes=("effect", "patterns"),
+    render={"patterns": ", ".join},
+    noun="rules",
+    empty="no permission rules to import",
+)
+EXPLANATION = Columns(
+    fields=(
+        "key", "server", "tool", "project", "toolset", "mode", "listed", "near", "decision", "enforced", "code",
+        "reason", "hint", "decided_by", "rules", "risk", "classes", "hints", "trust_hints", "grants",
+        "arguments_hash",
+    ),
+    shown=("key", "decision"),
+)  # fmt: skip
+PROMPTS = Columns(
+    fields=models.PROMPT_FIELDS,
+    shown=("name", "arguments", "label"),
+    cut=frozenset(("label", "description", "title", "arguments")),
+    keeps={"label": 30},
+    goes=("label", "arguments"),
+    render={"arguments": _arguments},
+    noun="prompts",
+    empty="no prompts are known yet; list what servers have with: mcpctl tools refresh",
+)
+RESOURCES = Columns(
+    fields=models.RESOURCE_FIELDS,
+    shown=("uri", "server", "mime_type", "size", "label"),
+    cut=frozenset(("label", "description", "title", "name")),
+    keeps={"label": 30},
+    goes=("size", "mime_type", "label", "server"),
+    labels={"mime_type": "TYPE"},
+    noun="resources",
+    empty="no resources are known yet; list what servers have with: mcpctl tools refresh",
+)
+SERVERS = Columns(
+    fields=fields.names(fields.Server),
+    shown=("name", "enabled", "transport", "tools", "runs", "failed_at", "problem"),
+    cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
+    keeps={"runs": 15},
+    goes=("tools", "transport", "failed_at", "enabled", "runs"),
+    render={
+        "args": lambda args: shlex.join(args or ()),
+        **dict.fromkeys(("projects", "inherit_env", "may_ask", "expose"), _joined),
+    },
+    labels={"enabled": "ON", "transport": "HOW", "failed_at": "FAILED"},
+    noun="servers",
+    empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
+)
+SERVERS_WITH_LOGINS = SERVERS._replace(shown=(*SERVERS.shown[:4], "login", *SERVERS.shown[4:]))
+IMPORTED_SERVERS = Columns(
+    fields=models.IMPORT_FIELDS,
+    shown=("name", "action", "source", "source_name", "why"),
+    cut=frozenset(("why", "path")),
+    goes=("source_name", "source"),
+    render={"notes": "; ".join},
+    noun="servers",
+    empty="no servers to import",
+)
+CHECKED_SERVERS = Columns(
+    fields=models.CHECK_FIELDS,
+    shown=("server", "status", "revision", "tools", "connect_ms", "environment", "problems"),
+    cut=frozenset(("environment", "problems")),
+    goes=("revision", "connect_ms", "tools"),
+    render={"problems": "; ".join},
+    labels={"connect_ms": "MS"},
+    noun="servers",
+    empty="no servers to check; add one with: mcpctl servers add NAME -- COMMAND ARGS",
+)
+SESSIONS = Columns(
+    fields=fields.SESSION_FIELDS,
+    shown=("id", "client_name", "status", "last_activity", "tool_call_count", "discovery_count", "tokens"),
+    also=("tokens",),
+    cut=frozenset(("client_name", "client_version", "capabilities")),
+    goes=("discovery_count", "tokens", "status"),
+    ids=frozenset(("id",)),
+    labels={
+        "client_name": "CLIENT", "last_activity": "ACTIVE", "tool_call_count": "CALLS", "discovery_count": "SEARCHES",
+    },
+    noun="sessions",
+    empty="no session is on record yet; connect a client to: mcpctl serve",
+)  # fmt: skip
+SAVINGS = Columns(
+    fields=models.SAVING_FIELDS,
+    shown=("id", "client_name", "tools", "definitions_tokens", "metatools_tokens", "discovery_tokens", "saved_tokens"),
+    cut=frozenset(("client_name",)),
+    goes=("metatools_tokens", "discovery_tokens", "tools", "definitions_tokens", "client_name"),
+    ids=frozenset(("id",)),
+    labels={
+        "client_name": "CLIENT", "definitions_tokens": "DEFINITIONS", "metatools_tokens": "META-TOOLS",
+        "discovery_tokens": "SEARCHES", "saved_tokens": "SAVED",
+    },
+    noun="sessions",
+    empty="no session is on record yet; connect a client to: mcpctl serve",
+)  # fmt: skip
+TOKENS = Columns(
+    fields=models.TOKEN_FIELDS,
+    shown=("id", "state", "projects", "servers", "read_only", "created", "expires"),
+    cut=frozenset(("projects", "servers")),
+    keeps={"projects": 10, "servers": 10},
+    goes=("created", "read_only"),
+    render={"projects": _joined, "servers": _joined},
+    noun="tokens",
+    empty="no tokens; make one with: mcpctl tokens create",
+)
+_HINTS = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
+_TEXTS = dict.fromkeys(("title", "description", "label", "signature"), 30)
+TOOLS = Columns(
+    fields=fields.names(fields.ToolRow),
+    shown=("key", *_HINTS, "label"),
+    cut=frozenset(_TEXTS),
+    keeps=_TEXTS,
+    goes=(*reversed(_HINTS), "relevance", "label"),
+    render=dict.fromkeys(_HINTS, _hint),
+    labels={**_HINTS, "relevance": "REL"},
+    noun="tools",
+    empty="no tools are known yet; list them with: mcpctl tools refresh",
+)
+FOUND_TOOLS = TOOLS._replace(
+    fields=("relevance", *TOOLS.fields),
+    shown=("key", "relevance", *TOOLS.shown[1:]),
+    newest=10,
+    empty="no tool matches",
+)
+PERMISSIONS = Columns(
+    fields=models.PERMISSION_FIELDS,
+    shown=("key", "action", "decision", "decided_by"),
+    cut=frozenset(("decided_by",)),
+    labels={"decided_by": "BY"},
+    noun="tools",
+)
+REFRESHED = Columns(models.REFRESH_FIELDS, models.REFRESH_FIELDS, noun="servers")
+TOOLSETS = Columns(
+    fields=models.TOOLSET_FIELDS,
+    shown=("name", "equipped", "tools", "notes", "overrides", "description", "problem"),
+    cut=frozenset(("description", "problem", "path")),
+    goes=("overrides", "notes", "tools", "description"),
+    noun="toolsets",
+    empty="no toolsets yet; create one with: mcpctl toolsets build NAME KEY...",
+)
+LISTS = {
+    "annotate ls": ANNOTATIONS, "approvals ls": APPROVALS, "approvals show": APPROVALS, "calls ls": CALLS,
+    "calls ls discovery": SEARCHES, "calls show": CALLS, "calls replay": REPLAYS, "policy explain": EXPLANATION,
+    "policy import": IMPORTED_RULES, "prompts ls": PROMPTS, "resources ls": RESOURCES, "servers ls": SERVERS,
+    "servers show": SERVERS, "servers check": CHECKED_SERVERS, "servers import": IMPORTED_SERVERS,
+    "sessions ls": SESSIONS, "sessions show": SESSIONS, "sessions stats": SAVINGS, "tokens ls": TOKENS,
+    "tools ls": TOOLS, "tools show": TOOLS, "tools search": FOUND_TOOLS, "tools refresh": REFRESHED,
+    "tools deny": PERMISSIONS, "tools allow": PERMISSIONS, "toolsets ls": TOOLSETS, "toolsets show": TOOLSETS,
+}  # fmt: skip
+"""The columns by command, and by --kind after it; those of two commands are made when they are asked for."""
+_LONGEST_BAR = 10
+_MORE = {
+    "calls show": ("decisions",),
+    "sessions show": ("tools", "calls", "reads", "decisions"),
+    "tools show": ("permitted", "toolset", "in_toolset", "definition"),
+    "toolsets show": ("own",),
+}
+"""The fields that one thing has beside those it has in a list."""
+
+
+def columns(command: str, kind: str = "") -> Columns:
+    """The columns of a list command, or of one kind of its rows; of totals the kind is what they are grouped by."""
+    if command == "calls stats":
+        return totals(kind.split(",") if kind else [], [], "table")
+    if command == "tools eval":
+        return measures()
+    return LISTS.get(f"{command} {kind}") or LISTS[command]
+
+
+def totals(groups: Sequence[str], rows: Sequence[models.Row], format: str) -> Columns:
+    """The columns of `calls stats`: a table with several groups has bars."""
+    from mcpctl.store.filters import grouping
+
+    grouped, largest = grouping(groups), max((row["bar"] for row in rows), default=0)
+    bars = ("bar",) if format == "table" and groups else ()
+    counts = ("calls", "failed", "p50_ms", "p95_ms", "longest_ms", "total_tokens")
+    return Columns(
+        fields=(*grouped, *fields.TOTAL_FIELDS, *bars),
+        shown=(*grouped, *counts, *(bars if largest else ())),
+        cut=frozenset(("server", "tool", "client_name", "bar")),
+        keeps={"bar": _LONGEST_BAR},
+        goes=("longest_ms", "p50_ms", "bar"),
+        labels={
+            "client_name": "CLIENT", "p50_ms": "P50", "p95_ms": "P95", "longest_ms": "MAX", "total_tokens": "TOKENS",
+        },
+        render={"bar": lambda value: _bar(value / (largest or 1))},
+        newest=10_000 if {"day", "hour"}.intersection(groups) else 50,
+        noun="groups",
+    )  # fmt: skip
+
+
+def _bar(share: float) -> str:
+    whole, eighths = divmod(max(round(share * _LONGEST_BAR * 8), share > 0), 8)
+    return "█" * whole + " ▏▎▍▌▋▊▉"[eighths].strip()
+
+
+def measures() -> Columns:
+    """The columns of `tools eval`."""
+    from mcpctl.search.evaluate import FIELDS, METRICS
+
+    labels = {name: name.upper().replace("RECALL", "R") for name in METRICS}
+    return Columns(
+        fields=FIELDS,
+        shown=(
+            "provider", "queries", "recall@1", "recall@5", "recall@5_ci", "recall@10", "ndcg@10", "ndcg@10_ci", "mrr",
+            "latency_p50_ms", "latency_p95_ms",
+        ),
+        render={
+            **dict.fromkeys(METRICS, "{:.3f}".format),
+            **dict.fromkeys((f"{name}_ci" for name in METRICS), lambda ends: f"{ends[0]:.2f}-{ends[1]:.2f}"),
+        },
+        labels={
+            **labels, **{f"{name}_ci": f"{label}_CI" for name, label in labels.items()},
+            "latency_p50_ms": "P50", "latency_p95_ms": "P95",
+        },
+        goes=("ndcg@10_ci", "recall@5_ci", "latency_p95_ms", "recall@1", "queries"),
+        noun="providers",
+    )  # fmt: skip
+
+
+def named_by_fields(command: str, kind: str = "") -> Sequence[str]:
+    """The names that `--fields` of a command takes."""
+    of_list = columns(command, kind)
+    return (*of_list.fields, *(of_list.also if command.endswith(" ls") else ()), *_MORE.get(command, ()))
+
+
+def leaving(path: Sequence[str], options: Sequence[str]) -> str:
+    """A sentence on the order in which the columns of this command go; empty for one that prints no list."""
+    return " ".join(_sentences_on(" ".join(path[1:]))) if {"format", "fields"} <= {*options} else ""
+
+
+def _sentences_on(command: str) -> Iterator[str]:
+    for kind in ("", *(name.split()[2] for name in LISTS if name.startswith(f"{command} "))):
+        of_kind = columns(command, kind)
+        lead = f"With --kind {kind}" if kind else "In a terminal too narrow for all columns"
+        yield f"{lead}, these go first: {', '.join(map(of_kind.heading, of_kind.leaving))}."
