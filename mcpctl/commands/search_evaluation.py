@@ -15,7 +15,7 @@ from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
 from mcpctl.config.config import load
 from mcpctl.config.settings import OPTIMIZATIONS
-from mcpctl.search import evaluate, labels
+from mcpctl.search import evaluate
 from mcpctl.search.evaluate import METRICS, Label, Measured
 from mcpctl.search.providers import builder
 from mcpctl.toolsets.toolset import searched
@@ -43,10 +43,10 @@ class Source:
         """Those of the file and those on record; raises `WrongUsage` when neither was asked for."""
         if not self.queries and not self.from_records:
             raise WrongUsage("there is nothing to measure with", "give --queries FILE, or --from-records")
-        found = labels.from_file(self.queries) if self.queries else []
+        found = evaluate.from_file(self.queries) if self.queries else []
         if self.from_records:
             found += self._recorded(tools)
-        if missing := labels.strangers(found, tools):
+        if missing := evaluate.strangers(found, tools):
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             warn(f"no tool has these keys, they count as not found: {', '.join(missing[:3])}{more}")
         if not found:
@@ -60,7 +60,7 @@ class Source:
         from mcpctl.store.records import Records
 
         with output.progress(opt.READING) as on_progress, Records(self.paths, on_progress) as records:
-            return labels.from_records(records, [tool.key for tool in tools], self.project)
+            return evaluate.from_records(records, [tool.key for tool in tools], self.project)
 
 
 def measured(source: Source, providers: Sequence[str]) -> list[Measured]:

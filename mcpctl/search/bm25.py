@@ -1,8 +1,7 @@
 """The default ranking: BM25 over weighted fields and nearness of meaning, exact names first."""
 
-import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 
@@ -11,19 +10,18 @@ from numpy.typing import NDArray
 
 from mcpctl.base.models import Progress, Tool, unseen
 from mcpctl.base.posix import give_back_memory
-from mcpctl.search import index_file
-from mcpctl.search.explaining import Explaining, QueryScores
+from mcpctl.search import explaining, index_file
+from mcpctl.search.explaining import QueryScores
 from mcpctl.search.fields import texts
 from mcpctl.search.meaning import LARGE, Matrix, Meaning
-from mcpctl.search.pins import Pins
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
-from mcpctl.search.tokens import COURTEOUS_WORDS, is_cjk, meaning_words, sentences, stem
+from mcpctl.search.tokens import COURTEOUS_WORDS, folded, is_cjk, meaning_words, sentences, stem
 from mcpctl.search.word_table import shipped
 
 FEWEST, MOST = 15, 4_000
-"""The sizes between which the relevance of what nobody asked for grows with the catalog."""
+"""The sizes between which the relevance of tools that nobody asked for grows with the catalog."""
 NOT_ENGLISH = 0.75
 """The share of that relevance for a query in another language: the table knows fewer of its words."""
 WORTH_KEEPING = 100
@@ -32,13 +30,11 @@ MEANING = 0.8
 """The weight of the nearness of meaning beside BM25, each divided by its largest value, or by `HALF` of what it can
 be."""
 HALF = 0.5
-"""What is met by less than this of the words, or is less near, counts less beside the other than its largest value."""
+"""If less than this of the words is met, or none is so near, the largest value counts less beside the other."""
 LEAST, ALONE = 0.15, 0.5
-"""How near a tool is at least that has no word of the query, in itself and beside the nearest: others are noise."""
+"""The least nearness of a tool that has no word of the query, in itself and beside the nearest: others are noise."""
 _TOLD = 500
-"""After how many tools the progress of indexing is told."""
 MAX_SENTENCES = 12
-"""The most sentences of a query that are read apart."""
 NEAR = 1.0
 """The weight of the nearness for an embedding model. Values from .8 to 1.5 differed little."""
 MEANING_BESIDE_NEAR = 0.5
@@ -50,20 +46,46 @@ Near = Callable[[str], Scores]
 """The nearness of each tool to a text, from 0 to 1, in the order of the tools' keys."""
 
 
-class _Measure:
-    """How well every tool fits a query in one respect."""
+class Pins:
+    """Finds the tools that a query names: by key, else by name or `server.tool`, else by key or name without case and
+    separators, where one tool alone has it.
 
-    def __init__(self, scores: Scores, weight: float, most: float) -> None:
-        """`weight` is that beside the other respects, and `most` what a score can be."""
-        self.scores, self.weight, self.most = scores, weight, most
-        self.largest = float(scores.max(initial=0.0))
+    A query that names a server names no tool of another, whatever that is called.
+    """
 
-    def share(self, *, beside_model: bool) -> float:
-        """What one unit of a score adds to the sum of all respects."""
-        # With an embedding model none is divided by its largest value: a model that does not know the query's language
-        # finds next to nothing, which would count as much as what the table of words knows.
-        unit = self.most if beside_model else max(self.largest, HALF * self.most)
-        return self.weight / (unit or 1.0)
+    LEVELS = ("key", "name", "name without case and separators")
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._levels: tuple[dict[str, list[int]], ...] = ({}, {}, {})
+        self.folded_names: Container[str] = self._levels[-1].keys()
+        self._servers: list[str] = []
+        for number, tool in enumerate(tools):
+            self._servers.append(folded(tool.server))
+            names = ({tool.key}, {tool.name, f"{tool.server}.{tool.name}"}, {folded(tool.key), folded(tool.name)})
+            for level, forms in zip(self._levels, names, strict=True):
+                for form in forms:
+                    level.setdefault(form, []).append(number)
+        self._known = frozenset(self._servers)
+
+    def find(self, queries: Sequence[str]) -> dict[int, str]:
+        """The tools that any of the queries names, each with the kind of name that matched."""
+        return {number: how for query in reversed(queries) for number, how in self._named(query.strip())}
+
+    def _named(self, query: str) -> Iterator[tuple[int, str]]:
+        server = self._server_of(query)
+        for level, form, how in zip(self._levels, (query, query, folded(query)), self.LEVELS, strict=True):
+            numbers = [number for number in level.get(form, ()) if server in (None, self._servers[number])]
+            if numbers and (how != self.LEVELS[-1] or len(numbers) == 1):
+                return ((number, how) for number in numbers)
+        return iter(())
+
+    def _server_of(self, query: str) -> str | None:
+        """The server that a query names in the way of a key, known or not; before a dot, one that is known."""
+        before, colon, _ = query.partition(":")
+        if colon:
+            return folded(before)
+        before, dot, _ = query.partition(".")
+        return folded(before) if dot and folded(before) in self._known else None
 
 
 class Bm25:
@@ -84,18 +106,12 @@ class Bm25:
         catalog = dict(sorted({tool.key: tool for tool in reversed(tools)}.items()))
         self._numbers = {key: number for number, key in enumerate(catalog)}
         self._keys = list(catalog)
-        self._tools = list(catalog.values())
+        self.tools = list(catalog.values())
         self._notes = dict(notes or {})
         self._on_progress = on_progress
-        self._pins = Pins(self._tools)
+        self._pins = Pins(self.tools)
         self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
-        self._explaining = Explaining(self._engine, self._meaning)
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
-
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """The ranked tools, in the order of their keys."""
-        return self._tools
 
     def search(
         self, queries: Sequence[str], *, context: str | None = None, limit: int = 10, near: Near | None = None
@@ -104,10 +120,10 @@ class Bm25:
         relevance."""
         queries = queries[:MAX_QUERIES]
         answers = [self._answer(query, near) for query in queries]
-        weak = [self._is_weak(answer) for answer in answers]
+        weak = [answer.best < weak_below(len(self._keys), in_english=answer.query.in_english) for answer in answers]
         lifts = _lifts(answers, weak)
         lifted = [lift * answer.relevance for lift, answer in zip(lifts, answers, strict=True)]
-        relevance = functools.reduce(np.maximum, lifted) if lifted else np.zeros(len(self._keys))
+        relevance = np.max(lifted, axis=0) if lifted else np.zeros(len(self._keys))
         nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else None
         if nearness is not None:
             relevance = relevance * (1 + CONTEXT * nearness)
@@ -122,7 +138,8 @@ class Bm25:
         def explained(hit: Hit) -> Explanation:
             number = self._numbers[hit.key]
             best = max(range(len(answers)), key=lambda query: float(lifted[query][number]))
-            parts = list(self._explaining.parts(answers[best], number, self._texts(self._tools[number]), lifts[best]))
+            texts_ = self._texts(self.tools[number])
+            parts = list(explaining.parts(self._engine, self._meaning, answers[best], number, texts_, lifts[best]))
             if nearness is not None and nearness[number]:
                 share = CONTEXT * float(nearness[number])
                 parts.append(Part("", CONTEXT_PART, share * sum(part.score for part in parts)))
@@ -149,7 +166,6 @@ class Bm25:
         lifted: Sequence[Scores],
         nearness: Scores | None,
     ) -> Iterator[tuple[str, int]]:
-        """The number of the best tool for each query: one that it names, or else the most relevant one."""
         for query, found, scores in zip(queries, named, lifted, strict=True):
             relevance = scores if nearness is None else scores * (1 + CONTEXT * nearness)
             best = max(found, key=lambda number: float(relevance[number])) if found else int(relevance.argmax())
@@ -157,17 +173,13 @@ class Bm25:
                 yield query, best
 
     def named(self, queries: Sequence[str]) -> dict[str, str]:
-        """The keys of the tools that any of the queries names, each with the kind of name that matched."""
         return {self._keys[number]: how for number, how in self._pins.find(queries).items()}
-
-    def _is_weak(self, answer: QueryScores) -> bool:
-        return answer.best < weak_below(len(self._keys), in_english=answer.query.in_english)
 
     def _load_or_build(self, path: Path) -> index_file.Index:
         """The index in that file if it is that of these tools; else a new one, which is then saved there."""
-        if len(self._tools) < WORTH_KEEPING:
+        if len(self.tools) < WORTH_KEEPING:
             return self._build()
-        mark = index_file.mark(self._tools, self._notes)
+        mark = index_file.mark(self.tools, self._notes)
         index = index_file.load(path, mark)
         if index is None:
             index = self._build()
@@ -177,17 +189,17 @@ class Bm25:
     def _build(self) -> index_file.Index:
         engine = Okapi(Corpus.read(self._read()))
         meaning = Meaning.of(engine, shipped())
-        if len(self._tools) >= LARGE:
+        if len(self.tools) >= LARGE:
             give_back_memory()
-        if len(self._tools) >= _TOLD:
-            self._on_progress(len(self._tools), len(self._tools))
+        if len(self.tools) >= _TOLD:
+            self._on_progress(len(self.tools), len(self.tools))
         return engine, meaning
 
     def _read(self) -> Iterator[Sequence[str]]:
         """The texts of each tool. Reading is most of the work on a large catalog, and what is told of it."""
-        for number, tool in enumerate(self._tools):
-            if number % _TOLD == 0 and len(self._tools) >= _TOLD:
-                self._on_progress(number, len(self._tools))
+        for number, tool in enumerate(self.tools):
+            if number % _TOLD == 0 and len(self.tools) >= _TOLD:
+                self._on_progress(number, len(self.tools))
             yield self._texts(tool)
 
     def _texts(self, tool: Tool) -> Sequence[str]:
@@ -201,12 +213,19 @@ class Bm25:
         sums = np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])])
         meaning = self._nearness(sums, words)
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
-        measures += [_Measure(near(text) * self._engine.corpus.trust, NEAR, 1.0)] if near else []
-        shares = [measure.share(beside_model=near is not None) for measure in measures]
-        parts = [measure.scores * share for measure, share in zip(measures, shares, strict=True)]
+        measures = [(words, 1.0, ceiling), (meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
+        if near:
+            measures.append((near(text) * self._engine.corpus.trust, NEAR, 1.0))
+        parts, units, largest = [], [], []
+        for scores, weight, most in measures:
+            largest.append(float(scores.max(initial=0.0)))
+            # With an embedding model none is divided by its largest value: a model that does not know the query's
+            # language finds next to nothing, which would count as much as what the table of words knows.
+            whole = most if near else max(largest[-1], HALF * most)
+            units.append(weight / (whole or 1.0))
+            parts.append(scores * units[-1])
         relevance = sum(parts[1:], parts[0])
-        by_words, *others = (measure.largest for measure in measures)
+        by_words, *others = largest
         # The best hit is as relevant as it is sure; the others in proportion.
         most = float(relevance.max(initial=0.0))
         unit = confidence(by_words / (ceiling or 1.0), max(others)) / (most or 1.0)
@@ -214,7 +233,7 @@ class Bm25:
             query,
             relevance=relevance * unit,
             best=most * unit,
-            scale=shares[0] * unit,
+            scale=units[0] * unit,
             meaning=parts[1] * unit,
             embedding=parts[2] * unit if near else None,
             vectors=vectors,
@@ -277,7 +296,6 @@ def _known_words(queries: Sequence[Query]) -> tuple[str, ...]:
 
 
 def _notice(queries: Sequence[Query]) -> str:
-    """Sentences on queries that were not read as they were written."""
     read_as = {word: meant for query in queries for word, meant in query.read_as.items() if not is_cjk(word)}
     sentences = [f"'{word}' was read as {' or '.join(meant)}." for word, meant in list(read_as.items())[:8]]
     if any(query.cut for query in queries):

@@ -31,7 +31,6 @@ from mcpctl.search.tokens import sendable
 
 _MAX_ANSWER = 4 << 20
 _MAX_RELEVANCE = 0.99
-"""The highest relevance of a tool that the query does not name."""
 _MAX_EXPLANATION = 500
 _WEAK = 0.4
 """The relevance below which a service has no good match; how it measures is its own affair."""
@@ -51,7 +50,6 @@ class Cloud:
         self._tools = msgspec.json.encode([_offer(tool) for tool in words.tools])
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        """The best `limit` tools for any of the queries."""
         queries = queries[:MAX_QUERIES]
         try:
             reasons, notice = self._ask(queries, context, min(limit, MAX_RESULTS))
@@ -80,7 +78,6 @@ class Cloud:
             yield from islice(((query, hit.key) for hit in ranked if hit.key in found), 1)
 
     def _ask(self, queries: Sequence[str], context: str | None, limit: int) -> tuple[dict[str, Explanation], str]:
-        """The tools that the service finds, by key, and a notice about results that cannot be used."""
         if self._service is None:
             raise Unavailable("[search] has no cloud_url")
         optional = {"context": sendable(context)} if context else {}

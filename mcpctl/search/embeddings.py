@@ -31,8 +31,6 @@ _PORTION_S = 30.0
 
 
 class Model(Protocol):
-    """A sentence-embedding model."""
-
     portion: int
     """The most texts that it is given at once; what it has made of them is kept before the next ones."""
 
@@ -64,7 +62,6 @@ class Embeddings:
         self._queries: dict[str, NDArray[np.float32]] = {}
 
     def begin(self, texts: Sequence[str]) -> "_Making":
-        """Start a thread that computes the vectors of these tools, unless one is at work on them."""
         with self._starting:
             making = self._making
             if making is None or making.failure or making.texts != texts:
@@ -102,7 +99,6 @@ class Embeddings:
         return making.vectors
 
     def of_queries(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of queries; raises `Unavailable`."""
         texts = [sendable(text) for text in texts]
         vectors = {text: vector for text in texts if (vector := self._queries.get(text)) is not None}
         if missing := [text for text in dict.fromkeys(texts) if text not in vectors]:
@@ -135,8 +131,6 @@ class Embeddings:
 
 
 class _Making(Thread):
-    """The thread that computes the vectors of a catalog."""
-
     def __init__(
         self,
         texts: Sequence[str],
@@ -149,7 +143,6 @@ class _Making(Thread):
         super().__init__(name="embeddings", daemon=True)
         self.texts = texts
         self.done = 0
-        """How many texts have their vector."""
         self.ended = Event()
         self.vectors: Directions | None = None
         self.failure = ""

@@ -1,15 +1,20 @@
-"""The quality of a ranking: labelled queries, the usual metrics, and their confidence intervals."""
+"""The quality of a ranking: labelled queries, made up, or searched and then followed by calls; the usual metrics with
+their confidence intervals."""
 
+import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from mcpctl.base.errors import UpstreamFailed
-from mcpctl.base.models import Progress, unseen
+from mcpctl.base.models import Progress, Tool, unseen
+from mcpctl.catalog.rows import json_lines, wrong_line
 from mcpctl.search.ranking import Provider
+from mcpctl.store.records import Records
 
 CUTS = (1, 3, 5, 10)
 METRICS = (*(f"recall@{cut}" for cut in CUTS), "ndcg@10", "mrr")
@@ -23,6 +28,7 @@ _RESAMPLES = 2_000
 
 Ranks = Sequence[int | None]
 """For each expected tool the rank of the first hit that is it or one as good, from 1 on; None if there is none."""
+_LABEL = 'a line is {"query": "…", "expect": [["server:tool", …as good], …], "mode": "all" or "any"}'
 
 
 @dataclass(frozen=True)
@@ -33,14 +39,11 @@ class Label:
     expect: tuple[tuple[str, ...], ...]
     """For each expected tool its key, and the keys of tools that are as good."""
     any: bool = False
-    """Whether one of the expected tools is enough."""
     context: str | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The results of a provider for every label."""
-
     provider: str
     labels: Sequence[Label]
     ranks: Sequence[Ranks]
@@ -62,7 +65,6 @@ class Measured:
         }
 
     def scores(self) -> dict[str, list[float]]:
-        """Each metric by name, with a value for each label."""
         return scores(self.ranks, [label.any for label in self.labels])
 
 
@@ -84,13 +86,11 @@ def measure(provider: Provider, labels: Sequence[Label], on_progress: Progress =
 
 
 def places(keys: Sequence[str], label: Label) -> Ranks:
-    """The rank of each expected tool among the keys: see `Ranks`."""
     place = {key: number for number, key in enumerate(keys, 1)}
     return [min((place[key] for key in group if key in place), default=None) for group in label.expect]
 
 
 def scores(ranks: Sequence[Ranks], any_is_enough: Sequence[bool]) -> dict[str, list[float]]:
-    """Each metric by name, with a value for each label."""
     pairs = list(zip(ranks, any_is_enough, strict=True))
     recalls = {f"recall@{cut}": [_recall(label_ranks, cut, enough) for label_ranks, enough in pairs] for cut in CUTS}
     return {
@@ -115,12 +115,10 @@ def _ndcg(ranks: Ranks, any_is_enough: bool) -> float:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean, or 0 if there are no values."""
     return sum(values) / len(values) if values else 0.0
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """The standard error of the mean."""
     if len(values) < 2:
         return 0.0
     middle = mean(values)
@@ -178,3 +176,53 @@ def below(measured: Measured, least: Mapping[str, float]) -> Iterator[tuple[str,
 def _quantile(values: Sequence[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def from_file(path: Path) -> list[Label]:
+    return [_label(value, where) for where, value, _ in json_lines(path, _LABEL)]
+
+
+def from_records(records: Records, known: Iterable[str], project: str | None = None) -> list[Label]:
+    """Each search on record that was followed, in its session, by calls of its results: those it should find.
+
+    With a project, those made while it was in force. A call belongs to the latest search before it that had its tool.
+    Tools that are not `known` any more are left out.
+    """
+    keys = set(known)
+    followed = (
+        (search, tuple((key,) for key in dict.fromkeys(called) if key in keys))
+        for search, called in records.followed_searches(project)
+    )
+    return [Label(_decoded(search["query"]), found, context=search["context"]) for search, found in followed if found]
+
+
+def _decoded(text: str | None) -> tuple[Any, ...]:
+    value = json.loads(text) if text else []
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _label(value: Mapping[str, Any], where: str) -> Label:
+    query, expect, mode, context = (
+        value.get("query"),
+        value.get("expect"),
+        value.get("mode", "all"),
+        value.get("context"),
+    )
+    queries = _texts(query)
+    groups = tuple(map(_texts, expect)) if isinstance(expect, list) else ()
+    if not queries or not groups or not all(groups) or mode not in ("all", "any"):
+        raise wrong_line(where, _LABEL)
+    return Label(queries, groups, mode == "any", context if isinstance(context, str) else None)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A text, or the texts of a list; none if it is neither."""
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return tuple(texts) if all(isinstance(text, str) for text in texts) else ()
+
+
+def strangers(labels: Sequence[Label], tools: Iterable[Tool]) -> list[str]:
+    """Keys that a label expects and no tool has: no ranking can find them."""
+    known = {tool.key for tool in tools}
+    groups = (group for label in labels for group in label.expect)
+    return sorted({group[0] for group in groups if not known.intersection(group)})

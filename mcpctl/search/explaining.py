@@ -1,4 +1,4 @@
-"""What the relevance of a tool is made of: what each word of a query adds, in each field and by its meaning."""
+"""The parts of a relevance: how much each word of a query adds, in each field and by its meaning."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,6 @@ class QueryScores(Struct, frozen=True):
     query: Query
     relevance: Scores
     best: float
-    """The largest relevance."""
     scale: float
     """The relevance of one unit of BM25."""
     meaning: Scores
@@ -33,60 +32,51 @@ class QueryScores(Struct, frozen=True):
     """The rows of the whole query, and of each sentence if it has several."""
 
 
-class Explaining:
-    """Explains relevances in one index."""
+def parts(
+    engine: Okapi, meaning: Meaning, answer: QueryScores, number: int, texts: Sequence[str], lift: float
+) -> Iterator[Part]:
+    """The parts that add up to a tool's relevance for a query, times `lift`; `texts` are those of its fields.
 
-    def __init__(self, engine: Okapi, meaning: Meaning) -> None:
-        self._engine = engine
-        self._meaning = meaning
-
-    def parts(self, answer: QueryScores, number: int, texts: Sequence[str], lift: float) -> Iterator[Part]:
-        """What adds up to a tool's relevance for a query, times `lift`; `texts` are those of its fields.
-
-        A term's score is divided among the fields like its frequency.
-        """
-        corpus, unit = self._engine.corpus, lift * answer.scale
-        counts = _counts(texts)
-        scores: dict[tuple[str, str], float] = defaultdict(float)
-        query = answer.query
-        for term, word in query.terms.items():
-            shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
-            if not (tf := sum(shares)):
-                continue
-            saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1) * float(corpus.trust[number])
+    A term's score is divided among the fields like its frequency.
+    """
+    corpus, unit = engine.corpus, lift * answer.scale
+    counts = _counts(texts)
+    scores: dict[tuple[str, str], float] = defaultdict(float)
+    for term, word in answer.query.terms.items():
+        shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
+        if tf := sum(shares):
+            saturated = engine.idf[term] * (K1 + 1) / (tf + K1) * float(corpus.trust[number])
             for field, share in zip(FIELDS, shares, strict=True):
-                scores[word, field.name] += share * saturated * query.shares[term] * unit
-        yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
-        yield from self._meaning_parts(answer, number, counts, lift)
-        if answer.embedding is not None and answer.embedding[number]:
-            yield Part("", EMBEDDING_PART, lift * float(answer.embedding[number]))
+                scores[word, field.name] += share * saturated * answer.query.shares[term] * unit
+    yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
+    if score := lift * float(answer.meaning[number]):
+        yield from _meaning_parts(meaning, answer, number, counts, score)
+    if answer.embedding is not None and answer.embedding[number]:
+        yield Part("", EMBEDDING_PART, lift * float(answer.embedding[number]))
 
-    def _meaning_parts(
-        self, answer: QueryScores, number: int, words_of_tool: Mapping[str, Sequence[int]], lift: float
-    ) -> Iterator[Part]:
-        """What each word of the query adds to its meaning's part, and a near word of the tool, if it has one. The
-        part is divided among the words that point towards the tool, by how far they do."""
-        score = lift * float(answer.meaning[number])
-        if not score:
-            return
-        vectors = answer.vectors
-        towards = vectors @ self._meaning.tools[number]
-        said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), self._meaning.tools[number]))
-        counted = {row: float(towards[row]) for row in said if towards[row] > 0}
-        told = [(word, f"{stem(word)}~") for word, counts in words_of_tool.items() if any(counts) and word[-1] != "~"]
-        stems = self._meaning.rows([term for _, term in told])
-        words = list(answer.query.meaning.items())
-        for row, value in counted.items():
-            asked, word = words[row]
-            cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
-            nearest = int(cosines.argmax())
-            is_near = told[nearest][1] != f"{asked}~" and cosines[nearest] >= LEAST_NEAR
-            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
-            yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
+
+def _meaning_parts(
+    meaning: Meaning, answer: QueryScores, number: int, words_of_tool: Mapping[str, Sequence[int]], score: float
+) -> Iterator[Part]:
+    """The share of each word of the query in its meaning's part, and a near word of the tool, if it has one. The part
+    is divided among the words that point towards the tool, by how far they do."""
+    vectors, tool = answer.vectors, meaning.tools[number]
+    towards = vectors @ tool
+    said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), tool))
+    counted = {row: float(towards[row]) for row in said if towards[row] > 0}
+    told = [(word, f"{stem(word)}~") for word, counts in words_of_tool.items() if any(counts) and word[-1] != "~"]
+    stems = meaning.rows([term for _, term in told])
+    words = list(answer.query.meaning.items())
+    for row, value in counted.items():
+        asked, word = words[row]
+        cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
+        nearest = int(cosines.argmax())
+        is_near = told[nearest][1] != f"{asked}~" and cosines[nearest] >= LEAST_NEAR
+        near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
+        yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
 
 
 def _counts(texts: Sequence[str]) -> Mapping[str, list[int]]:
-    """How often each term is in each field of a tool."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(FIELDS))
     for field, text in enumerate(texts):
         for form in (form for forms in words(text) for form in forms):

@@ -33,7 +33,6 @@ def mark(tools: Sequence[Tool], notes: Mapping[str, str]) -> str:
 
 
 def load(path: Path, expected: str) -> Index | None:
-    """The index in that file; None if there is none, or if its mark is not the expected one."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             if str(file["mark"]) != expected:

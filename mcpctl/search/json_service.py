@@ -27,12 +27,10 @@ class Service:
         self._most = most
         self._variable = variable
         self._slow = 0
-        """How many requests in a row were not answered in time."""
         self._late = self._not_before = 0.0
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: list[httpx2.AsyncClient] = []
-        """The client, once it exists."""
 
     def post(self, body: bytes, seconds: float) -> bytes:
         """The answer to a JSON body within so many seconds, sending and reading included; raises `Unavailable`."""

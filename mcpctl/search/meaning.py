@@ -19,7 +19,6 @@ lacks is where they are."""
 _STRANGE = 0.7
 """The weight of a word that no tool has, beside that of a word that one tool has."""
 _UNRELATED = 0.1
-"""A lower cosine counts as 0."""
 LARGE = 10_000
 """From so many tools on, all are compared by the first numbers of the vectors alone, which say most, …"""
 _FIRST = 24
@@ -27,7 +26,6 @@ _FIRST = 24
 _BEST = 1_000
 """… and only the best ones by all numbers."""
 _AT_ONCE = 4_096
-"""How many rows are added up at once: the commonest words are in all tools."""
 
 Matrix = NDArray[np.float32]
 Kept = NDArray[np.floating]
@@ -91,7 +89,6 @@ class Meaning:
         return rows
 
     def rows(self, stems: Sequence[str]) -> Matrix:
-        """The directions of stems of the corpus, as its terms have them."""
         return _units(self.stems[[self._engine.numbers[stem] - self._first for stem in stems]].astype(np.float32))
 
     def nearness(self, said: Matrix, beside: Scores) -> Scores:
@@ -129,7 +126,6 @@ def _near(cosines: Matrix) -> Scores:
 
 
 def _units(rows: Matrix) -> Matrix:
-    """These rows, which it changes to the length 1; those of zeros stay."""
     rows /= np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), np.float32(1e-9))[:, None]
     return rows
 

@@ -5,14 +5,12 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from mcpctl.search.fields import FIELDS
-from mcpctl.search.stuffing import LEAST, trust
+from mcpctl.search.fields import FIELDS, LEAST, trust
 from mcpctl.search.tokens import runs, stem, words
 
 K1 = 1.2
@@ -20,9 +18,7 @@ SURFACE = 0.75
 """The weight of the written word beside its stem, which is a term of its own: `users` is nearer to `list_users` than to
 `get_user`, and still finds both."""
 _MOST_KEPT = 4_096
-"""The most terms of queries of which the postings are kept."""
 _PORTION = 500_000
-"""How many words are counted at once."""
 
 Scores = NDArray[np.float64]
 Floats = NDArray[np.float32]
@@ -37,7 +33,7 @@ def stemmed(word: str) -> str:
     return stem(word) + "~"
 
 
-class Corpus(Sequence[Mapping[str, float]]):
+class Corpus:
     """The weighted frequency of each term in each document: the `tf` of BM25F over fields.
 
     It is the term's count in a field, times the field's weight, divided by 1 - b + b · length / mean length, summed
@@ -49,14 +45,12 @@ class Corpus(Sequence[Mapping[str, float]]):
         counts: Numbers, document: Numbers, tf: Floats,
     ) -> None:  # fmt: skip
         self.surface = words
-        """The words as they are written."""
         self.terms = [*words, *stems]
         self.norms = norms
         """The weight of one occurrence, by document and field."""
         self.trust = trust
         """How much what a document says counts, up to 1."""
         self.counts = counts
-        """How many documents have each term."""
         self.document = document
         """For each pair of a term and a document that has it, sorted by term: the number of the document, …"""
         self.frequency = tf
@@ -64,7 +58,6 @@ class Corpus(Sequence[Mapping[str, float]]):
 
     @classmethod
     def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":
-        """The corpus of documents, each with a text for each of `FIELDS`."""
         vocabulary: dict[str, int] = {}
         forms, per_field, lengths, trusted = _read(documents, vocabulary)
         surface = list(vocabulary)
@@ -81,29 +74,12 @@ class Corpus(Sequence[Mapping[str, float]]):
     def __len__(self) -> int:
         return len(self.norms)
 
-    @overload
-    def __getitem__(self, number: int) -> Mapping[str, float]: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Mapping[str, float]]: ...
-
-    def __getitem__(self, number: int | slice) -> Mapping[str, float] | Sequence[Mapping[str, float]]:
-        """One document as rank_bm25 has it, built on demand: fifty thousand of them would fill the memory."""
-        if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(len(self)))]
-        if not 0 <= number < len(self):
-            raise IndexError(number)
-        pairs = np.flatnonzero(self.document == number)
-        terms = np.searchsorted(np.cumsum(self.counts), pairs, side="right")
-        return {self.terms[term]: float(self.frequency[n]) for term, n in zip(terms, pairs, strict=True)}
-
 
 class Okapi(BM25Okapi):  # type: ignore[misc]
-    """rank_bm25's Okapi over a corpus with weighted and normalised fields (so its b is 0), with an idf that suits small
-    catalogs, scored over posting lists."""
+    """rank_bm25's Okapi over a corpus whose fields are weighted and normalised already (so its b is 0), with an idf for
+    small catalogs, scored over posting lists."""
 
     idf: dict[str, float]
-    doc_freqs: Sequence[Mapping[str, float]]
     corpus_size: int
 
     def __init__(self, corpus: Corpus) -> None:
@@ -119,9 +95,6 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
 
     def _initialize(self, corpus: Corpus) -> Mapping[str, int]:
         self.corpus_size = len(corpus)
-        self.doc_freqs = corpus
-        self.doc_len = [1] * len(corpus)
-        self.avgdl = 1.0
         return dict(zip(corpus.terms, corpus.counts.tolist(), strict=True))
 
     def _calc_idf(self, nd: Mapping[str, int]) -> None:
@@ -129,7 +102,6 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         self.idf = {term: self.rarity(n) * (1 if term.endswith("~") else SURFACE) for term, n in nd.items()}
 
     def rarity(self, count: int = 1) -> float:
-        """The idf of a term that `count` tools have."""
         return math.log(1 + (self.corpus_size - count + 0.5) / (count + 0.5))
 
     @cached_property
@@ -139,7 +111,6 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The number of each term."""
         return {term: number for number, term in enumerate(self.idf)}
 
     def _postings(self, term: str) -> tuple[Numbers, Floats]:
@@ -226,7 +197,6 @@ def _portions(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _pairs(keys: NDArray[np.int64], norms: Scores) -> tuple[Numbers, Numbers, Floats]:
-    """The terms, the documents and the weighted frequencies of sorted keys."""
     heads = np.flatnonzero(np.diff(keys // len(FIELDS), prepend=-1))
     weights = norms.ravel()[keys % max(norms.size, 1)]
     term, place = np.divmod(keys[heads], max(norms.size, 1))

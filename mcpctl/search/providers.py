@@ -17,7 +17,6 @@ def build(
     index_path: Path | None = None,
     on_progress: Progress = unseen,
 ) -> Provider:
-    """The default provider over these tools."""
     from mcpctl.search.bm25 import Bm25
 
     return Bm25(tools, notes, index_path, on_progress)
@@ -44,14 +43,11 @@ def builder(config: Config, paths: Paths, provider: str | None = None, on_progre
 
 
 class Off(Struct, frozen=True):
-    """The provider that finds nothing."""
-
     project: str | None
     name = "off"
     waits = False
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        """An empty ranking, and a notice that says why."""
         where = f" for project '{self.project}'" if self.project else ""
         notice = f'Search is turned off{where} by the user\'s configuration: optimization = "off".'
         return Ranking((), self.name, None, (), weak=False, notice=notice)

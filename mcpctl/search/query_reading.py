@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
-from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
+from mcpctl.search.spelling import SHORTEST, Dictionary, Speller, long_forms, short_forms
 from mcpctl.search.tokens import (
     BINDING_CHARACTERS,
     BINDING_WORDS,
@@ -41,8 +40,6 @@ SHORTENED = 0.3
 
 
 class Query(Struct):
-    """A query as the index sees it."""
-
     terms: dict[str, str] = {}
     """The terms to look up, each with its word in the query."""
     shares: dict[str, float] = {}
@@ -64,15 +61,12 @@ class Query(Struct):
     """Whether the query has more words than are read."""
 
     def add(self, terms: Iterable[str], word: str, share: float = 1.0) -> None:
-        """Look up terms for a word of the query; a term that is there already keeps its higher weight."""
         for term in terms:
             if share > self.shares.get(term, 0.0):
                 self.terms[term], self.shares[term] = word, share
 
 
 class _Word(NamedTuple):
-    """A word of a query."""
-
     forms: tuple[str, ...]
     """The parts of an identifier, then all of it; or one segment of Chinese or Japanese."""
     is_cjk: bool
@@ -81,8 +75,6 @@ class _Word(NamedTuple):
 
 
 class _Manner(Struct):
-    """How the words of one query are read that no tool has."""
-
     is_short: bool
     is_foreign: bool
     """Whether most of its words are of a language that nobody knows; then they are neither mistyped nor abbreviated."""
@@ -95,12 +87,9 @@ class _Manner(Struct):
 
 
 class _Known(NamedTuple):
-    """What the catalog has of a word."""
-
     form: str
     terms: Sequence[str]
     weight: float
-    """The sum of the terms' idf."""
     stem: str
     stands_for: Sequence[str]
 
@@ -111,8 +100,6 @@ _MOST_KEPT = 4_096
 
 
 class Reader:
-    """Reads queries for one index."""
-
     def __init__(self, engine: Okapi, dictionary: Dictionary, names: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest

@@ -13,8 +13,6 @@ from mcpctl.base.models import Tool
 
 
 class Hit(Struct, frozen=True):
-    """A tool that a search found."""
-
     key: str
     relevance: float
     """From 0 to 1 in four digits, comparable between queries; 1.0 means that the query names the tool."""
@@ -26,7 +24,6 @@ _MAX_RANKED = 0.99
 """The highest relevance by ranking; 1 is for a tool that the query names."""
 _DIGITS = 10_000
 MAX_RESULTS = 50
-"""The most tools that a search service is asked for."""
 MEANING_PART = "meaning"
 CONTEXT_PART = "context"
 PINNED_PART = "exact"
@@ -36,8 +33,6 @@ LEAST_NEAR = 0.3
 
 
 class NearWord(Struct, frozen=True):
-    """A word of a tool that is near to one of a query."""
-
     word: str
     cosine: float
     """From -1 to 1; words of one meaning have about .6 or more."""
@@ -47,8 +42,6 @@ class NearWord(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """The share of one word in one field in a relevance."""
-
     word: str
     """The word as the query has it; empty for a share that belongs to no single word."""
     field: str
@@ -60,12 +53,9 @@ class Part(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """Why a tool has its relevance."""
-
     key: str
     relevance: float
     query: str
-    """The query that it answers best."""
     parts: tuple[Part, ...]
     pinned: str | None
     """The kind of name by which the query names the tool; then its relevance is 1.0, not the sum of the parts."""
@@ -132,7 +122,6 @@ class Ranking:
 
     hits: tuple[Hit, ...]
     provider: str
-    """The provider that ranked them."""
     fallback: str | None
     """The reason if another provider than the configured one ranked them."""
     unknown_words: tuple[str, ...]
@@ -148,9 +137,7 @@ class Ranking:
     unanswered: tuple[str, ...] = ()
     """Its queries without a good match, where another one has one."""
     notice: str = ""
-    """Other remarks, in sentences."""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
-    """A function that explains the relevance of hits."""
 
     @property
     def firsts(self) -> frozenset[str]:

@@ -21,7 +21,6 @@ from mcpctl.search.tokens import sendable, sentences, words
 SERVER = 0.5
 """The weight of the mean of its server's tools beside a tool: it shows what a terse tool is for."""
 MIN_CLOSENESS = 0.05
-"""A lower closeness counts as 0."""
 MAX_SENTENCES = 12
 """The most sentences of one search that are embedded; several queries share them."""
 _ALIKE = 0.95
@@ -56,7 +55,6 @@ class Semantic:
         embeddings.begin(self._texts)
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        """The best `limit` tools for any of the queries; the context only reorders them."""
         queries = queries[:MAX_QUERIES]
         asked = [*queries, context] if context else queries
         most = max(MAX_SENTENCES // len(asked), 1) if asked else 0
@@ -94,7 +92,6 @@ class _Space:
         """`rows` are those of the tools and of `STRANGERS`."""
         self._rows = rows[: len(tools)]
         self.size = rows.shape[1]
-        """How many numbers a vector has."""
         # Not by matmul here and below: BLAS would start threads for it, and wait for them on a busy machine.
         self._lengths = np.sqrt(np.einsum("ij,ij->i", self._rows, self._rows, dtype=np.float64)).clip(1)
         numbers: dict[str, int] = {}
@@ -128,14 +125,13 @@ def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None)
 
 
 def _model(config: Config) -> Model:
-    """The model that the configuration names; raises `Unavailable`."""
     settings = config.search
     if settings.semantic_url:
-        from mcpctl.search.hosted_model import HostedModel
+        from mcpctl.search.embedding_models import HostedModel
 
         return HostedModel(settings.semantic_url, settings.semantic_model)
     if settings.semantic_model:
-        from mcpctl.search.local_model import LocalModel
+        from mcpctl.search.embedding_models import LocalModel
 
         return LocalModel(config.beside(settings.semantic_model))
     raise Unavailable("[search] has no semantic_model")

@@ -63,7 +63,6 @@ BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给�
 _CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"  # noqa: E501
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = rf"[{_CJK}]"
-"""Compiled by the first letter that may be one: it takes as long as all others here."""
 # The letters at the end of what's, I'm, isn't, I'd, and at the beginning of l'ordre, d'un, qu'il.
 _CUT_OFF = re.compile(
     r"(?<=[^\W\d_])['\u2019][smtd](?![^\W_])|(?<![^\W_])(?:[cdjlmnst]|qu)['\u2019](?=[^\W\d_])", re.IGNORECASE
@@ -154,7 +153,6 @@ def pairs(segment: str) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def _unbound(stretch: str) -> str:
-    """A stretch without the particles at its end, the longest of which are taken first."""
     if stretch == "\u7684":
         return ""
     if not "\u3041" <= stretch[0] <= "\u3096":
@@ -164,7 +162,6 @@ def _unbound(stretch: str) -> str:
 
 
 def _binds(text: str) -> bool:
-    """Whether a text is of particles alone, the longest taken first."""
     while text:
         size = next((n for n in range(_LONGEST_PARTICLE, 0, -1) if text[:n] in _PARTICLES), 0)
         if not size:

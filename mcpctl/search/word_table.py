@@ -35,7 +35,6 @@ class WordTable:
 
     @classmethod
     def of(cls, words: Sequence[str], vectors: NDArray[np.int8], counts: Sequence[int]) -> "WordTable":
-        """A table of distinct words in any order, each with its vector and the number of texts that have it."""
         encoded = [word.encode() for word in words]
         column = np.array(encoded, f"S{max(map(len, encoded), default=0) + 1}")
         order = np.argsort(column)

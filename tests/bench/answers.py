@@ -19,8 +19,7 @@ from mcpctl.catalog import model_texts
 from mcpctl.catalog.rows import tools_in_file
 from mcpctl.metatools import search_results
 from mcpctl.metatools.discovery import SearchRequest
-from mcpctl.search.evaluate import Label, mean
-from mcpctl.search.labels import from_file
+from mcpctl.search.evaluate import Label, from_file, mean
 from mcpctl.search.providers import build
 from tests.bench import raw_client
 from tests.bench.rivals import FastMcp

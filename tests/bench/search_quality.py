@@ -13,8 +13,7 @@ from typing import Any
 
 from mcpctl.base.models import Tool
 from mcpctl.catalog import rows
-from mcpctl.search.evaluate import Label, Measured, interval, measure, places
-from mcpctl.search.labels import from_file
+from mcpctl.search.evaluate import Label, Measured, from_file, interval, measure, places
 from mcpctl.search.ranking import Provider
 
 Row = dict[str, Any]

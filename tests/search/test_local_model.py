@@ -14,8 +14,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from mcpctl.search import local_model
-from mcpctl.search.local_model import LocalModel
+from mcpctl.search import embedding_models
+from mcpctl.search.embedding_models import LocalModel
 from mcpctl.search.ranking import Unavailable
 from tests.search.conftest import Made
 from tests.search.test_bm25 import tool
@@ -119,7 +119,7 @@ def test_of_several_models_it_is_the_one_that_the_processor_runs_best(
     if processor is not None:
         (tmp_path / "cpuinfo").write_text(processor)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    monkeypatch.setattr(local_model, "_PROCESSOR", tmp_path / "cpuinfo")
+    monkeypatch.setattr(embedding_models, "_PROCESSOR", tmp_path / "cpuinfo")
     models = [folder(f"onnx/{name}.onnx") / f"onnx/{name}.onnx" for name in order]
     for model in models:
         assert LocalModel(tmp_path / "model").name.startswith(f"{model}:")

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,13 +15,24 @@ TEXT = st.lists(st.sampled_from(["red", "reds", "green", "Blue", "blueGreen", "�
 DOCUMENTS = st.lists(st.tuples(*(TEXT for _ in FIELDS)), max_size=6)
 
 
+def whole(okapi: Okapi) -> Okapi:
+    """With what rank_bm25's own functions read: each document as a mapping, all of one length."""
+    corpus = okapi.corpus
+    okapi.doc_freqs = [{} for _ in range(len(corpus))]
+    terms = np.repeat(corpus.terms, corpus.counts) if corpus.terms else ()
+    for term, document, frequency in zip(terms, corpus.document, corpus.frequency, strict=True):
+        okapi.doc_freqs[document][str(term)] = float(frequency)
+    okapi.doc_len, okapi.avgdl = [1] * len(corpus), 1.0
+    return okapi
+
+
 def engine(*names: str) -> Okapi:
     return Okapi(Corpus.read([(name, *[""] * (len(FIELDS) - 1)) for name in names]))
 
 
 @given(DOCUMENTS, st.lists(st.sampled_from(["red", "red~", "green", "blue~", "unheard", "7", "图片"])))
 def test_posting_lists_score_as_rank_bm25_does(documents: list[tuple[str, ...]], query: list[str]) -> None:
-    okapi = Okapi(Corpus.read(documents))
+    okapi = whole(Okapi(Corpus.read(documents)))
     assert okapi.get_scores(query).tolist() == pytest.approx(BM25Okapi.get_scores(okapi, query).tolist())
 
 
@@ -43,10 +55,10 @@ def test_a_corpus_without_words_scores_nothing(names: tuple[str, ...]) -> None:
 
 
 def test_a_document_has_its_words_and_their_stems() -> None:
-    assert set(engine("list_users", "x").doc_freqs[0]) == {"list", "list~", "users", "user~"}
-    assert [set(each) for each in engine("a_user", "runs").doc_freqs[:]] == [{"user", "user~"}, {"runs", "run~"}]
+    assert set(whole(engine("list_users", "x")).doc_freqs[0]) == {"list", "list~", "users", "user~"}
+    assert [set(each) for each in whole(engine("a_user", "runs")).doc_freqs] == [{"user", "user~"}, {"runs", "run~"}]
 
 
 def test_a_longer_field_makes_each_of_its_words_count_less() -> None:
-    short, long = engine("red", "red green blue").doc_freqs
+    short, long = whole(engine("red", "red green blue")).doc_freqs
     assert short["red"] > long["red"]

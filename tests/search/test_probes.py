@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from mcpctl.search.evaluate import Label
-from mcpctl.search.labels import strangers
+from mcpctl.search.evaluate import Label, strangers
 from tests.bench import search_quality
 from tests.bench.search_quality import Set
 from tests.table import for_each

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from mcpctl.search.bm25 import Bm25
-from mcpctl.search.fields import texts
+from mcpctl.search.fields import LEAST, texts, trust
 from mcpctl.search.providers import build
-from mcpctl.search.stuffing import LEAST, trust
 from tests.bench import crowding, search_quality
 from tests.search.test_bm25 import CATALOG, tool
 

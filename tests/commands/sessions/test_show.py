@@ -8,7 +8,7 @@ import pytest
 from mcpctl.base.fields import CALL_FIELDS, READ_FIELDS, SESSION_FIELDS
 from mcpctl.base.paths import Paths
 from mcpctl.output import json_text
-from mcpctl.search import labels
+from mcpctl.search import evaluate
 from mcpctl.store.records import Records
 from tests.commands.approvals import waiting
 from tests.conftest import Mcpctl
@@ -130,7 +130,7 @@ def test_responses_are_not_read_to_learn_which_searches_were_followed(paths: Pat
     two_sessions(paths)
     with Records(paths) as records:
         statements = traced(records)
-        (label,) = labels.from_records(records, ["weather:get_forecast"])
+        (label,) = evaluate.from_records(records, ["weather:get_forecast"])
     assert label.expect == (("weather:get_forecast",),)
     assert [sql for sql in statements if re.search(r"\bresponse\b", sql)] == []
 

@@ -1,17 +1,24 @@
-"""A sentence-embedding model in a folder, in the layout of sentence-transformers, run by ONNX Runtime."""
+"""Sentence-embedding models: in a folder, run by ONNX Runtime, or behind an OpenAI-compatible HTTP endpoint:
+https://platform.openai.com/docs/api-reference/embeddings/create."""
 
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
+import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpctl.base import files
 from mcpctl.base.errors import McpctlError
+from mcpctl.config.settings import SEMANTIC_TOKEN
 from mcpctl.search.embeddings import Matrix
+from mcpctl.search.json_service import Service
 from mcpctl.search.ranking import Unavailable
 
 if TYPE_CHECKING:
@@ -33,6 +40,13 @@ them, a model with unsigned ones is slower than one with 32 bits."""
 _VNNI = ("model_qint8_avx512_vnni.onnx", "model_qint8_avx512.onnx", *_SIGNED)
 _ARM = ("model_qint8_arm64.onnx", *_SIGNED, *_UNSIGNED)
 
+_MAX_NUMBERS = 16_384
+"""The most numbers of a vector; models have 256 to 8,192."""
+_MAX_VECTOR = 32 * _MAX_NUMBERS
+_MAX_ANSWER = 16 << 20
+_MAX_TEXT = 6_000
+"""The most characters of a text: as many as endpoints take if each is a token."""
+
 
 class LocalModel:
     """The model in a folder with `tokenizer.json` and `model.onnx` or another `model*.onnx`, there or in `onnx/`.
@@ -47,7 +61,6 @@ class LocalModel:
     portion = 128
 
     def __init__(self, folder: Path) -> None:
-        """Raises `Unavailable` if the folder has no such model, or if the packages to run it are not installed."""
         try:
             import onnxruntime
             import tokenizers
@@ -81,7 +94,6 @@ class LocalModel:
         self._tokenizing = Lock()
 
     def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
-        """The vectors of texts, a row of length 1 for each."""
         kinds = ("query",) if are_queries else ("document", "passage")
         prompt = next((str(self._prompts[kind]) for kind in kinds if self._prompts.get(kind)), "")
         with self._tokenizing:
@@ -115,7 +127,6 @@ class LocalModel:
 
 
 def _place(model: Path) -> tuple[int, str]:
-    """The place of a model in this machine's order."""
     order = (*_small(), *_WHOLE)
     return (order.index(model.name) if model.name in order else len(order)), str(model)
 
@@ -144,12 +155,10 @@ def _check_modules(folder: Path) -> None:
 
 
 def _mean(tokens: Any, mask: Any) -> Any:
-    """The mean of the vectors of a sentence's tokens without the padding."""
     return (tokens * mask[..., None]).sum(1) / mask.sum(1, keepdims=True).clip(1)
 
 
 def _padding(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """How a tokenizer fills up the shorter texts of a batch."""
     names = ("direction", "pad_id", "pad_type_id", "pad_token")
     return {name: value for name, value in (settings or {}).items() if name in names}
 
@@ -160,3 +169,53 @@ def _read(path: Path) -> dict[str, Any]:
     except (McpctlError, ValueError, RecursionError):
         return {}
     return settings if isinstance(settings, dict) else {}
+
+
+class _Embedding(msgspec.Struct):
+    index: int
+    embedding: msgspec.Raw
+    """A list of numbers, decoded one vector at a time, since decoded numbers take twenty times the memory."""
+
+
+class _Embeddings(msgspec.Struct):
+    data: list[_Embedding]
+
+
+class HostedModel:
+    """The model `model` at an address such as https://api.openai.com/v1, with or without /embeddings."""
+
+    portion = 32
+
+    def __init__(self, url: str, model: str) -> None:
+        address = urlsplit(url)
+        path = address.path.rstrip("/")
+        whole = path if path.endswith("/embeddings") else f"{path}/embeddings"
+        self._service = Service(urlunsplit(address._replace(path=whole)), SEMANTIC_TOKEN, _MAX_ANSWER)
+        self._model = model
+        # Hashed, since an address may have a key in it.
+        self.name = f"{sha256(url.encode()).hexdigest()} {model}"
+
+    def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
+        """The vectors of texts, a row of length 1 for each; raises `Unavailable`."""
+        inputs = [text[:_MAX_TEXT] for text in texts]
+        request = {"model": self._model, "input": inputs, "encoding_format": "float"}
+        answer = self._service.post(msgspec.json.encode(request), seconds)
+        try:
+            embeddings = sorted(msgspec.json.decode(answer, type=_Embeddings).data, key=lambda item: item.index)
+            rows = [_vector(bytes(item.embedding)) for item in embeddings[: len(texts)]]
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise Unavailable(f"its answer is not that of an embeddings endpoint ({error})") from None
+        if [item.index for item in embeddings] != list(range(len(texts))) or len({row.size for row in rows}) != 1:
+            raise Unavailable("its answer does not have one embedding for each text, all of one length")
+        vectors = np.stack(rows)
+        lengths = np.abs(vectors).max(axis=1, keepdims=True).clip(1e-300)
+        vectors /= lengths  # so that squares cannot overflow
+        result: Matrix = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-300)).astype(np.float32)
+        return result
+
+
+def _vector(text: bytes) -> NDArray[np.float64]:
+    numbers = msgspec.json.decode(text, type=list[float]) if len(text) <= _MAX_VECTOR else ()
+    if not 0 < len(numbers) <= _MAX_NUMBERS:
+        raise Unavailable(f"its answer has an embedding with no numbers, or with more than {_MAX_NUMBERS:,}")
+    return np.array(numbers)
