@@ -1,1 +1,1 @@
-"""What is told of an answer that is too big to be passed on, and how the rest of it is read."""
+"""An answer that is too big to be passed on: described, and read on in."""

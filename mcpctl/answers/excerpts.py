@@ -16,21 +16,19 @@ from mcpctl.wire import jsonrpc
 _WIDE = 200
 """Bytes of a line that are shown on each side of a match."""
 _USED = 3
-"""A beginning ends with a whole line or element only where that takes at least this part of its room, a third."""
+"""A beginning ends with a whole line or element only where that takes at least a third of its room."""
 
 
 class Piece(NamedTuple):
-    """A part of a text, and where it is."""
-
     text: bytes
     start: int
     end: int
-    """Where the next one begins; as long as the text is for the last."""
+    """The start of the next piece; the length of the text for the last."""
 
 
 def head(text: bytes, most: int, *, is_json: bool) -> bytes:
-    """The beginning, in at most so many bytes: cut behind a line, or in JSON behind an element, if one ends late enough
-    there."""
+    """The beginning, of at most `most` bytes: cut behind a line, or in JSON behind an element, if one ends late
+    enough."""
     if len(text) <= most:
         return text
     end = text.rfind(b"\n", 0, most) + 1
@@ -47,11 +45,9 @@ def piece(text: bytes, offset: int, limit: int) -> Piece:
 
 
 def matches(text: bytes, words: str, offset: int, limit: int, context: int) -> tuple[Piece, int]:
-    """The lines from `offset` on that have these words as they stand, small letters as capitals (of ASCII), with so
-    many lines around each and where they begin; long lines are cut around the words. And how many matches those are.
-
-    Plain search: it takes time in proportion to the text, whatever is sought in whatever.
-    """
+    """The lines from `offset` on that have these words as they stand (ASCII letters of either case), each with
+    `context` lines around it and its offset; and the number of matches. Long lines are cut around the words. Plain
+    search: it takes time in proportion to the text, whatever the words."""
     lowered, sought = text.lower(), words.encode("utf-8", "replace").lower()
     shown: list[bytes] = []
     size = number = 0
@@ -63,7 +59,7 @@ def matches(text: bytes, words: str, offset: int, limit: int, context: int) -> t
             return Piece(b"\n".join(shown), offset, start), number
         shown.append(excerpt[: _character(excerpt, limit)])
         size += len(excerpt) + 1
-        # What stands in the same excerpt is shown by it.
+        # Matches in the same excerpt are shown by it.
         number += lowered.count(sought, found, max(end, found + len(sought)))
         position = shown_to = max(end, found + len(sought))
     return Piece(b"\n".join(shown), offset, len(text)), number
@@ -90,7 +86,7 @@ def _around(text: bytes, start: int, end: int, context: int, least: int) -> tupl
 
 
 def _last_comma(text: bytes) -> int:
-    """Behind the last comma that is in no string, of the beginning of a JSON text."""
+    """The end of the last comma outside strings, in the beginning of a JSON text."""
     outside = 0
     place = 0
     while True:
@@ -102,7 +98,7 @@ def _last_comma(text: bytes) -> int:
 
 
 def _string_end(text: bytes, place: int) -> int:
-    """Behind the quote that ends the string of which `place` is the first byte; -1 where it does not end."""
+    """The end of the string of which `place` is the first byte; -1 where it does not end."""
     while (quote := text.find(b'"', place)) >= 0:
         before = quote
         while before > place and text[before - 1 : before] == b"\\":
@@ -114,7 +110,7 @@ def _string_end(text: bytes, place: int) -> int:
 
 
 def _character(text: bytes, at: int) -> int:
-    """Where the character begins that the byte at `at` is part of."""
+    """The first byte of the character that the byte at `at` is part of."""
     while 0 < at < len(text) and text[at] & 0xC0 == 0x80:
         at -= 1
     return at
@@ -122,7 +118,7 @@ def _character(text: bytes, at: int) -> int:
 
 _DEEP = 3
 _LONG = 600
-"""Characters of a shape; one that is longer is told less deep."""
+"""Characters of a shape; a longer one is told less deep."""
 _LONGEST = 40
 """Characters of a name that is told."""
 _SOME = 20
@@ -140,7 +136,7 @@ _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
 
 
 def shape(value: bytes) -> str:
-    """The shape of a JSON text; of one that is too long, or that only lenient readers take, no more than its kind."""
+    """No more than the kind of a JSON text that is too long, or that only lenient readers take."""
     if len(value) > bounds.ANSWER_JSON:
         return f"{_kind(value)} (more than {bounds.ANSWER_JSON >> 20} MB, not looked into)"
     try:
@@ -151,8 +147,8 @@ def shape(value: bytes) -> str:
 
 
 def example(value: bytes) -> str:
-    """A path into a JSON text that selects a little of it: of the first array in it, some items with some of their
-    names; empty where there is nothing to select."""
+    """A path that selects a little of a JSON text: of its first array, some items with some of their names; empty where
+    there is nothing to select."""
     if len(value) > bounds.ANSWER_JSON:
         return ""
     try:
@@ -187,7 +183,7 @@ def _of_array(value: bytes, deep: int) -> str:
         if not items:
             return "[]"
         number, first = f"{len(items):,}", bytes(items[0])
-    # Of an object in an array its names are enough to write a path.
+    # The names of an object in an array are enough to write a path.
     return f"[{number} {_TIMES} {_shape(first, min(deep - 1, 1)) if deep else _kind(first)}]"
 
 

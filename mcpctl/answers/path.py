@@ -20,10 +20,8 @@ class PathFailed(ValueError):
 
 
 def apply(expression: str, value: bytes) -> bytes:
-    """What a path selects in a JSON value, as JSON; of a string the string itself, in UTF-8. Blocks; for a thread.
-
-    Raises `PathFailed`, also where it takes more time or memory than `bounds` has, or gives more than that.
-    """
+    """The selection of a path in a JSON value, as JSON; of a string the string itself, in UTF-8. Blocks; for a thread.
+    Raises `PathFailed`, also where it takes more time or memory than `bounds` has, or gives more than that."""
     import subprocess  # commands that only read records need no processes
 
     if len(expression) > bounds.PATH:
@@ -39,22 +37,22 @@ def apply(expression: str, value: bytes) -> bytes:
     )  # fmt: skip
     with process:
         try:
-            said, _ = process.communicate(msgspec.json.encode(expression) + b"\n" + value, _WAIT_S)
+            output, _ = process.communicate(msgspec.json.encode(expression) + b"\n" + value, _WAIT_S)
         except subprocess.TimeoutExpired:
             raise PathFailed(_TOO_MUCH) from None
         finally:
             with contextlib.suppress(OSError):
                 process.kill()
     if process.returncode == 0:
-        return said
-    raise PathFailed(said.decode("utf-8", "replace")[:_LONGEST_REASON] if process.returncode == 1 else _TOO_MUCH)
+        return output
+    raise PathFailed(output.decode("utf-8", "replace")[:_LONGEST_REASON] if process.returncode == 1 else _TOO_MUCH)
 
 
 _TOO_MUCH = f"it takes more than {bounds.PATH_S} s or {bounds.PATH_MEMORY >> 20} MB; ask for less at once"
 
 
 def _packages() -> str:
-    """The folder that has the package jmespath, which is not imported here."""
+    """The folder of the package jmespath, which is not imported here."""
     found = importlib.util.find_spec("jmespath")
     if found is None or found.origin is None:
         raise PathFailed("the package jmespath is not installed")

@@ -12,7 +12,6 @@ import sys
 
 
 def main(packages: str, seconds: int, memory: int, most: int) -> int:
-    """Apply the expression; the exit status."""
     for kind, bound in (
         (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
@@ -27,14 +26,14 @@ def main(packages: str, seconds: int, memory: int, most: int) -> int:
         selected = jmespath.compile(expression).search(json.load(sys.stdin.buffer))
         is_text = isinstance(selected, str)
         text = selected if is_text else json.dumps(selected, ensure_ascii=False, allow_nan=False)
-        said, status = text.encode("utf-8", "replace"), 0
-        if len(said) > most:
-            said, status = f"it gives {len(said):,} bytes, more than {most >> 20} MB".encode(), 1
+        output, status = text.encode("utf-8", "replace"), 0
+        if len(output) > most:
+            output, status = f"it gives {len(output):,} bytes, more than {most >> 20} MB".encode(), 1
     except (MemoryError, RecursionError) as error:
-        said, status = f"it goes too far ({type(error).__name__})".encode(), 1
+        output, status = f"it goes too far ({type(error).__name__})".encode(), 1
     except Exception as error:
-        said, status = str(error).encode("utf-8", "replace"), 1
-    sys.stdout.buffer.write(said)
+        output, status = str(error).encode("utf-8", "replace"), 1
+    sys.stdout.buffer.write(output)
     sys.stdout.buffer.flush()
     return status
 

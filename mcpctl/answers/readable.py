@@ -1,4 +1,4 @@
-"""What of a tool's result can be read in parts: its text, and the JSON in it. Results are untrusted."""
+"""The parts of a tool's result that can be read in pieces: its text, and the JSON in it. Results are untrusted."""
 
 import io
 import json
@@ -43,26 +43,23 @@ _only_item: msgspec.json.Decoder[tuple[Raw]] = msgspec.json.Decoder(tuple[Raw])
 
 @dataclass(frozen=True)
 class Readable:
-    """The parts of one result."""
-
     texts: Sequence[bytes]
-    """The text of each of its text blocks, in UTF-8."""
+    """The text of each text block, in UTF-8."""
     structured: bytes
-    """Its structured content, JSON; empty where it has none."""
+    """The structured content, in JSON; empty where there is none."""
     others: Sequence[Json]
-    """Its other blocks, such as images, as they came."""
+    """The other blocks, such as images, as they came."""
     size: int
     """Bytes of the text blocks and the structured content, as they came."""
 
     @cached_property
     def text(self) -> bytes:
-        """What is read in pieces: the texts, one after the other; without any, the structured content."""
+        """The texts, one after the other; without any, the structured content."""
         return b"\n".join(self.texts) or self.structured
 
     @cached_property
     def document(self) -> bytes:
-        """The JSON in it, as it came: the structured content, or else the first text that is an object or an array in
-        JSON; empty where there is neither."""
+        """The structured content, or else the first text that is an object or array in JSON, as it came; else empty."""
         return self.structured or next((text for text in self.texts if _is_json(text)), b"")
 
     @property
@@ -72,8 +69,7 @@ class Readable:
 
 
 def of_result(result: Json) -> Readable:
-    """The parts of a result, which may be large: copied as little as can be. Raises `Malformed` where they cannot be
-    told apart."""
+    """The parts of a result, which may be large: copied as little as can be. Raises `Malformed`."""
     try:
         found = _result.decode(result)
     except jsonrpc.REFUSED:
@@ -107,7 +103,7 @@ def _blocks(content: Raw) -> Sequence[Json]:
 
 
 def _text_of(block: Json) -> bytes | None:
-    """The text of a text block; None for another."""
+    """None for a block that is not text."""
     try:
         read = _block.decode(block)
         return _decoded(memoryview(read.text) if memoryview(read.text) else b'""') if read.type == "text" else None

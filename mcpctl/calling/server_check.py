@@ -20,7 +20,7 @@ from mcpctl.config.config import Config
 from mcpctl.config.server_environment import described
 from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.policy import words
-from mcpctl.proxy import task_calls
+from mcpctl.proxy import translate
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.stdio import Stdio
@@ -114,7 +114,7 @@ def _remarks(connection: Connection, listed: Sequence[bytes], *, has_more: bool)
         yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
     if not listed and not has_more:
         yield "it lists no tools"
-    if unrunnable := len(task_calls.unrunnable(listed, connection)):
+    if unrunnable := len(translate.unrunnable(listed, connection)):
         tools = "a tool that runs" if unrunnable == 1 else f"{unrunnable} tools that run"
         yield f"it lists {tools} only as tasks, and does not say that it runs any: left out"
 

@@ -1,4 +1,4 @@
-"""What in a call's arguments does not match its tool's schema: told to a model whose call the tool has refused.
+"""Mismatches of a call's arguments with its tool's schema, for a model whose call the tool has refused.
 
 The schema is the server's and may be anything, so that checking is bounded in size, depth and time.
 """
@@ -32,7 +32,7 @@ _OF_MODEL = frozenset((
     "additionalProperties", "type", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
     "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "minProperties", "maxProperties", "anyOf",
 ))  # fmt: skip
-"""Keywords of whose mismatch the validator repeats the arguments, numbers and types, and no text of the schema's."""
+"""Keywords whose mismatch the validator words with arguments, numbers and types, and no text of the schema."""
 _KEYWORDS = frozenset(("enum", "const", "oneOf", "not", "contains", "dependentRequired", "propertyNames"))
 _REQUIRED = " is a required property"
 _HELP_WAIT_S = 1.0
@@ -42,11 +42,8 @@ _helping = Line()
 def give(
     tool: Tool, arguments: bytes, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]
 ) -> None:
-    """Give `then` a refusal with the help added to it.
-
-    The arguments are compared with the schema aside, where neither an import nor a strange schema holds up others. An
-    answer waits for its help no longer than a moment: another server's schemas may take long.
-    """
+    """Give `then` a refusal with the help added to it. The check runs aside, where neither an import nor a strange
+    schema holds up others. An answer waits only a moment for its help: another server's schemas may take long."""
 
     def helped() -> Json:
         text = help_with(tool, arguments)
@@ -65,7 +62,7 @@ def give(
 
 
 def help_with(tool: Tool, arguments: bytes) -> str:
-    """What in `arguments` does not match the tool's schema, and the schema; empty when all of it matches."""
+    """The mismatches of `arguments` with the tool's schema, and the schema; empty where there are none."""
     if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
         return ""
     try:
@@ -99,7 +96,7 @@ def _mismatches(tool: Tool, arguments: Any) -> list[str]:
 
 
 def _said(error: "ValidationError") -> str:
-    """What is wrong, in words that no schema chooses: its own stands below them as a whole."""
+    """The mismatch in words that no schema chooses: its own stands below them as a whole."""
     keyword = str(error.validator)
     if keyword in _OF_MODEL:
         return error.message

@@ -30,7 +30,7 @@ from mcpctl.wire.threads import Line, apart
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")
 _RESULTS = 10
-"""Results where no number is asked for; where they match well and there is room, as many again."""
+"""Results where no number is given; where they match well and there is room, as many again."""
 _MAX_RESULTS = 50
 _LONGEST_NAME = 128
 """Tools with longer names than the protocol has are called, but not found."""
@@ -39,51 +39,46 @@ _MOST_INDEXES = 8
 
 
 class SearchRequest(Struct, frozen=True):
-    """What a model asked for."""
-
     queries: tuple[str, ...]
     context: str | None = None
     limit: int = _RESULTS
     more: int = _RESULTS
-    """How many more there may be if they match well and the answer has room: none where a limit was asked for."""
+    """Further results if they match well and the answer has room: none where a limit was given."""
     left_out: int = 0
-    """Queries that were too many."""
     detail: str = "auto"
     introduced: frozenset[Introduction] = frozenset()
-    """What the model was told already of what servers say of themselves."""
+    """The instructions of servers that the model was told before."""
 
     def ranked_by(self, provider: Provider) -> Ranking:
-        """What that provider finds: more than is shown, since no server may have all the places."""
+        """More hits than are shown, since no server may have all the places."""
         return provider.search(
             self.queries, context=self.context, limit=min(3 * (self.limit + self.more), 2 * _MAX_RESULTS)
         )
 
 
 class Answer(Struct, frozen=True):
-    """What it gets: the structured content as JSON, and what the record keeps of it."""
+    """The structured content as JSON, and what the record keeps of it."""
 
     content: bytes
     hits: tuple[Hit, ...]
     provider: str
     fallback: str | None
     introduced: tuple[Introduction, ...] = ()
-    """What it says of what servers say of themselves."""
 
     def result(self, form: Form) -> bytes:
         """The tool's result: the structured content, the same as one text block, or both."""
-        said = msgspec.json.encode(self.content.decode())
-        text = b"" if form is Form.STRUCTURE else b'{"type":"text","text":%b}' % said
+        quoted = msgspec.json.encode(self.content.decode())
+        text = b"" if form is Form.STRUCTURE else b'{"type":"text","text":%b}' % quoted
         structured = b"" if form is Form.TEXT else b',"structuredContent":%b' % self.content
         return b'{"content":[%b]%b}' % (text, structured)
 
 
-def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
+def search_request(arguments: bytes) -> SearchRequest:
     """The request in `arguments`; raises `Malformed` with what a model should fix."""
+    given = jsonrpc.members(arguments)
     example = 'Example: {"query": ["create an issue in github"]}'
     try:
-        members: dict[str, Any] = {
-            name: jsonrpc.value(text, object) for name, text in arguments.items() if name in _ASKED
-        }
+        members: dict[str, Any] = {name: jsonrpc.value(text, object) for name, text in given.items() if name in _ASKED}
     except Malformed:
         raise Malformed(f"the arguments of tool_discovery cannot be read as JSON. {example}") from None
     query = members.get("query")
@@ -103,18 +98,14 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
 
 
 class _Index(Struct, frozen=True):
-    """A provider over the tools that some requests may find."""
-
     built_for: tuple[dict[str, tuple[str, int, int]], Toolset | None, int]
     provider: Provider
     tools: Mapping[str, Tool]
 
 
 class Discovery:
-    """Answers searches over a catalog, its index built once per change of the catalog or of what is in force.
-
-    Requests that see other servers have an index of their own.
-    """
+    """Answers searches over a catalog, its index built once per change of the catalog or of what is in force. Requests
+    that see other servers have an index of their own."""
 
     def __init__(self, paths: Paths, state: State, lists: Lists, *, split: bool = False) -> None:
         self.state = state
@@ -126,7 +117,7 @@ class Discovery:
         self._tools: Mapping[str, Tool] = {}
 
     def provider(self, view: View) -> Provider:
-        """What ranks the tools that a request with this view may find."""
+        """The provider over the tools that a request with this view may find."""
         catalog = Catalog(view, self.state, self._lists)
         built_for = (catalog.generations(), view.toolset, view.generation)
         seen = view.config, view.access.only_reads
@@ -143,7 +134,7 @@ class Discovery:
         return index.provider
 
     def _build(self, view: View) -> Build:
-        """What makes providers; not anew for every change of the file, since it may have loaded a model."""
+        """Not made again for every change of the file, since it may have loaded a model."""
         settings = (view.config.search, view.config.optimization, view.project)
         if settings not in self._builds:
             self._builds = dict(list(self._builds.items())[-_MOST_INDEXES + 1 :])
@@ -151,10 +142,8 @@ class Discovery:
         return self._builds[settings]
 
     def answer(self, request: SearchRequest, view: View, ranking: Ranking, missing: Mapping[str, str]) -> Answer:
-        """The whole answer of a search that was ranked so, of the tools that `provider` last looked at.
-
-        `missing` says, per server without any known tools, why it has none.
-        """
+        """The answer of a search ranked so, of the tools that `provider` last looked at. `missing` says, per server
+        without known tools, why it has none."""
         # Aside, for the search that makes all others ready, and no part of starting up.
         from mcpctl.metatools import search_results
         from mcpctl.metatools.search_notice import Notice
@@ -191,9 +180,9 @@ class Discovery:
         text = notice.text(
             shown=keys, left_out=max(min(len(hits), best) - len(results), 0), without_schema=without_schema
         )
-        said = [search_results.introduction(*each) for each in introduced]
+        introductions = [search_results.introduction(*each) for each in introduced]
         content = ({"notice": text} if text else {}) | {"results": results}
-        content |= {"serverInstructions": said} if said else {}
+        content |= {"serverInstructions": introductions} if introductions else {}
         shown = tuple(hit for hit in ranking.hits if hit.key in keys)
         return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))
 
@@ -202,7 +191,7 @@ _ASKED_AT_ONCE = 32
 
 
 class Searching:
-    """Answers searches over a catalog that reads the database."""
+    """Searches beside the event loop: ranked one after the other, but for those that wait for a service."""
 
     def __init__(self, paths: Paths, lists: Lists, *, split: bool) -> None:
         self._paths = paths
@@ -213,7 +202,6 @@ class Searching:
         self._discovery: Discovery | None = None
 
     def close(self) -> None:
-        """Answer nothing more; what a thread is at, it ends with."""
         self._ranking.add(self._close_state)
 
     async def unlisted(self, view: View) -> list[str]:
@@ -221,10 +209,10 @@ class Searching:
         return await self._ranking.do(self._unlisted, view)
 
     async def answer(self, request: SearchRequest, view: View, missing: Mapping[str, str]) -> Answer:
-        """The answer to a search; `missing` says why servers without known tools have none."""
+        """`missing` says why servers without known tools have none."""
         answer = await self._ranking.do(self._search, request, view, missing, None)
         if not isinstance(answer, Answer):
-            # Whom it has to ask must not hold up those who search besides, or list their tools.
+            # A service must not hold up other searches, or servers that list their tools.
             async with self._asking:
                 ranking = await apart(request.ranked_by, answer)
             answer = await self._ranking.do(self._search, request, view, missing, ranking)
@@ -232,7 +220,6 @@ class Searching:
         return answer
 
     async def make_ready(self, view: View) -> None:
-        """Build what the next search needs."""
         await self._ranking.do(self._make_ready, view)
 
     # ---- beside the event loop
@@ -240,7 +227,7 @@ class Searching:
     def _search(
         self, request: SearchRequest, view: View, missing: Mapping[str, str], ranking: Ranking | None
     ) -> Answer | Provider:
-        """The answer; without a ranking, of a provider that waits for others, that provider."""
+        """The answer; or, without a ranking, the provider where it waits for a service."""
         discovery = self._opened()
         provider = discovery.provider(view)
         if ranking is None:

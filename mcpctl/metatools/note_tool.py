@@ -21,7 +21,7 @@ _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "w
 
 
 def note_request(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[Note]]:
-    """Which notes are to be added to which tool; raises `McpctlError` with what a model should fix, or `Failed`."""
+    """The notes to add, and the tool; raises `McpctlError` with what a model should fix, or `Failed`."""
     if catalog.toolset is None:
         raise NotFound(
             "no toolset is equipped", "the user can equip one with: mcpctl toolsets equip NAME", "no_toolset"
@@ -40,7 +40,7 @@ def note_request(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[No
 
 
 def add(place: ToolsetFile, subject: NotedTool, notes: list[Note], toolset: str) -> bytes:
-    """Add them; the result says which were added and which were there already. May wait for the file's lock."""
+    """The result of adding the notes. May wait for the file's lock."""
     _, done = tool_notes.add_to(place, subject, notes)
     content: dict[str, Any] = {
         "toolset": toolset,
@@ -64,7 +64,7 @@ def _key(named: Mapping[str, Any], catalog: Catalog) -> str:
     name, hash_ = named.get("namespacedName"), named.get("refId")
     if isinstance(name, str) and name:
         return ToolReference(name, None).key or name
-    # What comes of it is told in sentences of ours, with the key.
+    # The key will stand in sentences of ours.
     keys = [tool.key for tool in catalog.permitted() if ref_id(tool) == hash_ and tool_keys.is_plain(tool.key)]
     if not keys:
         raise NotFound(f"no tool has the refId '{str(hash_)[:64]}'", f"Example: {_EXAMPLE}", "tool_not_found")

@@ -23,33 +23,28 @@ from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
 
 _WITHOUT_STRUCTURE = LEGACY_REVISIONS[: LEGACY_REVISIONS.index("2025-06-18")]
-"""The revisions that have no structured content."""
 _READ_TEXT = frozenset((
     "claude-ai", "claude-code", "cline", "cursor-vscode", "gemini-cli-mcp-client", "github-copilot-developer", "goose",
     "opencode", "visual studio code", "visual-studio-code", "windsurf-client", "zed",
 ))  # fmt: skip
-"""Clients that give their model the text where there is nothing else, by the names that they say, in lower case."""
+"""Clients that give their model the text where there is nothing else, by their names in lower case."""
 _COPILOT = "-copilot-intellij"
-"""How the names of GitHub Copilot in JetBrains's programs end; it gives its model both."""
+"""Suffix of the names of GitHub Copilot in JetBrains's programs; it gives its model both."""
 _READ_STRUCTURE = frozenset(("codex-mcp-client", "codex"))
 """Clients that give their model the structured content, and a text only quoted in JSON."""
 
 
 class Form(Enum):
-    """What of an answer is sent."""
-
     BOTH = "both"
     TEXT = "text"
     STRUCTURE = "structure"
 
 
 def of(caller: Caller) -> Form:
-    """What this caller gets."""
     return form(caller.client.name, caller.revision)
 
 
 def form(client: str | None, revision: str | None = None) -> Form:
-    """What a client of this name gets, in this revision of the protocol."""
     name = (client or "").lower()
     if revision in _WITHOUT_STRUCTURE or name in _READ_TEXT or name.endswith(_COPILOT):
         return Form.TEXT
@@ -68,41 +63,38 @@ _MAX_NAMES = 600
 _MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
 _A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
 Servers = Sequence[str] | None
-"""The names that are said; None where none is to be said, for want of a token."""
+"""The names to tell; None where none may be told, for want of a token."""
 Announced = Mapping[str, Mapping[str, Any]]
-"""The capabilities that servers bring beside tools."""
 
 
 class Offer(Struct, frozen=True):
-    """What `serve` was asked to offer. Options split a tool or add one at the end; they never reorder."""
+    """The tools that `serve` offers. Options split a tool or add one at the end; they never reorder."""
 
     split: bool = False
     annotate: bool = False
     max_result_chars: int = 0
-    """What is declared of the results of the tools that call tools; 0 for nothing."""
+    """Declared of the results of the tools that call tools; 0 for nothing."""
     shortens: bool = False
-    """Whether long results may be answered in part."""
     reads: bool = False
     """Whether there may be resources, to which results link."""
 
     def configured(self, config: Config) -> "Offer":
-        """The same, as it is configured."""
         chars = config.serve.max_result_chars
         return replace(self, max_result_chars=chars, shortens=config.shortens, reads=config.exposes_resources)
 
     @property
     def executes(self) -> dict[str, str | None]:
-        """The tools that call tools, and what each of them may call: one of `hints.PERMISSIONS`, None for anything."""
+        """The tools that call tools, and the only permission that each may call, one of `hints.PERMISSIONS`; None for
+        any."""
         return {execute_with(name): name for name in PERMISSIONS} if self.split else {EXECUTE: None}
 
     @property
     def phrase(self) -> str:
-        """How other tools' descriptions name those that call tools."""
+        """The words for the tools that call tools, in other tools' descriptions."""
         return "the tool that its executeWith names" if self.split else EXECUTE
 
     @property
     def names(self) -> list[str]:
-        """All of its tools."""
         return [DISCOVERY, *self.executes, *([ANNOTATE] if self.annotate else [])]
 
 
@@ -110,7 +102,6 @@ _PLAIN = Offer()
 
 
 def execute_with(permission: str) -> str:
-    """The name of the tool that calls tools of this kind."""
     return f"{EXECUTE}_{permission}"
 
 
@@ -129,10 +120,7 @@ def named(servers: Servers) -> str:
 
 
 def tools(servers: Servers, offer: Offer = _PLAIN, form: Form = Form.BOTH) -> list[dict[str, Any]]:
-    """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order.
-
-    The first declares its structured content to those who get it.
-    """
+    """The definitions, in this order; the first declares its structured content to clients that get it."""
     executes = [_execute(named(servers), name, permission, offer) for name, permission in offer.executes.items()]
     discovery = _discovery(named(servers), offer)
     if form is Form.TEXT:
@@ -141,7 +129,6 @@ def tools(servers: Servers, offer: Offer = _PLAIN, form: Form = Form.BOTH) -> li
 
 
 def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
-    """What a client is told about this server."""
     if servers is None:
         return f"The servers behind this one are {named(servers)}."
     if not servers:
@@ -164,21 +151,19 @@ def answers(servers: Servers, offer: Offer, form: Form) -> dict[tuple[str, bool]
     }
 
 
-def discovered(said: str, announced: Announced) -> bytes:
-    """The answer to `server/discover`, with these instructions."""
+def discovered(text: str, announced: Announced) -> bytes:
     capabilities = {**_CAPABILITIES, **announced}
-    supported = {"supportedVersions": [MODERN_REVISION], "capabilities": capabilities, "instructions": said}
+    supported = {"supportedVersions": [MODERN_REVISION], "capabilities": capabilities, "instructions": text}
     return msgspec.json.encode(supported | _CACHED | _MODERN)
 
 
-def initialized(revision: str, said: str, announced: Announced) -> bytes:
-    """The answer to `initialize`, with these instructions."""
+def initialized(revision: str, text: str, announced: Announced) -> bytes:
     return msgspec.json.encode(
         {
             "protocolVersion": revision,
             "capabilities": {**_CAPABILITIES, **announced},
             "serverInfo": msgspec.Raw(SERVER_INFO),
-            "instructions": said,
+            "instructions": text,
         }
     )
 
@@ -274,7 +259,7 @@ _LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "
 _DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
 _KINDS = {
     None: ("Call a tool", "Call a tool", _CREATE),
-    "read": ("Call a tool that only reads", "Call a tool that only reads,", _LIST),
+    "read": ("Call a read-only tool", "Call a read-only tool", _LIST),
     "write": ("Call a tool that changes things", "Call a tool that changes things but destroys nothing,", _CREATE),
     "destructive": (
         "Call a tool that may destroy",

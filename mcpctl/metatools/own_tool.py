@@ -11,9 +11,9 @@ from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.wire import jsonrpc
 
 CALLS = "mcpctl://calls/"
-"""What the URI of a whole answer begins with; the id of its call follows."""
+"""Beginning of the URI of a whole answer; the id of its call follows."""
 USUAL, MOST = 8000, 100_000
-"""Bytes that are read at once where nothing is said, and at most."""
+"""Bytes that are read at once by default, and at most."""
 _DEFINITION: dict[str, Any] = {
     "name": READ_TOOL,
     "description": "Read on in an answer that was shortened, or what an answer links to.",
@@ -33,11 +33,10 @@ _DEFINITION: dict[str, Any] = {
     "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
 }
 TOOL = Tool(OWN, READ_TOOL, _DEFINITION, msgspec.json.encode(_DEFINITION).decode())
-"""The tool as policies see it."""
 
 
 def parent_of(arguments: bytes) -> str | None:
-    """The call whose answer is to be read; None where it is something else."""
+    """The id of the call whose answer is to be read; None where something else is."""
     from mcpctl.store import responses  # what most sessions never need is no part of starting up
 
     uri = jsonrpc.members_or_empty(arguments).get("uri", b"").strip(b'"').decode("utf-8", "replace")
@@ -52,8 +51,6 @@ _EXAMPLE = f'Example: {{"uri": "{CALLS}ID", "offset": 0}}'
 
 
 class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """The arguments of one call."""
-
     uri: Annotated[str, Meta(min_length=1, max_length=_LONGEST_URI)]
     path: str | None = None
     offset: Annotated[int, Meta(ge=0)] | None = None
@@ -64,8 +61,7 @@ class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def resource(self) -> str | None:
-        """The resource that is meant, by a name that says its server where the request does; None for what is kept of
-        a call."""
+        """The resource to read, by a name that says its server where the request does; None for a kept answer."""
         if self.uri.startswith(CALLS):
             return None
         return f"{EXPLICIT}{self.server}:{self.uri}" if self.server else self.uri
@@ -82,12 +78,20 @@ _MEANT = {
 }
 
 
+def resource(arguments: bytes) -> str | None:
+    """The resource that a call is to read; None for a kept answer, and for arguments that cannot be understood."""
+    try:
+        return taken(arguments).resource
+    except WrongArguments:
+        return None
+
+
 class WrongArguments(Exception):
     """Raised with what is wrong with the arguments, for a model."""
 
 
 def taken(arguments: bytes) -> ReadRequest:
-    """What is asked for; raises `WrongArguments`."""
+    """Raises `WrongArguments`."""
     try:
         return msgspec.json.decode(arguments or b"{}", type=ReadRequest)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What there is to say beside the results of a search, in sentences of ours: no server, and no service, has a word."""
+"""The notice beside the results of a search, in sentences of ours: no server, and no service, has a word."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -23,11 +23,8 @@ _SUGGESTED_FOR = 4
 
 
 class Notice(Struct, frozen=True, dict=True):
-    """One search's."""
-
     queries: Sequence[str]
     unread: int
-    """Queries that were too many."""
     ranking: Ranking
     catalog: Catalog
     tools: Mapping[str, Tool]
@@ -36,8 +33,8 @@ class Notice(Struct, frozen=True, dict=True):
     """Why servers without known tools have none."""
 
     def text(self, *, shown: Collection[str], left_out: int, without_schema: str) -> str:
-        """The notice beside the results with the keys `shown`; `left_out` others did not fit, nor did the schema of the
-        tool of the key `without_schema`."""
+        """`shown` are the keys of the results; `left_out` others did not fit, nor did the schema of the tool
+        `without_schema`."""
         named = f'The schema of {without_schema} did not fit; ask for it with detail "full".' if without_schema else ""
         return _bounded([named, *self._of_ranking(), *self._of_queries(shown), *self._of_rest(left_out)])
 
@@ -50,7 +47,7 @@ class Notice(Struct, frozen=True, dict=True):
             yield f"Ranked by {self.ranking.provider}, since the search that is configured could not be used."
 
     def _of_queries(self, shown: Collection[str]) -> Iterator[str]:
-        """Which queries have an answer that had no place."""
+        """Queries whose best result had no place."""
         lost = [
             query
             for query, key in self.ranking.best_of
@@ -66,7 +63,7 @@ class Notice(Struct, frozen=True, dict=True):
         elif not config.enabled:
             none = f"No server is in project '{config.project}'" if config.project else "No server is configured"
             yield f"{none}. The user can add one with: mcpctl servers add NAME -- COMMAND."
-        elif ranking.hits or ranking.provider != Off.name:  # else what could be said is of searching
+        elif ranking.hits or ranking.provider != Off.name:  # without a search there is nothing to say of one
             yield from self._of_matches(f"Servers: {_listed(config.enabled)}.")
         yield from self._of_toolset
         if self._denied:
@@ -77,7 +74,7 @@ class Notice(Struct, frozen=True, dict=True):
             yield f"Server {name} {why}."
 
     def _of_matches(self, servers: str) -> Iterator[str]:
-        """What there is to say of a search that found nothing, or hardly anything."""
+        """A search that found nothing, or hardly anything."""
         ranking = self.ranking
         if not ranking.hits and self.tools:
             how = "in other words or in English" if ranking.unheard_words else "in other words"
@@ -90,7 +87,7 @@ class Notice(Struct, frozen=True, dict=True):
         if ranking.unanswered:
             yield f"No good match for {_listed(list(map(_quoted, ranking.unanswered)), _SUGGESTED_FOR)}."
         if ranking.known_words:
-            yield f"Of the query, tools have these words: {', '.join(ranking.known_words[:10])}."
+            yield f"These words of your query occur in tools: {', '.join(ranking.known_words[:10])}."
         if ranking.lost_words:
             yield f"No tool has these words: {', '.join(ranking.lost_words[:10])}."
         if ranking.weak:
@@ -98,7 +95,7 @@ class Notice(Struct, frozen=True, dict=True):
 
     @cached_property
     def _of_toolset(self) -> Sequence[str]:
-        """What the toolset in force leaves out of the answer, or has wrong with it."""
+        """Tools that the toolset in force leaves out, or its problem."""
         toolset = self.catalog.toolset
         if toolset is None:
             return []
@@ -138,13 +135,11 @@ def _quoted(query: str) -> str:
 
 
 def _listed(names: Collection[str], most: int = _NAMED) -> str:
-    """Names in a sentence: the first of many."""
     first = list(names)[:most]
     return ", ".join(first) + (f" and {more} more" if (more := len(names) - most) > 0 else "")
 
 
 def _bounded(sentences: Sequence[str]) -> str:
-    """The sentences that fit a notice, in their order."""
     notice = ""
     for sentence in sentences:
         longer = f"{notice} {sentence}".strip()

@@ -28,21 +28,19 @@ _FIRST = 3
 """Results with longer descriptions."""
 _LONG = 600
 _FIRST_SHARE, _SCHEMA_SHARE = 0.5, 0.25
-"""The share of the budget that the schema of the best result may take, and that of each other one: a large schema that
-matches less well would leave only signatures to the rest."""
+"""Shares of the budget for the schema of the best result, and of each other one: a large schema that matches less well
+would leave only signatures to the rest."""
 _LONGEST = 1 << 16
 """The most bytes of a schema that is shortened: going through a larger one would hold up other searches."""
 _LINE = 80
 """The longest signature where there is room for little else."""
 _BYTES = 4
-"""Of a token, as it is estimated."""
+"""Bytes of a token, as it is estimated."""
 
 Entry = Mapping[str, Any]
 
 
 class _Draft(Struct, frozen=True, dict=True):
-    """A result that is to be written."""
-
     entry: Entry
     tool: Tool
     is_first: bool
@@ -50,7 +48,7 @@ class _Draft(Struct, frozen=True, dict=True):
     """Whether the query names the tool: its schema is shown whole or not at all."""
 
     def forms(self, most: int) -> Iterator[dict[str, Any]]:
-        """What may be said of the tool, the most first, with schemas of at most so many bytes."""
+        """The entry, with the most said first, and schemas of at most `most` bytes."""
         cuts = (_LONG, BRIEF) if self.is_first else (BRIEF,)
         schema = model_texts.of(self.tool).input_schema
         if (size := _cost(schema)) <= most:
@@ -62,12 +60,11 @@ class _Draft(Struct, frozen=True, dict=True):
 
     @cached_property
     def least(self) -> dict[str, Any]:
-        """The shortest form; notes are in it, since who wrote them wants them read."""
         told = {"signature": signature(self.tool, _LINE)}
         return only(self._written(0, told), "toolKey", "description", "relevance", "signature", "executeWith")
 
     def _written(self, longest: int, parameters: Entry) -> dict[str, Any]:
-        """The entry with its description cut, and what is said of the parameters."""
+        """The entry with its description cut to `longest`; notes stay, since who wrote them wants them read."""
         own, notes = self.entry.get("description", ""), self.tool.notes
         own = own.removesuffix(notes).rstrip() if notes else own
         text = "\n\n".join(part for part in (cut(own, longest) if longest else "", notes) if part)
@@ -77,10 +74,8 @@ class _Draft(Struct, frozen=True, dict=True):
 
 
 def laid_out(entries: Sequence[Entry], tools: Sequence[Tool], budget: int, sure: int) -> list[dict[str, Any]]:
-    """As many entries, best first, as fit a budget of tokens, most with schemas, as whole as the first ones allow.
-
-    The first `sure` ones have a place as long as there is room for a line of each; others take what these leave.
-    """
+    """As many entries, best first, as fit a budget of tokens, most with schemas, as whole as the first ones allow. The
+    first `sure` ones have a place as long as there is room for a line of each; others take what these leave."""
     drafts = [
         _Draft(entry, tool, number < _FIRST, number == 0 and entry["relevance"] >= 1.0)
         for number, (entry, tool) in enumerate(zip(entries, tools, strict=True))
@@ -109,7 +104,7 @@ def laid_out(entries: Sequence[Entry], tools: Sequence[Tool], budget: int, sure:
 
 
 def _most(draft: _Draft, room: int, most: int) -> dict[str, Any] | None:
-    """The form that says most of those that fit."""
+    """The fullest form that fits."""
     return next((form for form in draft.forms(min(room, most)) if _cost(form) <= room), None)
 
 
@@ -119,34 +114,32 @@ def _cost(value: Any) -> int:
 
 
 def only(entry: Entry, *names: str) -> dict[str, Any]:
-    """The members of these names, as far as there are any."""
     return {name: entry[name] for name in names if name in entry}
 
 
 _SERVER_RESULTS = 4
 """Results of one server while others have comparable ones: no server can fill an answer."""
 _COMPARABLE = 0.5
-"""The share of the best relevance from which on another server's result is comparable."""
+"""Share of the best relevance from which another server's result is comparable."""
 _FOLLOWING = 0.3
-"""The share of the best relevance from which on a result is worth the room that others leave."""
+"""Share of the best relevance from which a result is worth the room that others leave."""
 _LONGEST_TITLE = 200
 _NAMED_SHARE = 0.5
-"""The share of the budget that the schema of a named tool may take from other results."""
+"""Share of the budget that the schema of a named tool may take from other results."""
 _FULL_BUDGETS = 16
-"""What an answer in full may take, in budgets."""
+"""Budgets that a full answer may take."""
 _INTRODUCED_SHARE = 0.2
-"""The share of the budget that what a server says of itself may take from results; it may take all that these leave."""
+"""Share of the budget that a server's instructions may take from results; they may take all that these leave."""
 
 
 def budget(detail: str, answer_tokens: int) -> int:
-    """The tokens that an answer with so much detail may take."""
     return _FULL_BUDGETS * answer_tokens if detail == "full" else answer_tokens
 
 
 def chosen(hits: Sequence[Hit], limit: int, more: int = 0, firsts: Collection[str] = ()) -> list[Hit]:
-    """The best hits: of several queries the `firsts`, the best of each one; then the others in their order, no more of
-    one server than its share while others have comparable ones. After them, for the room that these leave, up to `more`
-    of the others that match well enough."""
+    """The best hits: of several queries the `firsts`, the best of each; then the others in their order, no more of one
+    server than its share while others have comparable ones. After them up to `more` of the others that match well
+    enough, for the room that these leave."""
     best = _spread(hits, limit, firsts)
     keys = {hit.key for hit in best}
     others = (hit for hit in hits if hit.key not in keys and hit.relevance >= _FOLLOWING * hits[0].relevance)
@@ -173,10 +166,8 @@ def _spread(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hi
 def fitted(
     hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: bool
 ) -> list[dict[str, Any]]:
-    """The entries of as many hits as fit a budget of tokens, in as much detail as was asked for, best first.
-
-    The first `sure` hits come before the others, which take the room that these leave.
-    """
+    """The entries of as many hits as fit a budget of tokens, in this detail, best first. The first `sure` hits come
+    before the others, which take the room that these leave."""
     entries = [_entry(tool, hit, split, full=detail == "full") for tool, hit in zip(tools, hits, strict=True)]
     if detail == "full":
         results = _in_full(entries, tools, budget)
@@ -190,8 +181,8 @@ def fitted(
 def introduced_beside(
     fitted_in: Callable[[int], list[dict[str, Any]]], waiting: Sequence[tuple[str, str]], budget: int
 ) -> list[tuple[str, str]]:
-    """The introductions that wait, by server and text, and fit beside the entries that `fitted_in` gives for a number
-    of tokens: of the servers that have an entry, whole and once each."""
+    """The instructions of servers, by server and text, that fit beside the entries that `fitted_in` gives for a number
+    of tokens: of servers with an entry, whole and once each."""
     costs = [introduction_size(each) for each in waiting]
     least = min(costs, default=0)
     results = fitted_in(budget - (least if least <= budget * _INTRODUCED_SHARE else 0))
@@ -205,12 +196,10 @@ def introduced_beside(
 
 
 def introduction_size(each: tuple[str, str]) -> int:
-    """The tokens of what a server says of itself."""
     return size(introduction(*each))
 
 
 def introduction(server: str, text: str) -> dict[str, str]:
-    """What a server says of itself, as an answer has it."""
     return {"serverName": server, "text": text}
 
 
@@ -255,14 +244,13 @@ def _only_name(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(text: str) -> str:
-    """The first sentence of a text's first line."""
     line = text.strip().partition("\n")[0]
     end = line.find(". ")
     return line[: end + 1] if end >= 0 else line
 
 
 def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
-    """All that is known of each tool, as long as it fits; of the others what is always said."""
+    """Everything known of each tool, as long as it fits; of the others the name and first sentence."""
     results: list[dict[str, Any]] = []
     used = 0
     for entry, tool in zip(entries, tools, strict=True):

@@ -1,4 +1,4 @@
-"""What a client of `mcpctl serve` may say: the protocol in both its eras, each request answered exactly once."""
+"""Requests of a client of `mcpctl serve`: the protocol in both its eras, each request answered exactly once."""
 
 import asyncio
 import re
@@ -23,29 +23,25 @@ from mcpctl.wire.line_reader import Line
 from mcpctl.wire.messages import id_of
 
 _ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
-"""What can be an id, and be in an answer as it came."""
+"""Matches an id that can stand in an answer as it came."""
 _MOST_CALLERS = 100
 _WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list"}
-"""What shows that a client is there to use servers, beside a call."""
+"""Methods that show, beside a call, that a client is there to use servers."""
 
 
 class _Passed(msgspec.Struct):
-    """The arguments of `tool_execute`."""
-
     toolKey: str
     arguments: Raw = jsonrpc.ABSENT
 
 
 class _Params(msgspec.Struct, forbid_unknown_fields=True):
-    """The params of a call of it, where there is nothing else."""
-
     name: Raw
     arguments: _Passed
     meta: Raw = msgspec.field(name="_meta", default=jsonrpc.ABSENT)
 
 
 class PlainCall(msgspec.Struct):
-    """A call of a server's tool, written as nearly all are: a line that is decoded in one go."""
+    """A call of a server's tool as nearly all are written: its line is decoded in one go."""
 
     id: Raw
     method: Literal["tools/call"]
@@ -56,15 +52,13 @@ _plain_call = msgspec.json.Decoder(PlainCall).decode
 
 
 class ClientProtocol:
-    """Takes what one client sends, message by message, to its session."""
-
     def __init__(self, session: Session, transport: Transport, offer: Offer) -> None:
         self._session = session
         self._transport = transport
         self._offer = offer
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
-        """The servers that are named to who claims nothing: those of the first time, since clients ask only once."""
+        """The servers named to clients that claim nothing: those of the first time, since clients ask only once."""
         self._constant: dict[tuple[tuple[str, ...] | None, Offer, Form], dict[tuple[str, bool], bytes]] = {}
         self._senders = Senders(session.caller)
         self._warmed: set[Claims] = set()
@@ -84,7 +78,6 @@ class ClientProtocol:
         return call if is_plain and _ID.fullmatch(call.id) else jsonrpc.decoded(line)
 
     def message(self, message: jsonrpc.Message | PlainCall) -> None:
-        """Take one message."""
         if message.method is None:
             self._answered(message)
         elif not isinstance(message, PlainCall) and message.id in jsonrpc.NOTHING:
@@ -103,18 +96,16 @@ class ClientProtocol:
                 warn(f"internal error: {error!r}")
 
     def malformed(self, why: jsonrpc.Malformed) -> None:
-        """Take a message that cannot be read."""
         self._error(b"null", jsonrpc.INVALID_REQUEST, f"Invalid Request: {why}")
 
     def not_a_message(self, line: bytes) -> None:
-        """Take a line that has none."""
         if line.strip() in (b"[]", b"[ ]"):
             self._error(b"null", jsonrpc.INVALID_REQUEST, "Invalid Request: an empty batch")
         elif line.strip():
             self._error(b"null", jsonrpc.PARSE_ERROR, "Parse error")
 
     def too_long(self, beginning: bytes, end: bytes) -> None:
-        """Take the beginning and the end of a line that was not kept."""
+        """Answer a line that was too long to be kept, from its beginning and its end."""
         message = f"Invalid Request: a message has at most {bounds.MESSAGE >> 20} MB"
         self._error(id_of(beginning, end) or b"null", jsonrpc.INVALID_REQUEST, message)
 
@@ -156,8 +147,8 @@ class ClientProtocol:
         elif method in subscriptions.METHODS:
             self._session.subscriptions.start(method, id_, caller, params, meta)
         elif method == "server/discover":
-            said, announced = self._said_at_first(caller)
-            self._transport.write(jsonrpc.result(id_, offers.discovered(said, announced)))
+            instructions, announced = self._said_at_first(caller)
+            self._transport.write(jsonrpc.result(id_, offers.discovered(instructions, announced)))
         elif answer := self._constant_for(caller).get((method, caller.modern)):
             self._transport.write(jsonrpc.result(id_, answer))
         else:
@@ -166,7 +157,7 @@ class ClientProtocol:
             self._warm_up(caller)
 
     def _warm_up(self, caller: Caller) -> None:
-        """Have what it may search be ready soon: after the answer has left, since nothing here is needed for it."""
+        """Make ready what the caller may search: after the answer has left, since nothing here is needed for it."""
         self._warmed_last = caller.claims
         if caller.claims in self._warmed:
             return
@@ -190,8 +181,8 @@ class ClientProtocol:
         return self._constant[key]
 
     def _said_at_first(self, caller: Caller) -> tuple[str, offers.Announced]:
-        """What this caller is told at first: our words, and the first ones of the servers that it sees; and what these
-        have beside tools."""
+        """The instructions of the handshake, ours and those of the servers that this caller sees; and their
+        capabilities."""
         gateway = self._session.gateway
         view = gateway.view(caller)
         ours = offers.instructions(self._named_to(view), self._offer)
@@ -200,7 +191,7 @@ class ClientProtocol:
         return self._session.introduced.opening(ours, texts), gateway.announced(view)
 
     def _named_to(self, view: View) -> list[str] | None:
-        """The servers that are named to who has this view; None without a valid token where one is needed."""
+        """The names of the servers to tell; None without a valid token where one is needed."""
         if view.access.is_barred:
             return None
         if view.caller and view.caller.claims is not NO_CLAIMS:
@@ -217,9 +208,9 @@ class ClientProtocol:
         self._session.caller = caller_of(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
         caller = self._senders.claiming(self._session.caller, claims)
-        said, announced = self._said_at_first(caller)
+        instructions, announced = self._said_at_first(caller)
         self._session.subscriptions.begin(caller, announced)
-        self._transport.write(jsonrpc.result(id_, offers.initialized(revision, said, announced)))
+        self._transport.write(jsonrpc.result(id_, offers.initialized(revision, instructions, announced)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if severity(level) is None:
@@ -230,15 +221,15 @@ class ClientProtocol:
         self._transport.write(jsonrpc.result(id_, b"{}"))
 
     def _call(self, id_: bytes, sender: Sender, name: bytes, arguments: bytes, extra: Mapping[str, bytes]) -> None:
-        """Take a call of one of our tools; `extra` are the members of its params that the others are not."""
+        """`extra` are the members of the params that the others are not."""
         caller = sender.caller
         if name in self._executes:
             request = Incoming(id_, caller, sender.meta, extra, self._executes[name])
             self._session.dispatch.call(request, arguments)
         elif name == b'"tool_discovery"':
-            self._session.discover(id_, caller, arguments)
+            self._session.begin(self._session.discover(id_, caller, arguments))
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
-            self._session.annotate(id_, caller, arguments)
+            self._session.begin(self._session.annotate(id_, caller, arguments))
         else:
             self._session.dispatch.attempted(jsonrpc.text(name), "unknown_meta_tool", caller)
             *first, last = self._offer.names
@@ -251,12 +242,13 @@ class ClientProtocol:
     def _notified(self, method: str, raw: Raw) -> None:
         params = without_claims(jsonrpc.members_or_empty(raw))
         if method == "notifications/cancelled":
-            self._session.cancel(params.get("requestId", b""), params)
+            request_id = params.get("requestId", b"")
+            if not self._session.subscriptions.cancel(request_id):
+                self._session.dispatch.cancel(request_id, params)
         elif method == "notifications/roots/list_changed":
             self._session.gateway.tell_all(method, params)
 
     def _answered(self, message: jsonrpc.Message) -> None:
-        """The client's answer to a question."""
         if message.result == message.error == jsonrpc.ABSENT:
             if message.id not in jsonrpc.NOTHING:
                 reason = "Invalid Request: it has neither method, result nor error"

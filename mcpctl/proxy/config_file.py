@@ -16,33 +16,28 @@ from mcpctl.config.policy_settings import ASK, DENY
 from mcpctl.wire.threads import beside
 
 _SETTLED_S = 0.15
-"""What takes anything away counts once the file has been the same for so long."""
+"""A text that takes anything away applies once the file has been the same for so long."""
 _LONGEST_S = 0.6
 """How long requests wait for a file that is written again and again."""
 
 
 class _Look(NamedTuple):
-    """What was there at one moment."""
-
     stamp: object
     text: str | None
-    """None where the file could not be read."""
 
 
 class ConfigFile:
-    """Reads the file, and tells by a look at its times when it has changed since."""
-
     def __init__(self, paths: Paths, project: str | None) -> None:
         self.paths = paths
         self.path = paths.config
         self._project = project
         self.stamp: object = files.stamp(self.path)
         self._text: str | None = None
-        """What it said when that last counted."""
+        """The text that was last applied."""
         self._pauses = False
 
     def has_changed(self) -> bool:
-        """Whether it was written since this was last asked."""
+        """Whether the file was written since this was last asked."""
         stamp = files.stamp(self.path)
         if stamp == self.stamp or self._pauses:
             return False
@@ -50,16 +45,14 @@ class ConfigFile:
         return True
 
     def read(self) -> Config:
-        """What it says; raises `McpctlError` where that cannot be used."""
+        """Raises `McpctlError` where the file cannot be used."""
         read = config.load(self.path, self._project)
         self._text = read.text
         return read
 
     async def read_again(self) -> Config | None:
-        """What it says now that it is written whole; None where that is what it said before, or is not known yet.
-
-        A file that is gone was not emptied on purpose, so that raises `NotFound`; otherwise as `read`.
-        """
+        """The configuration once its file is written whole; None while it is not, or where it says the same as before.
+        A file that is gone was not emptied on purpose: that raises `NotFound`; otherwise as `read`."""
         loop = asyncio.get_running_loop()
         last = loop.time() + _LONGEST_S
         seen = await beside(self._look)
@@ -87,7 +80,7 @@ class ConfigFile:
             warn(f"{self.path}: whether it lets more be called cannot be told: {error.message} ({error.hint})")
 
     def _pause(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Have those who wait go on with what it said before; who comes a while later looks at it again."""
+        """Requests go on with what the file said before; those of a while later look at it again."""
 
         def go_on() -> None:
             self._pauses, self.stamp = False, self
@@ -104,8 +97,8 @@ class ConfigFile:
 
 
 def _only_tightens(before: str | None, now: str | None) -> bool:
-    """Whether a text says what another does but for tools and servers that it switches off, denies or has asked about:
-    then it is not the beginning of something else, and nobody is to wait for it."""
+    """Whether an edit only switches off, denies or asks about tools and servers: then the text is not the beginning of
+    something else, and nobody has to wait for it."""
     if before is None or now is None or before == now:
         return before == now
     try:

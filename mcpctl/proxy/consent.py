@@ -28,7 +28,6 @@ from mcpctl.upstreams.question import Question
 from mcpctl.wire.threads import beside
 
 _LOOK_S = 0.25
-"""How often it is looked whether a terminal has answered meanwhile."""
 _PROGRESS_S = 5.0
 _EXPIRED_S = approvals.OPEN_S + 1
 _END_S = 0.5
@@ -41,22 +40,19 @@ again."""
 
 
 class Consent:
-    """Gets it, for the calls of one session."""
-
     def __init__(self, gateway: Gateway, recorder: Recorder, questions: Questions) -> None:
         self._gateway = gateway
         self._recorder = recorder
         self._questions = questions
         self._was_asked: dict[str, None] = {}
-        """The approvals that the client was asked for, and the calls that it has declined by itself: it is not asked
+        """The approvals that the client was asked for, and the calls that it declined by itself: it is not asked
         again."""
         self._forms = Forms()
         self._repeatable: dict[str, str] = {}
-        """What had its yes and may be repeated with nothing more done, with the id of that approval."""
+        """The id of the approval by binding, of calls that do nothing more when they are repeated."""
         self._has_granted = False
 
     async def obtain(self, call: Request, failure: Failure) -> Outcome:
-        """The yes to a call that needs one because of this failure."""
         if not call.arguments_digest:
             is_long = len(call.arguments) > bounds.LITTLE
             call.arguments_digest = await beside(digest_of, call.arguments) if is_long else digest_of(call.arguments)
@@ -110,7 +106,6 @@ class Consent:
         return "" if self._forms.have_room else "limit"
 
     def _outcome(self, approval: CallApproval, call: Request, failure: Failure) -> Outcome:
-        """The outcome of an approval; None while it is open."""
         if approval.state == ALLOWED and not call.is_at_work:  # it was taken back during that look
             self._aside(partial(approvals.give_back, id_=approval.id))
             return None
@@ -142,12 +137,12 @@ class Consent:
         opened = partial(approvals.open_for, wanted=wanted, expected=expected)
         approval = await self._gateway.policy.run(opened)
         if approval.whole and approval.created > time.time() - 1:
-            # What nobody has answered in time is kept no longer than it can be answered.
+            # An approval that nobody answers in time is kept no longer than it can be answered.
             asyncio.get_running_loop().call_later(_EXPIRED_S, self._aside, approvals.forget_expired)
         return approval
 
     def _aside(self, work: Callable[[PolicyFile], object]) -> None:
-        """Do something with what is kept that nobody waits for; nothing where it cannot be had."""
+        """Work on the file that nobody waits for; nothing is done where the file cannot be had."""
 
         async def do() -> None:
             with suppress(Unusable):
@@ -156,7 +151,7 @@ class Consent:
         self._gateway.background(do())
 
     def _expected(self, call: Request, binding: str) -> Sequence[str]:
-        """What a yes may be bound to that the user has given in the client's own prompt, where a hook asked for it."""
+        """The bindings of a yes that the user has given in the client's own prompt, where a hook asked for it."""
         client = call.caller.client.name
         if not (call.view.config.policy.table.claude_hook and self._recorder.is_of_client and client == CLAUDE_CODE):
             return ()
@@ -188,7 +183,7 @@ class Consent:
         if outcome or not call.is_at_work:
             self._questions.withdraw(id_, {})
             return outcome
-        # It stays open in the client, and a yes that comes later counts for the same call made again.
+        # It stays open in the client, and a later yes applies to the same call made again.
         form.is_waited_for = False
         form.look_at_the_clock()
         self._note(call, failure, "expired", channel="client", waited_ms=form.waited_ms)
@@ -200,7 +195,7 @@ class Consent:
         self._was_asked[id_] = None
 
     async def _waited(self, form: ConsentForm, call: Request, failure: Failure) -> Outcome:
-        """Wait for the client, as long as the policy says; an answer that a terminal gives meanwhile ends it, too."""
+        """Wait for the client as long as the policy says; an answer from a terminal meanwhile ends the wait, too."""
         loop = asyncio.get_running_loop()
         policy, steps = self._gateway.policy, 0
         until, told = loop.time() + call.view.config.policy.table.confirm_wait_s, loop.time()
@@ -222,7 +217,6 @@ class Consent:
         return None
 
     async def _answered(self, form: ConsentForm, call: Request, failure: Failure) -> Outcome:
-        """The outcome of the client's answer."""
         if await self._settle(form, call, failure):
             return form.approval.binding
         if form.approval.binding != call.subject.binding:  # its definition has changed meanwhile
@@ -231,11 +225,10 @@ class Consent:
         return self._outcome(approval, call, failure) or await self._pending(failure, approval)
 
     async def _now(self, approval: CallApproval) -> CallApproval:
-        """What has become of an approval meanwhile."""
         return await self._gateway.policy.run(partial(approvals.now_is, approval=approval))
 
     def _brought_back(self, call: Request) -> ConsentForm | None:
-        """What a client of 2026-07-28 was asked, whose call comes again with its answer."""
+        """The form of a client of 2026-07-28 whose call comes again with its answer."""
         parked = call.parked
         if parked is None or parked.form is None:
             return None
@@ -246,7 +239,7 @@ class Consent:
         return form
 
     async def _settle(self, form: ConsentForm, call: Request, failure: Failure) -> bool:
-        """Keep what the client has answered; whether the call may go on with that."""
+        """Keep the client's answer; whether the call may go on with it."""
         scope, approval = form.scope, form.approval
         self._forms.close(form)
         if scope is None:
@@ -285,19 +278,18 @@ class Consent:
         self._gateway.background(keep())
 
     async def _pending(self, failure: Failure, approval: CallApproval) -> Failure:
-        """Why it is not run yet, with where the user can answer."""
+        """Why the call is not run yet, with where the user can answer."""
         until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
         dashboard = await beside(running_dashboard.url, self._gateway.paths)
         return failure.about(approval=approval.id, until=until, dashboard=dashboard)
 
-    # ---- what holds
+    # ---- yeses that apply
 
     def _may_hold(self, call: Request) -> bool:
-        """Whether a yes may be for more than one call."""
         return call.view.config.policy.table.confirm == "session"
 
     async def _is_repeat(self, binding: str) -> bool:
-        """Whether it had a yes that nobody has taken back."""
+        """Whether the call had a yes that nobody has taken back."""
         id_ = self._repeatable.get(binding)
         return id_ is not None and await self._gateway.policy.run(partial(approvals.has_yes, id_=id_))
 
@@ -310,7 +302,6 @@ class Consent:
         return binding
 
     def _does_nothing_more(self, call: Request) -> bool:
-        """Whether the call, made again, does nothing more."""
         subject = call.subject
         tool = subject.tool
         return tool is not None and call.view.rules.hints(subject.server, tool)["idempotentHint"].value
@@ -323,7 +314,6 @@ class Consent:
         call.record.note(decision, failure, channel=channel, scope=scope, waited_ms=waited_ms)
 
     async def end(self) -> None:
-        """The yeses of this session end with it."""
         if self._has_granted:
             self._has_granted = False
             # Nobody else has this session's id: where they cannot be taken away in time, they are of no use either.

@@ -24,12 +24,9 @@ _MINUTE_S = 60.0
 
 
 class ConsentForm:
-    """One approval that a client is asked for: when, with which answers, and what it has said."""
-
     def __init__(
         self, approval: CallApproval, scopes: tuple[str, ...], failure: Failure, late: Callable[["ConsentForm"], None]
     ) -> None:
-        """`failure` is why it is asked."""
         self.approval = approval
         self.failure = failure
         self.scopes = scopes
@@ -40,7 +37,6 @@ class ConsentForm:
         self._started = time.monotonic()
 
     def answered(self, _: object, result: bytes, error: bytes) -> None:
-        """Take the client's answer; an error is none."""
         self.look_at_the_clock()
         if not self.answer.done():
             self.answer.set_result(b"" if error else result)
@@ -48,16 +44,15 @@ class ConsentForm:
                 self._late(self)
 
     def look_at_the_clock(self) -> None:
-        """Keep how long it has been open."""
         self.waited_ms = round((time.monotonic() - self._started) * 1000)
 
     @property
     def scope(self) -> str | None:
-        """The client's answer: one of the scopes, or `no`; None where that is no answer of a person's."""
-        said = self._said
-        if said.get("action") == "decline":
+        """The client's answer: one of the scopes, or `no`; None where no person has given it."""
+        response = self._response
+        if response.get("action") == "decline":
             return None if self.waited_ms < BY_ITSELF_MS else NO
-        content = said.get("content") if said.get("action") == "accept" else None
+        content = response.get("content") if response.get("action") == "accept" else None
         choice = content.get("answer") if isinstance(content, dict) else None
         if choice == NO:  # forms that nobody saw are filled with what is first
             return None if self.waited_ms < _FILLED_MS else NO
@@ -65,20 +60,19 @@ class ConsentForm:
 
     @property
     def was_dismissed(self) -> bool:
-        """Whether somebody closed the form without an answer."""
-        return self._said.get("action") == "cancel" and self.waited_ms >= BY_ITSELF_MS
+        return self._response.get("action") == "cancel" and self.waited_ms >= BY_ITSELF_MS
 
     @property
-    def _said(self) -> Mapping[str, Any]:
+    def _response(self) -> Mapping[str, Any]:
         try:
-            said = json.loads(self.answer.result()) if self.answer.done() else None
+            response = json.loads(self.answer.result()) if self.answer.done() else None
         except (ValueError, RecursionError):
-            said = None
-        return said if isinstance(said, dict) else {}
+            response = None
+        return response if isinstance(response, dict) else {}
 
 
 class Forms:
-    """The forms of one session that its client shows: of more, calls wait for a terminal or the dashboard."""
+    """The open forms of one session's client: further calls wait for a terminal or the dashboard."""
 
     def __init__(self) -> None:
         self._open: list[ConsentForm] = []
@@ -86,19 +80,16 @@ class Forms:
 
     @property
     def have_room(self) -> bool:
-        """Whether the client may be asked once more at this moment."""
         now = time.time()
         self._open = [each for each in self._open if each.approval.expires > now]
         is_often = len(self._opened_at) == _MOST_A_MINUTE and now - self._opened_at[0] < _MINUTE_S
         return not is_often and len(self._open) < _MOST_OPEN
 
     def open(self, form: ConsentForm) -> None:
-        """The client is asked this now."""
         self._open.append(form)
         self._opened_at.append(time.time())
 
     def close(self, form: ConsentForm) -> None:
-        """It has answered, or nobody wants to know any longer."""
         if form in self._open:
             self._open.remove(form)
 

@@ -15,7 +15,7 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import refusals
 from mcpctl.proxy.consent import Consent
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.parking import HANDLE, Parked, Parking
+from mcpctl.proxy.input_rounds import HANDLE, Parked, Parking
 from mcpctl.proxy.questions import Parents, QuestionLog, Questions
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.spec import ClientSide, Incoming
@@ -32,8 +32,6 @@ _NOT_OPEN = "this requestState is not open (a question waits for ten minutes, on
 
 
 class Dispatch:
-    """Takes one session's requests to their servers."""
-
     def __init__(self, gateway: Gateway, recorder: Recorder, questions: Questions, client: ClientSide) -> None:
         self.client = client
         self.recorder = recorder
@@ -43,7 +41,6 @@ class Dispatch:
         self.question_log = QuestionLog(recorder)
         self.consent = Consent(gateway, recorder, questions)
         self.in_flight: dict[bytes, Request] = {}
-        """The requests that a client or a command waits for, by id."""
         self._tool_calls = ToolCalls(gateway, recorder, client)
         self._gateway = gateway
         self._idle: asyncio.Future[None] | None = None
@@ -61,7 +58,7 @@ class Dispatch:
             self.call_tool(incoming, key, passed)
 
     def call_tool(self, incoming: Incoming, key: str, passed: Json) -> None:
-        """Begin one call of the tool with this key; `passed` is the JSON of its arguments, empty where it gets none."""
+        """Begin one call; `passed` is the JSON of its arguments, empty where there are none."""
         if incoming.id in self.in_flight:
             self.attempted(key, "id_in_use", incoming.caller)
             in_use = jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call")
@@ -75,11 +72,10 @@ class Dispatch:
         self.begin(call)
 
     def attempted(self, key: str, rule: str, caller: Caller) -> None:
-        """Put on record a request that never became a call."""
         self.recorder.decision_made(key, "denied", rule, origin=self._gateway.view(caller).origin)
 
     def begin(self, request: Request) -> None:
-        """Decide on a request whose view was just taken, or as soon as it is known what is in force; requests that wait
+        """Decide on a request whose view was just taken, or as soon as it is known what is in force. Requests that wait
         for nothing else keep their order."""
         self.in_flight[request.incoming.id] = request
         if self._gateway.follower.settling:
@@ -89,7 +85,7 @@ class Dispatch:
 
     def _begin(self, request: Request) -> None:
         if not request.done and self._goes_on(request):
-            self._proceed_anew(request)
+            self._proceed_now(request)
 
     def _goes_on(self, request: Request) -> bool:
         """Tell a request that goes on with another from a new one; whether it may be decided on."""
@@ -117,34 +113,31 @@ class Dispatch:
         return True
 
     def _gave_none(self, request: Request) -> bool:
-        """Whether the server of a request is of a kind that gives no `requestState`, as far as its client may know."""
+        """Whether the request's server gives no `requestState`, as far as its client may know."""
         is_seen = request.server in self._gateway.view(request.caller).config.enabled
-        return is_seen and self._gateway.is_older(request.server)
+        upstream = self._gateway.upstreams.get(request.server)
+        connection = upstream.connection if upstream and is_seen else None
+        return connection is not None and not connection.modern
 
     def cancel(self, id_: bytes, params: dict[str, bytes]) -> None:
-        """The client takes a request back, if it is one of these."""
         if request := self.in_flight.get(id_):
             request.cancel(params)
 
     async def idle(self) -> None:
-        """Return once no request is in flight."""
         if self.in_flight:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
 
     def interrupt(self) -> None:
-        """End all of them: on record as interrupted, and answered so."""
         for request in list(self.in_flight.values()):
             request.interrupt()
 
     def close(self) -> None:
-        """Nothing that was asked is answered any more."""
         self.questions.close()
         self.parking.close()
         self.parents.close()
 
     def ended(self, request: Request) -> None:
-        """Forget a request that has its answer, or needs none."""
         request.work = None
         if request.parked:
             self._give_up(request.parked)
@@ -154,7 +147,6 @@ class Dispatch:
             self._idle.set_result(None)
 
     def _give_up(self, parked: Parked) -> None:
-        """Nobody came back: the server is told so."""
         parked.close()
         if parked.exchange:
             self.cancel_upstream(parked.server, parked.exchange, {"reason": b'"the user did not answer"'})
@@ -162,11 +154,10 @@ class Dispatch:
     # ---- the decision
 
     def again(self, request: Request) -> None:
-        """Decide on a request once more, as things are then, and send or refuse it."""
-        self._gateway.when_current(partial(self._proceed_anew, request))
+        self._gateway.when_current(partial(self._proceed_now, request))
 
     def allows(self, request: Request) -> bool:
-        """Whether a request may be sent as things are now, where it was to go; not before it is known what they are."""
+        """Whether a request may be sent to the same server now; not before it is known what is in force."""
         if not self._gateway.is_current:
             return False
         if request.listing == ANEW:
@@ -174,7 +165,7 @@ class Dispatch:
         owner, view = request.owner, self._gateway.view(request.caller)
         return request.spec.decide(request, view).outcome == ALLOW and request.owner == owner
 
-    def _proceed_anew(self, request: Request) -> None:
+    def _proceed_now(self, request: Request) -> None:
         if not request.done:  # else it was taken back meanwhile
             self._proceed(request, self._gateway.view(request.caller))
 
@@ -227,7 +218,7 @@ class Dispatch:
             self.again(request)
 
     async def _hear(self, request: Request) -> None:
-        """Take the answer that a request brings to a question that it would not be asked any more: a no is a no."""
+        """Take the answer to a question that would not be asked any more: a no is a no."""
         failure = await self.consent.heard(request)
         if failure and request.is_at_work:
             request.refuse(failure)
@@ -235,7 +226,7 @@ class Dispatch:
             self.again(request)
 
     async def _suggest(self, request: Request, failure: Failure) -> None:
-        """Refuse a call of a tool that is not known with the names of tools that are like it."""
+        """Refuse a call of an unknown tool, with the names of similar tools."""
         near: list[str] = []
         if not failure.facts["is_listed"]:
             # Aside: near names are found by comparing with all that there are.
@@ -274,6 +265,5 @@ class Dispatch:
         self._gateway.upstreams[server].watch(exchange)
 
     def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None:
-        """Take back what was forwarded."""
         if upstream := self._gateway.upstreams.get(server):
             upstream.cancel(exchange, params)

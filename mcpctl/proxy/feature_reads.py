@@ -1,39 +1,113 @@
-"""Prompts, resources and completions: how they are decided on, put on record, sent and answered."""
+"""Prompts, resources and completions: whose they are, and how they are decided on, put on record, sent and answered."""
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from mcpctl.base import feature_names
+from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failed, Failure, failed
-from mcpctl.base.feature_names import NAMED_BY, PROMPTS, RESOURCES
+from mcpctl.base.feature_names import EXPLICIT, NAMED_BY, PROMPTS, RESOURCES
 from mcpctl.base.tool_keys import join
 from mcpctl.catalog.features import FeatureOwner, Features
 from mcpctl.policy import words
-from mcpctl.policy.decide import ALLOW, LIST, REFUSE, Verdict
+from mcpctl.policy.decide import ALLOW, CURRENT, FETCH, LIST, REFUSE, Subject, Verdict, admitted
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals, translate
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.owners import UNKNOWN, Owners
 from mcpctl.proxy.request import Request
-from mcpctl.proxy.spec import ClientSide, Looked
+from mcpctl.proxy.spec import ClientSide, Looked, Record, Spec
 from mcpctl.secrets.redact import mask
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder, new_id
 from mcpctl.upstreams.connection import COMPLETION, PROMPTS_GET, RESOURCES_READ, Connection, Exchange
 from mcpctl.wire import jsonrpc
 
+UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
+_NOTHING = Features((), "")
+_LOOK_S = 10.0
+"""How long a request with an unknown name waits for servers that have not listed; a person's waits as long as they
+take."""
+
+
+class Owners:
+    """Tells whose a prompt or resource is. A read goes to one server alone: a URI may be a secret."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def seen(self, caller: Caller) -> tuple[View, Features]:
+        view = self._gateway.view(caller)
+        return view, self.features(view)
+
+    def features(self, view: View) -> Features:
+        return self._gateway.features(admitted(view))
+
+    def listable(self, caller: Caller) -> Features:
+        try:
+            return self.seen(caller)[1]
+        except Failed:
+            return _NOTHING
+
+    async def owner(self, uri: str, caller: Caller) -> FeatureOwner:
+        """The owner of a URI, also of servers of which nothing was known; raises `Failed`."""
+        try:
+            return self.seen(caller)[1].owner(uri)
+        except Failed as error:
+            if error.failure.code not in UNKNOWN:
+                raise
+        await self.look([uri], caller)
+        await self._gateway.current()
+        view, features = self.seen(caller)
+        try:
+            return features.owner(uri)
+        except Failed as error:
+            raise Failed(self.why_unknown(uri, view) or error.failure) from None
+
+    async def look(self, names: Collection[str], caller: Caller) -> None:
+        """Load the kept lists, then have servers that have not listed do so, if they may have these names."""
+        await self._gateway.incoming.loaded()
+        try:
+            view, _ = self.seen(caller)
+        except Failed:
+            return
+        unknown = self._unlisted(view)
+        if all(name.startswith(EXPLICIT) for name in names):
+            unknown &= {name.removeprefix(EXPLICIT).partition(":")[0] for name in names}
+        if unknown:
+            refreshing = self._gateway.background(self._gateway.refresh(unknown, caller))
+            await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
+
+    def fetching(self, owner: FeatureOwner, view: View) -> Subject:
+        """The subject of reading a resource for a model."""
+        catalog, toolset = self._gateway.catalog(view), view.toolset
+        listed = catalog.listed(owner.server)
+        tools = listed.tools if listed else ()
+        shown = [toolset.shown(tool) for tool in tools] if toolset else tools
+        tool = self._gateway.features(view).as_tool(owner)
+        return Subject(FETCH, owner.server, tool.name, tool, view, listing=CURRENT, tools=shown)
+
+    def why_unknown(self, name: str, view: View) -> Failure | None:
+        """The failure of the server that a URI names, where that has not started."""
+        named, _, _ = name.removeprefix(EXPLICIT).partition(":")
+        upstream = self._gateway.upstreams.get(named) if name.startswith(EXPLICIT) else None
+        return upstream.last_failure if upstream and upstream.down_since and named in self._unlisted(view) else None
+
+    def _unlisted(self, view: View) -> set[str]:
+        return {server for server, _ in self._gateway.known_features.unknown(view.config)}
+
+
 KIND_OF = {PROMPTS_GET: PROMPTS, RESOURCES_READ: RESOURCES}
-"""The kind of feature that each method asks for; the params name it as a list of these does."""
 _ON_RECORD = {PROMPTS: "prompt", RESOURCES: "resource"}
 _LONGEST_COMPLETION = 1 << 18
 _NONE = b'{"completion":{"values":[]}}'
 _KIND_OF_REFERENCE = {"ref/prompt": PROMPTS, "ref/resource": RESOURCES}
 
 
-class ReadRecord:
+class ReadRecord(Record):
     """A prompt or resource that is read has one line, before it is answered."""
 
     def __init__(self, read: Request, kind: str, recorder: Recorder) -> None:
@@ -44,14 +118,10 @@ class ReadRecord:
         self._is_open = True
         self._started = time.time()
 
-    def start(self) -> None:
-        """Nothing is on record before its end."""
-
     def end(
         self, status: str, *, response: Json = b"", error: bytes = b"null", recorded: bytes | None = None,
         delivered: int | None = None,
     ) -> None:  # fmt: skip
-        """Put the outcome on record, once."""
         if self._is_open:
             self._is_open = False
             read = self._read
@@ -60,11 +130,7 @@ class ReadRecord:
                 response_bytes=len(response), error=error, origin=read.view.origin,
             )  # fmt: skip
 
-    def note_exception(self) -> None:
-        """No rule has an exception here."""
-
     def refuse(self, failure: Failure) -> None:
-        """Put on record that nothing was read, and the decision where that is one."""
         if failure.code in words.OF_FEATURE | words.DENIED:
             read, name = self._read, feature_names.join(self._kind, _name(self._read))
             self._recorder.decision_made(
@@ -75,37 +141,13 @@ class ReadRecord:
         self.end(status, error=error)
 
 
-class NoRecord:
-    """Completions are asked for at every key stroke, and are not on record."""
-
-    id = ""
-
-    def start(self) -> None:
-        """Keep nothing."""
-
-    def end(
-        self, status: str, *, response: Json = b"", error: bytes = b"null", recorded: bytes | None = None,
-        delivered: int | None = None,
-    ) -> None:  # fmt: skip
-        """Keep nothing."""
-
-    def note_exception(self) -> None:
-        """Keep nothing."""
-
-    def refuse(self, failure: Failure) -> None:
-        """Keep nothing."""
-
-
 def _name(read: Request) -> str:
     """The name that its server has for it; the client's own as long as no server is known."""
     return read.owner.uri if isinstance(read.owner, FeatureOwner) else read.name
 
 
-class Reads:
+class Reads(Spec[Request]):
     """The requests of one method, `prompts/get` or `resources/read`, of one session."""
-
-    keeps_params = True
-    may_ask = True
 
     def __init__(self, method: str, owners: Owners, recorder: Recorder, client: ClientSide) -> None:
         self._method = method
@@ -115,11 +157,10 @@ class Reads:
         self._client = client
 
     def record(self, read: Request) -> ReadRecord:
-        """A record of the next round."""
         return ReadRecord(read, self._kind, self._recorder)
 
     def decide(self, read: Request, view: View) -> Verdict:
-        """The verdict on the read as seen from this view: `list` once, where nobody is known to have it."""
+        """`list` once, where nobody is known to have it."""
         read.view = view
         try:
             read.owner = owner = self._owner(read, self._owners.features(view))
@@ -141,19 +182,17 @@ class Reads:
         raise Failed(Failure("unknown_prompt", {"name": read.name}))
 
     async def learn(self, read: Request) -> None:
-        """Ask the servers of which nothing is known."""
         read.has_looked = True
         await self._owners.look([read.name], read.caller)
 
     def exchange(self, read: Request) -> Exchange:
-        """The read as its server gets it: its params as they came, but for a name that the server has otherwise."""
+        """The params pass as they came, but for a name that the server has otherwise."""
         params, owner = read.extra, read.owner
         if isinstance(owner, FeatureOwner) and owner.uri != read.name:
             params = {**params, NAMED_BY[self._kind]: msgspec.json.encode(owner.uri)}
         return Exchange(self._method, params, read.incoming.meta, read.caller, read)
 
     def look(self, read: Request, connection: Connection | None, result: memoryview) -> Looked:
-        """Look at a result; in any thread."""
         head, caller = translate.head(result), read.caller
         if translate.is_waiting(head):
             return Looked(result, False, True, result, b"")
@@ -167,28 +206,24 @@ class Reads:
         return Looked(result, False, False, answer, b"")
 
     def deliver(self, read: Request, result: Looked) -> None:
-        """Put a result on record and answer with it."""
         read.record.end("ok", response=result.result)
         read.answer(result.answer)
 
     def error(self, read: Request, error: bytes) -> None:
-        """Put a server's error on record and answer with it."""
         connection = read.exchange.connection if read.exchange else None
         if read.view.config.policy.masks:
             error = self._recorder.values.masked(error)
         read.record.end("failed", error=error)
         if self._method == RESOURCES_READ and connection and connection.modern is not read.caller.modern:
             error = refusals.read_error(error, modern=read.caller.modern)
-        said = mask(error[:300].decode("utf-8", "replace"))
-        failure = failed("refused", f"its answer to {self._method} is an error", said=f": {said}").failure
+        text = mask(error[:300].decode("utf-8", "replace"))
+        failure = failed("refused", f"its answer to {self._method} is an error", said=f": {text}").failure
         self._fail(read, failure.about(server=read.server), error)
 
     def refuse(self, read: Request, failure: Failure) -> None:
-        """Answer with why nothing was read."""
         self._fail(read, failure, b"")
 
     def reject(self, read: Request, message: str, code: int) -> None:
-        """Answer with why nothing was read."""
         is_ours = code == jsonrpc.INTERNAL_ERROR
         read.refuse(Failure("internal_error" if is_ours else "not_open", {"reason": message}))
 
@@ -201,8 +236,6 @@ class Reads:
 
 
 class Reference(NamedTuple):
-    """The prompt or resource that a completion is about."""
-
     type: str
     name: str
     members: Mapping[str, bytes]
@@ -217,7 +250,6 @@ class Reference(NamedTuple):
         return features.owner(self.name)
 
     def to(self, owner: FeatureOwner) -> bytes:
-        """The reference as its server has it, in JSON."""
         if owner.uri == self.name:
             return jsonrpc.object_of(self.members)
         name = {NAMED_BY[_KIND_OF_REFERENCE[self.type]]: msgspec.json.encode(owner.uri)}
@@ -225,7 +257,7 @@ class Reference(NamedTuple):
 
 
 def reference(text: bytes) -> Reference:
-    """The reference that this JSON is; raises `Malformed`."""
+    """Raises `Malformed`."""
     members = jsonrpc.members(text)
     type_ = jsonrpc.value(members.get("type", b"null"), str)
     if type_ not in _KIND_OF_REFERENCE:
@@ -233,10 +265,9 @@ def reference(text: bytes) -> Reference:
     return Reference(type_, jsonrpc.value(members.get(NAMED_BY[_KIND_OF_REFERENCE[type_]], b"null"), str), members)
 
 
-class Completion:
+class Completion(Spec[Request]):
     """One `completion/complete`, asked for at each key stroke: answered with nothing where there is no other answer."""
 
-    keeps_params = True
     may_ask = False
 
     def __init__(self, ref: Reference, gateway: Gateway, owners: Owners, client: ClientSide) -> None:
@@ -245,12 +276,8 @@ class Completion:
         self._owners = owners
         self._client = client
 
-    def record(self, completion: Request) -> NoRecord:
-        """No record."""
-        return NoRecord()
-
     def decide(self, completion: Request, view: View) -> Verdict:
-        """Whether a server has what is completed. One that does not run since it failed is not started for this."""
+        """A server that does not run since it failed is not started for a completion."""
         completion.view = view
         try:
             completion.owner = owner = self._ref.owner(self._owners.features(view))
@@ -262,18 +289,13 @@ class Completion:
             return Verdict(REFUSE, Failure("server_down"))
         return Verdict(ALLOW)
 
-    async def learn(self, completion: Request) -> None:
-        """Nothing is waited for."""
-
     def exchange(self, completion: Request) -> Exchange:
-        """The completion as its server gets it."""
         params = completion.extra
         if isinstance(completion.owner, FeatureOwner):
             params = {**params, "ref": self._ref.to(completion.owner)}
         return Exchange(COMPLETION, params, completion.incoming.meta, completion.caller, completion)
 
     def look(self, completion: Request, connection: Connection | None, result: memoryview) -> Looked:
-        """Look at a result; in any thread."""
         head = translate.head(result) if len(result) <= _LONGEST_COMPLETION else None
         if head is None or translate.is_waiting(head):
             return Looked(result, False, False, refusals.own(_NONE, completion.caller), b"")
@@ -281,17 +303,9 @@ class Completion:
         return Looked(result, False, False, answer, b"")
 
     def deliver(self, completion: Request, result: Looked) -> None:
-        """Answer with the server's completions."""
         completion.answer(result.answer)
 
-    def error(self, completion: Request, error: bytes) -> None:
-        """A server that completes nothing says so."""
+    def refuse(self, completion: Request, *_: object) -> None:
         completion.answer(refusals.own(_NONE, completion.caller))
 
-    def refuse(self, completion: Request, failure: Failure) -> None:
-        """There is nothing to complete it with."""
-        completion.answer(refusals.own(_NONE, completion.caller))
-
-    def reject(self, completion: Request, message: str, code: int) -> None:
-        """There is nothing to complete it with."""
-        completion.answer(refusals.own(_NONE, completion.caller))
+    error = reject = refuse

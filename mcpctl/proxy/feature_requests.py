@@ -20,9 +20,8 @@ from mcpctl.base.feature_names import EXPLICIT, NAMED_BY, PROMPTS, RESOURCES, TE
 from mcpctl.catalog.features import Feature, Features
 from mcpctl.proxy import refusals
 from mcpctl.proxy.dispatch import Dispatch
-from mcpctl.proxy.feature_reads import KIND_OF, Completion, Reads, reference
+from mcpctl.proxy.feature_reads import KIND_OF, Completion, Owners, Reads, reference
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.spec import Barring, Incoming, nothing_bars
 from mcpctl.upstreams.connection import COMPLETION, PROMPTS_GET, RESOURCES_READ
@@ -30,43 +29,15 @@ from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import beside
 
 LISTS = {"prompts/list": PROMPTS, "resources/list": RESOURCES, "resources/templates/list": TEMPLATES}
-"""What each of these requests lists."""
 _MEMBERS = {PROMPTS: b"prompts", RESOURCES: b"resources", TEMPLATES: b"resourceTemplates"}
 _PAGE = 1000
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _TTL_MS = 10_000
-"""Short: a client that is not told of changes is to find them all the same."""
+"""Short, so that a client that is not told of changes finds them all the same."""
 _CACHED = b'"ttlMs":%d,"cacheScope":"private"' % _TTL_MS
 
 
-class FeatureLists:
-    """The pages that were made of what requests see, kept for as long as they see the same."""
-
-    def __init__(self) -> None:
-        self._pages: WeakKeyDictionary[Features, dict[tuple[str, int], bytes]] = WeakKeyDictionary()
-
-    async def page(self, features: Features, kind: str, cursor: bytes) -> bytes | None:
-        """The members of the result that lists them from this cursor on, as JSON without braces; None where the cursor
-        is of another list, or is none. A page is made once, beside the event loop."""
-        offset = _offset(cursor, features.generation)
-        if offset is None:
-            return None
-        pages = self._pages.setdefault(features, {})
-        if (kind, offset) not in pages:
-            made = await beside(_page, features, kind, offset)
-            if made is None:
-                return None
-            pages[kind, offset] = made
-        return pages[kind, offset]
-
-
-def result(page: bytes, caller: Caller) -> bytes:
-    """The result that has these members, as the caller's revision wants it."""
-    return refusals.own(b"{%b,%b}" % (page, _CACHED) if caller.modern else b"{%b}" % page, caller)
-
-
 def _offset(cursor: bytes, generation: str) -> int | None:
-    """Where the page begins that a cursor in JSON is of."""
     if cursor in (b"", b"null"):
         return 0
     try:
@@ -96,26 +67,22 @@ def _definition(kind: str, name: str, feature: Feature) -> bytes:
 
 
 METHODS = frozenset((*LISTS, PROMPTS_GET, RESOURCES_READ, COMPLETION))
-"""The requests that are answered here, in both eras."""
 OWN_ID = b"own-"
-"""How the ids begin of requests that are no client's: a client's are JSON."""
+"""Beginning of the ids of requests that are not a client's: a client's are JSON."""
 _COMPLETED_S = 2.0
-"""How long a completion waits for its server."""
 
 
 class FeatureRequests:
-    """Those of one session."""
-
     def __init__(
         self, gateway: Gateway, owners: Owners, dispatch: Dispatch, begin: Callable[[Coroutine[Any, Any, None]], None]
     ) -> None:
-        """`begin` runs what a client waits for."""
         self._owners = owners
         self._gateway = gateway
         self._dispatch = dispatch
         self._begin = begin
         self._reads = {method: Reads(method, self._owners, dispatch.recorder, dispatch.client) for method in KIND_OF}
-        self._lists = FeatureLists()
+        self._pages: WeakKeyDictionary[Features, dict[tuple[str, int], bytes]] = WeakKeyDictionary()
+        """The pages made of what requests see, kept for as long as they see the same."""
         self._listing = asyncio.Lock()
         """Held while a page is made and sent: many that nobody takes would fill our memory."""
         self._number = 0
@@ -125,7 +92,6 @@ class FeatureRequests:
     def start(
         self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: Mapping[str, bytes]
     ) -> None:
-        """Begin one request, which is answered once."""
         extra = {name: value for name, value in params.items() if name != "_meta"}
         request = Incoming(id_, caller, meta, extra)
         if id_ in self._dispatch.in_flight:
@@ -170,33 +136,40 @@ class FeatureRequests:
     # ---- lists
 
     async def _listed(self, method: str, request: Incoming) -> None:
-        """Answer a list with what is known at this moment."""
         try:
             await self._gateway.current()
-            await self._gateway.server_features.loaded()
+            await self._gateway.incoming.loaded()
             async with self._listing:
                 await self._gateway.turn.readers.released()
-                features = self._owners.listable(request.caller)
-                self._answer_list(
-                    request, await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
-                )
+                page = await self._page(LISTS[method], request)
+                if page is None:
+                    message = "mcpctl: this cursor is of another list; list from the start"
+                    self._error(request, jsonrpc.INVALID_PARAMS, message)
+                else:
+                    result = b"{%b,%b}" % (page, _CACHED) if request.caller.modern else b"{%b}" % page
+                    self._dispatch.client.answer(request, refusals.own(result, request.caller))
         except Exception as error:
             warn(f"internal error: {error!r}")
             self._error(request, jsonrpc.INTERNAL_ERROR, f"mcpctl: internal error: {type(error).__name__}")
 
-    def _answer_list(self, request: Incoming, page: bytes | None) -> None:
-        if page is None:
-            self._error(request, jsonrpc.INVALID_PARAMS, "mcpctl: this cursor is of another list; list from the start")
-        else:
-            self._dispatch.client.answer(request, result(page, request.caller))
+    async def _page(self, kind: str, request: Incoming) -> bytes | None:
+        """The members of the result that lists features from a cursor on, as JSON without braces; None for a cursor
+        that is not of this list. A page is made once, beside the event loop."""
+        features = self._owners.listable(request.caller)
+        offset = _offset(request.extra.get("cursor", b""), features.generation)
+        if offset is None:
+            return None
+        pages = self._pages.setdefault(features, {})
+        page = pages.get((kind, offset)) or await beside(_page, features, kind, offset)
+        if page is not None:
+            pages[kind, offset] = page
+        return page
 
     # ---- for others
 
     async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = nothing_bars) -> bytes:
-        """The result of `resources/read`, on record; of this server, or else of the one whose URI it is.
-
-        Raises `Failed`, with the server's error where it answered with one, or with what is `barring` it.
-        """
+        """The result of `resources/read`, on record; of this server, or else of the one whose URI it is. Raises
+        `Failed`, with the server's error or with what is `barring` it."""
         name = f"{EXPLICIT}{server}:{uri}" if server else uri
         return await self._result(RESOURCES_READ, name, caller, {"uri": msgspec.json.encode(name)}, barring)
 

@@ -25,31 +25,26 @@ _NO_TOOLSET = Followed()
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The configuration, the toolsets, what people have decided and what servers have listed, at one moment.
-
-    It is replaced whole as soon as any of that changes, and its views with it.
-    """
+    """The configuration, toolsets, decisions and lists at one moment; replaced whole, with its views, when any of them
+    changes."""
 
     config: Config
     lists: Lists
     token: str | None = None
-    """That of the process, for requests without one of their own."""
+    """The process's own, for requests without one."""
     is_locked: bool = False
     generation: int = 0
-    """Grows whenever the configuration changes."""
     standing: Standing = NOTHING_DECIDED
     toolsets: ToolsetsInForce | None = None
     """None until it is known what is equipped."""
     changes: int = 0
-    """Those of the lists that came before it."""
     views: dict[int, View] = field(default_factory=dict, init=False)
-    """Who has asked, by identity, and what they see: a caller is the same object for all requests that say the same of
-    themselves, and each view keeps its own."""
+    """Views by the identity of their caller, which each view keeps: a caller is the same object for all requests that
+    say the same of themselves."""
     catalogs: dict[int, Catalog] = field(default_factory=dict, init=False)
-    """What is known of servers' tools from each view, by its identity."""
+    """Catalogs by the identity of their view."""
 
     def view(self, caller: Caller | None) -> View:
-        """What a request of this caller sees."""
         config, its_access = self.config, UNBOUND
         if caller is not None:
             config, its_access = access_of(config, caller.claims, self.token, self.standing.tokens, time.time())
@@ -64,7 +59,7 @@ class Snapshot:
         return view
 
     def catalog(self, view: View) -> Catalog:
-        """What is known of servers' tools from this view, which need not be one of its own."""
+        """The tools known from this view, which need not be one of this snapshot's."""
         catalog = Catalog(view, None, self.lists)
         if len(self.catalogs) >= _MOST_VIEWS:
             self.catalogs.clear()
@@ -73,44 +68,34 @@ class Snapshot:
 
 
 _AGAIN_S = 5.0
-"""How long after what is pinned could not be read it is tried again."""
+"""Seconds until pins that could not be read are read again."""
 
 
 class Followers(Protocol):
-    """What does as the configuration says, and judges tools by what is pinned."""
-
-    def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
-        """Run `work` until the end at most."""
-
-    async def follow(self, config: Config) -> None:
-        """Do as this configuration says, which counts from now on."""
+    def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]": ...
+    async def follow(self, config: Config) -> None: ...
 
     async def judge(self) -> bool:
         """Judge all tools by what is pinned now; whether that could be read."""
 
 
 class Follower:
-    """Owns the stamps of all that is in force, and replaces the snapshot where one differs.
-
-    A look compares them, once for the lines of one read: what was so before any of these was sent, was so before the
-    read. What people have decided is read as it is looked at, since it is little; all else is read aside, and requests
-    wait for that.
-    """
+    """Owns the stamps of all that is in force, and replaces the snapshot where one differs. A look compares them, once
+    for the lines of one read: what was so before any of these was sent, was so before the read. Decisions of people are
+    read at once, since they are few; all else is read aside, and requests wait for it."""
 
     def __init__(
         self, snapshot: Snapshot, turn: Turn, policy: PolicyMemory, file: ConfigFile | None, followers: Followers
     ) -> None:
-        """`file` is the one whose changes count; without it the configuration stays as it is."""
+        """Without a `file` the configuration stays as it is."""
         self.snapshot = snapshot
         self._turn = turn
         self._policy = policy
         self._file = file
         self._followers = followers
         self._pinned: int | None = None
-        """What was pinned when all tools were last judged."""
         self._judging_again: asyncio.TimerHandle | None = None
         self._looked_at = 0
-        """The read for whose lines it was looked last."""
         self.settling: asyncio.Task[None] | None = None
         """The work that requests wait for, as of the latest look."""
         self._is_ending = False
@@ -118,7 +103,7 @@ class Follower:
     # ---- for requests
 
     def view(self, caller: Caller | None) -> View:
-        """What a request of this moment is decided on: the same object as long as nothing has changed."""
+        """The view that a request of this moment is decided on: the same object as long as nothing has changed."""
         self.look()
         snapshot = self.snapshot
         if snapshot.changes != snapshot.lists.changes:
@@ -135,11 +120,9 @@ class Follower:
 
     @property
     def is_current(self) -> bool:
-        """Whether what is in force is known."""
         return self.look() is None
 
     async def current(self) -> None:
-        """Return once what is in force is known."""
         while pending := self.look():
             await asyncio.shield(pending)
             await asyncio.sleep(0)
@@ -147,7 +130,7 @@ class Follower:
     # ---- looking
 
     def look(self) -> "asyncio.Task[None] | None":
-        """Compare the stamps, where that was not done for this read; what is to be waited for."""
+        """Compare the stamps, where that was not done for this read; the work to wait for."""
         reading = self._turn.reading
         if reading == 0 or reading != self._looked_at:
             self._looked_at = reading
@@ -158,15 +141,15 @@ class Follower:
         snapshot = self.snapshot
         standing = self._policy.standing() if self._policy.mine else snapshot.standing
         toolsets = snapshot.toolsets
-        is_equipped_anew = False
+        has_switched = False
         if toolsets:
             for path, stamp in toolsets.stamps:
                 if files.stamp(path) != stamp:
-                    is_equipped_anew = toolsets.look()
+                    has_switched = toolsets.look()
                     break
-        if is_equipped_anew or standing is not snapshot.standing:
+        if has_switched or standing is not snapshot.standing:
             self._replace(standing=standing)
-        if self.settling or self._is_ending:  # during the end nothing begins anew
+        if self.settling or self._is_ending:  # nothing begins during the end
             return
         file = self._file
         if file and files.stamp(file.path) != file.stamp and file.has_changed():
@@ -177,7 +160,6 @@ class Follower:
             self.settle(self.judge())
 
     def settle(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have requests wait for `work`."""
         self.settling = self._followers.background(work)
         # Told first, so that what came before is decided on before what comes after.
         self.settling.add_done_callback(lambda _: self._settled())
@@ -192,12 +174,11 @@ class Follower:
     # ---- what is read aside
 
     def begin(self, toolsets: ToolsetsInForce) -> None:
-        """Have toolsets count from now on."""
         self._replace(toolsets=toolsets)
 
     async def judge(self) -> None:
-        """Have all tools judged by what is pinned now; where it cannot be read, what was known counts, and it is tried
-        again a while later, for which no request waits."""
+        """Have all tools judged by what is pinned now. Where that cannot be read, the pins known before apply, and it
+        is tried again a while later, for which no request waits."""
         self._policy.standing()
         self._pinned = pinned = self._policy.pinned
         is_known = await self._followers.judge()
@@ -215,7 +196,7 @@ class Follower:
         self._replace()
 
     async def _follow_file(self, file: ConfigFile) -> None:
-        """Have what the file says now count; as long as that cannot be used, what it last said."""
+        """Apply what the file says now; as long as it cannot be used, what it last said."""
         try:
             config = await file.read_again()
             if config is None:
@@ -223,7 +204,7 @@ class Follower:
             if config.has_policy:
                 await self._policy.open()
         except McpctlError as error:
-            warn(f"{error.message}; what it last said still counts ({error.hint})")
+            warn(f"{error.message}; still using the last configuration that could be read ({error.hint})")
             return
         for problem in config.problems.values():
             warn(f"{problem}; this server is skipped")
@@ -234,6 +215,5 @@ class Follower:
         await self._followers.follow(config)
 
     def close(self) -> None:
-        """Begin nothing more."""
         self._is_ending = True
         self._judge_no_more()

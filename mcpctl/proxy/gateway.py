@@ -1,8 +1,10 @@
-"""What all clients share, for `serve` and for commands: the configuration in force, upstreams, catalog, search."""
+"""Everything that clients share, in `serve` and in commands: what is in force, servers, lists, search, the index."""
 
 import asyncio
+import contextlib
+import random
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcpctl.base.callers import Caller, capability_set
 from mcpctl.base.errors import warn
@@ -16,15 +18,15 @@ from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.catalog.server_instructions import Introductions
 from mcpctl.config import entry_secrets
 from mcpctl.config.config import Config
+from mcpctl.config.settings import RecordSettings
 from mcpctl.metatools.discovery import Searching
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
-from mcpctl.proxy import server_messages, task_calls
+from mcpctl.proxy import server_messages, translate
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.follower import Follower, Snapshot
-from mcpctl.proxy.incoming_lists import HeldTools, ServerFeatures
-from mcpctl.proxy.index_keeping import IndexKeeping
+from mcpctl.proxy.incoming_lists import IncomingLists
 from mcpctl.proxy.memory import PolicyMemory, ServerMemory
 from mcpctl.proxy.server_messages import ServerListener
 from mcpctl.proxy.watched_resources import WatchedResources
@@ -35,14 +37,16 @@ from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
+from mcpctl.wire.threads import Line
 from mcpctl.wire.writer import Turn
+
+if TYPE_CHECKING:
+    from mcpctl.store.retention import Upkeep
 
 _STARTS_AT_ONCE = 4
 
 
 class Gateway:
-    """Everything behind the sessions of clients."""
-
     def __init__(
         self,
         config: Config,
@@ -56,13 +60,11 @@ class Gateway:
         transports: Transports | None = None,
         locked: Locked | None = None,
     ) -> None:
-        """`followed` is the file whose changes count while this runs; without it `config` stays as it is. `token` is
-        that of the process, for requests that have none of their own. What is not `locked` is held, where a lock file
-        is named."""
+        """Changes of the file `followed` apply while this runs; without it `config` stays as it is. `token` is that of
+        the process, for requests that have none of their own. Tools that differ from `locked` are held."""
         self.paths = paths
         self.turn = Turn()
         self.sessions: list[ServerListener] = []
-        """Who is told what servers do: one for each client."""
         self.watched = WatchedResources(self)
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
@@ -73,20 +75,19 @@ class Gateway:
         self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self.policy = PolicyMemory(paths)
-        self.held = HeldTools(self._lists, self.policy, self.background, locked)
         snapshot = Snapshot(config, self._lists, token, locked is not None)
         self.follower = Follower(snapshot, self.turn, self.policy, followed, self)
         self.view, self.when_current, self.current = (
             self.follower.view, self.follower.when_current, self.follower.current,
         )  # fmt: skip
-        """What a request of this moment is decided on, and how it waits until that is known."""
+        """Methods of the follower, without a function more in the way of each request."""
         self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self.index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
         self.known_features = KnownFeatures(self._lists)
-        self.server_features = ServerFeatures(
-            self.memory, self.held, self.known_features, self.sessions, self.background,
-            lambda: self.features(self.view(None)),
+        self.incoming = IncomingLists(
+            self._lists, self.memory, self.policy, self.known_features, self.sessions, self.background,
+            lambda: self.features(self.view(None)), locked,
         )  # fmt: skip
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
@@ -94,7 +95,7 @@ class Gateway:
         self._leaving: set[Upstream] = set()
         """Servers of an earlier configuration that have not ended."""
         self.added: set[str] = set()
-        """Servers of which nothing was known at the start, or that came since, and that no search has waited for."""
+        """Servers that were unknown at the start, or came since, and that no search has waited for."""
         self._is_ending = False
         entry_secrets.learn_all(config.servers)
         if config.policy.is_on and (token or config.policy.table.require_token):
@@ -112,45 +113,43 @@ class Gateway:
             await self.policy.open()
         await self.follower.judge()
         await self.introductions.open(state, self.memory.remember_harmless)
-        await self.server_features.follow(self.config, self.upstreams)
+        await self.incoming.follow(self.config, self.upstreams)
 
     # ---- what is in force
 
     @property
     def config(self) -> Config:
-        """The configuration that counts."""
         return self.follower.snapshot.config
 
     @property
     def is_current(self) -> bool:
-        """Whether what is in force is known."""
         return self.follower.is_current
 
     def catalog(self, view: View) -> Catalog:
-        """What is known of servers' tools, for the event loop: it asks no database."""
+        """The tools known from a view, for the event loop: it asks no database."""
         snapshot = self.follower.snapshot
         known = snapshot.catalogs.get(id(view))
         return known if known and known.view is view else snapshot.catalog(view)
 
     def features(self, view: View) -> Features:
-        """What is known of servers' prompts and resources, for the event loop: it asks no database."""
+        """The prompts and resources known from a view, for the event loop: it asks no database."""
         return self.known_features.of(self.catalog(view))
 
     def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
-        """The capabilities beside tools of which a client is told, by name: those of which there is any, or may be."""
+        """The capabilities beside tools, by name, of which a server has any, or may have."""
         return self.known_features.announced(self.catalog(view))
 
     async def judge(self) -> bool:
-        """Judge all tools by what is pinned now; whether that could be read."""
-        return await self.held.judge(self.config)
+        return await self.incoming.judge(self.config)
 
     async def follow(self, config: Config) -> None:
-        """Start and end servers as this configuration says, which counts from now on."""
+        """Start and end servers as this configuration says, which applies from now on."""
         entry_secrets.learn_all(config.servers)
         for session in self.sessions:
-            session.follow(config.records)
+            session.recorder.follow(config.records)
+            session.lists_changed()
         for name in self.upstreams.keys() - config.enabled.keys():
-            removed = self.upstreams.pop(name)  # what a person has taken away runs no longer
+            removed = self.upstreams.pop(name)  # a server that a person has removed does not go on
             removed.remove(Failure("server_removed", {"server": name, "did": "is not in the configuration any more"}))
             self._leave(removed, removed.stop())
         for name, server in config.enabled.items():
@@ -161,10 +160,10 @@ class Gateway:
             self.upstreams[name] = self._made(name, self._leave(upstream, upstream.finish()) if upstream else None)
             self.added.add(name)
         await self.follower.judge()
-        await self.server_features.follow(config, self.upstreams)
+        await self.incoming.follow(config, self.upstreams)
 
     def _leave(self, upstream: Upstream, end: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        """Have a server come to its end; where this ends first, it is ended then."""
+        """Let a server come to its end; where this ends first, the server is ended then."""
         self._leaving.add(upstream)
         leaving = self.background(end)
         leaving.add_done_callback(lambda _: self._leaving.discard(upstream))
@@ -172,25 +171,14 @@ class Gateway:
 
     # ---- upstreams
 
-    def has_listed(self, name: str) -> bool:
-        """Whether the tools that are known of a server are those of its connection of now."""
-        connection = self.upstreams[name].connection if name in self.upstreams else None
-        return connection is not None and connection.has_listed
-
-    def is_older(self, name: str) -> bool:
-        """Whether a server is connected that does not speak 2026-07-28."""
-        connection = self.upstreams[name].connection if name in self.upstreams else None
-        return connection is not None and not connection.modern
-
     async def load(self, name: str, view: View) -> None:
-        """Have the catalog know what is kept of a server's tools."""
         if name in self.upstreams:
             await self.memory.load(name, self.upstreams[name].server, view.capability_sets)
 
     async def refresh(
         self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
     ) -> dict[str, str]:
-        """List the tools of these servers now; what went wrong, by server. `one_done` is told of each."""
+        """List the tools of these servers now; the failures, by server. `one_done` is called after each."""
         failures: dict[str, str] = {}
 
         async def refresh_one(name: str) -> None:
@@ -209,13 +197,12 @@ class Gateway:
         return failures
 
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
-        """Pass a notification of an older client's on to every older server that is connected."""
+        """Pass a notification of an older client on to every older server that is connected."""
         for upstream in self.upstreams.values():
             if upstream.connection and not upstream.connection.modern:
                 upstream.connection.notify(method, params)
 
     def set_log_level(self, level: bytes, caller: Caller) -> None:
-        """Tell every older server what to log, now and when it is connected."""
         for upstream in self.upstreams.values():
             if upstream.connection:
                 upstream.connection.set_log_level(level, caller)
@@ -224,44 +211,41 @@ class Gateway:
 
     @property
     def log_level(self) -> bytes:
-        """What servers are to log, in JSON; empty while no client has said."""
+        """In JSON; empty while no client has set one."""
         return next((session.log_level for session in self.sessions if session.log_level), b"")
 
     async def listed(self, upstream: Upstream, connection: Connection, definitions: list[bytes]) -> None:
-        """Keep what a server lists for a client like that of this connection, and hold of it what is to be held."""
+        """Keep the tools that a server lists for clients like this connection's, and hold what is to be held."""
         name, asked = upstream.name, upstream.name in self.asked_for
         if asked:
             self.asked_for[name] = definitions
         of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
-        runnable = task_calls.runnable(definitions, connection)
+        runnable = translate.runnable(definitions, connection)
         kept = await self.memory.keep(of, runnable, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read
-        await self.held.put(of, kept)
+        await self.incoming.put(of, kept)
 
     async def features_listed(
         self, upstream: Upstream, connection: Connection, kind: str, definitions: list[bytes]
     ) -> None:
-        """Keep what a server lists of its prompts, resources or templates, and hold of it what is to be held."""
+        """Keep the prompts, resources or templates that a server lists, and hold what is to be held."""
         of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
         kept = await self.memory.keep(of, definitions, connection.instructions, asked=True)
         await self.current()
-        await self.server_features.put(of, kept, self.config)
+        await self.incoming.put_features(of, kept, self.config)
 
     def exposed(self, name: str) -> Collection[str]:
-        """Which kinds of features clients see of a server."""
         return self.config.exposes(name)
 
     def tools_known(self, name: str) -> None:
         """Have sessions put on record which of a server's tools are not as they were."""
         for session in self.sessions:
-            session.tools_known(name)
+            session.note_drifts()
 
     async def known_era(self, upstream: Upstream) -> bool | None:
-        """Whether a server is known to speak 2026-07-28."""
         return await self.memory.era(upstream.name, upstream.server)
 
     def era_found(self, upstream: Upstream, modern: bool) -> None:
-        """Remember what `server/discover` showed."""
         self.memory.remember_era(upstream.name, upstream.server, modern)
 
     def failed(self, upstream: Upstream, failure: str | None, code: str = "") -> None:
@@ -269,24 +253,22 @@ class Gateway:
         self.memory.remember_outcome(upstream.name, upstream.server, failure, code)
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
-        """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
+        """Hand a server's question or log message to the session whose call it is about, as far as one can tell."""
         if not self.watched.take(connection, message):
             server_messages.route(connection, message, self.sessions)
 
     def connected(self, connection: Connection) -> None:
-        """A server that is connected again is asked again for what is watched of it."""
         self.watched.connected(connection)
 
     def gone(self, connection: Connection) -> None:
-        """What a server asked ends with it, and what it was asked."""
         self.watched.gone(connection)
         for session in self.sessions:
-            session.gone(connection)
+            session.questions.gone(connection)
 
     # ---- ending
 
     def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` beside everything else, until the end at most: what comes during the end is not begun with."""
+        """Run `work` beside everything else, until the end at most; nothing begins during the end."""
         task = asyncio.create_task(work)
         if self._is_ending:
             task.cancel()
@@ -305,3 +287,58 @@ class Gateway:
         await self.index.end(last - asyncio.get_running_loop().time())
         for each in (self.searching, self.memory, self.policy, self.logs, self._transports):
             each.close()  # the last one watches what servers have started
+
+
+T = TypeVar("T")
+_EVERY_S = 2.0
+
+
+class IndexKeeping:
+    """Tidies the records and catches up, for as long as `keep` runs."""
+
+    def __init__(
+        self, paths: Paths, settings: Callable[[], RecordSettings], sessions: Sequence[ServerListener]
+    ) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._sessions = sessions
+        self._line = Line()
+        self._is_begun = False
+        self._tidied_with_session = False
+        self._upkeep: Upkeep | None = None
+
+    async def keep(self) -> None:
+        """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
+        self._is_begun = True
+        await self._run(lambda upkeep: upkeep.tidy())
+        while True:
+            # Not all at once, where many processes were started together.
+            await asyncio.sleep(_EVERY_S * random.uniform(1, 1.5))
+            if any(session.recorder.is_open for session in self._sessions):
+                if self._tidied_with_session:
+                    await self._run(lambda upkeep: upkeep.catch_up())
+                else:
+                    self._tidied_with_session = True  # the end does not wait for it twice
+                    self._tidied_with_session = await self._run(lambda upkeep: upkeep.tidy())
+
+    async def end(self, wait_s: float) -> None:
+        """Tidy after a short session, for `wait_s` at most: else none of many short sessions would do it."""
+        if self._upkeep:
+            self._upkeep.hurries = True
+        if self._is_begun and not self._tidied_with_session and wait_s > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._run(lambda upkeep: upkeep.tidy())
+
+    async def _run(self, job: "Callable[[Upkeep], T]") -> T:
+        return await self._line.do(lambda: job(self._made()))
+
+    def _made(self) -> "Upkeep":
+        if self._upkeep is None:
+            from mcpctl.store.retention import Upkeep  # no part of starting up
+
+            self._upkeep = Upkeep(self._paths, self._settings, self._is_busy)
+        return self._upkeep
+
+    def _is_busy(self) -> bool:
+        return any(session.is_busy for session in list(self._sessions))

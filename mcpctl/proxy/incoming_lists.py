@@ -27,19 +27,26 @@ from mcpctl.wire.threads import beside
 
 _NAMED = 5
 _TOGETHER_S = 1.0
+_LOAD_S = 0.25
+"""How long requests wait at the start for kept lists: for all of them, but where there are many thousands."""
 
 
-class HeldTools:
-    """Judges what comes into the `lists`, by the pins in `policy.db` and by a lock file."""
-
+class IncomingLists:
     def __init__(
-        self, lists: Lists, policy: PolicyMemory, background: Callable[[Coroutine[Any, Any, None]], object],
-        locked: Locked | None = None,
+        self, lists: Lists, memory: ServerMemory, policy: PolicyMemory, known: KnownFeatures,
+        sessions: Sequence[ServerListener], background: Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"],
+        seen: Callable[[], Features], locked: Locked | None,
     ) -> None:  # fmt: skip
+        """`seen` gives the features that a person sees at this moment."""
         self._lists = lists
+        self._memory = memory
         self._policy = policy
-        self._locked = locked
+        self._known = known
+        self._sessions = sessions
         self._background = background
+        self._seen = seen
+        self._locked = locked
+        self._loading: asyncio.Task[None] | None = None
         self._is_to_check = False
         self._is_on = False
         self._enforces = False
@@ -48,11 +55,11 @@ class HeldTools:
 
     @property
     def drifts(self) -> Sequence[Drift]:
-        """The tools that are not as they were, or that are held, of the servers that are connected."""
+        """Tools of connected servers that are held, or not as they were."""
         return [drift for _, listed in self._lists.connected() for drift in listed.drifts]
 
     async def judge(self, config: Config) -> bool:
-        """Judge all that is known by what is pinned now, as the configuration says; whether that could be read."""
+        """Judge all known tools by what is pinned now, as the configuration says; whether that could be read."""
         self._is_on, self._enforces = config.policy.is_on, config.policy.enforces
         async with self._one_by_one:
             pinned: Pins | None = self._lists.holding.pins
@@ -64,7 +71,7 @@ class HeldTools:
                 known = self._lists.holding.pins if pinned is None else pinned
                 holding = Holding(config.policy.table.on_change, known, self._locked, config.policy.table.checks)
             await beside(self._lists.hold_by, holding)
-        self._tell()
+        self._warn()
         return pinned is not None
 
     async def _read(self) -> Pins | None:
@@ -77,13 +84,13 @@ class HeldTools:
             return None
 
     async def put(self, of: ListKey, listed: Listed) -> None:
-        """Have known what a connection has listed, pinned where it is seen for the first time."""
+        """Take in a list of a connection, pinned where it is seen for the first time."""
         if kind_of_list(of.capabilities):
             await beside(self._lists.check_features, of, listed)
         async with self._one_by_one:
             seen = await self._see(of, listed) if self._is_on else None
             await beside(self._put, of, listed, seen)
-        self._tell()
+        self._warn()
         if not self._is_to_check and not kind_of_list(of.capabilities):
             self._is_to_check = True
             self._background(self._check_together())
@@ -107,13 +114,14 @@ class HeldTools:
         await asyncio.sleep(_TOGETHER_S)
         self._is_to_check = False
         await beside(self._lists.check_together)
-        self._tell()
+        self._warn()
 
-    def _tell(self) -> None:
-        """Say on stderr, once, which tools are not as they were: no more of them than their keys."""
+    def _warn(self) -> None:
+        """Warn, once, which tools are not as they were: no more of them than their keys."""
         found: dict[str, dict[str, list[str]]] = {}
         for drift in self.drifts:
-            what = f"{drift.why.replace('_', ' ')}{', held' if drift.is_held and self._holds(drift) else ''}"
+            is_held = drift.is_held and (self._enforces or drift.why == NOT_LOCKED)
+            what = f"{drift.why.replace('_', ' ')}{', held' if is_held else ''}"
             found.setdefault(drift.server, {}).setdefault(what, []).append(drift.key)
         for server, of_server in found.items():
             told = "; ".join(f"{len(keys)} {what}{_named(keys)}" for what, keys in of_server.items())
@@ -121,8 +129,35 @@ class HeldTools:
             look = "check" if is_only_suspicious else f"diff --server {server}"
             warn(f"tools of server '{server}' are not as they were: {told}; see: mcpctl tools {look}")
 
-    def _holds(self, drift: Drift) -> bool:
-        return self._enforces or drift.why == NOT_LOCKED
+    # ---- prompts, resources and templates
+
+    async def follow(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
+        """Load the kept lists of these servers; connected ones list what can be seen since now."""
+        self._loading = self._background(self._load(config, upstreams))
+        await asyncio.wait({self._loading}, timeout=_LOAD_S)
+
+    async def loaded(self) -> None:
+        if self._loading:
+            await asyncio.wait({self._loading})
+
+    async def _load(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
+        await self._memory.load_features(config.fingerprints)
+        await self._make_known(config.fingerprints.items(), config)
+        for name in {server for server, _ in self._known.unknown(config)}:
+            if upstream := upstreams.get(name):
+                upstream.list_features()
+
+    async def put_features(self, of: ListKey, kept: Listed, config: Config) -> None:
+        await self.put(of, self._known.as_known(of, kept))
+        await self._make_known([of[:2]], config)
+
+    async def _make_known(self, pairs: Iterable[tuple[str, str]], config: Config) -> None:
+        # The features that requests see are made aside: there may be thousands.
+        await beside(self._known.make_ready, [*pairs], config)
+        features = self._seen()
+        await beside(lambda: (features.prompts, features.resources, features.templates))
+        for session in self._sessions:
+            session.lists_changed()
 
 
 def _named(keys: list[str]) -> str:
@@ -132,57 +167,6 @@ def _named(keys: list[str]) -> str:
 
 
 def ruled(drift: Drift, config: Config) -> tuple[str, str, bool]:
-    """For the record: the setting by which a tool is held or told of, where it stands, and whether it is done."""
+    """For the record: the rule by which a tool is held or reported, where it stands, and whether it is enforced."""
     is_done = drift.why == NOT_LOCKED or (drift.is_held and config.policy.enforces)
     return *words.hold_rule(drift.why, config), is_done
-
-
-_LOAD_S = 0.25
-"""How long requests wait at the start for what is kept: for all of it, but where there are many thousands."""
-
-
-class ServerFeatures:
-    """Takes lists of features from connections, and from what is kept of earlier ones."""
-
-    def __init__(
-        self, memory: ServerMemory, held: HeldTools, known: KnownFeatures, sessions: Sequence[ServerListener],
-        background: Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"], seen: Callable[[], Features],
-    ) -> None:  # fmt: skip
-        """`seen` gives what a person sees of them at this moment."""
-        self._memory = memory
-        self._held = held
-        self._known = known
-        self._sessions = sessions
-        self._background = background
-        self._seen = seen
-        self._loading: asyncio.Task[None] | None = None
-
-    async def follow(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
-        """Have what is kept of these servers known, and what can be seen since now listed where one is connected."""
-        self._loading = self._background(self._load(config, upstreams))
-        await asyncio.wait({self._loading}, timeout=_LOAD_S)
-
-    async def loaded(self) -> None:
-        """Return once what is kept is known."""
-        if self._loading:
-            await asyncio.wait({self._loading})
-
-    async def _load(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
-        await self._memory.load_features(config.fingerprints)
-        await self._tell(config.fingerprints.items(), config)
-        for name in {server for server, _ in self._known.unknown(config)}:
-            if upstream := upstreams.get(name):
-                upstream.list_features()
-
-    async def put(self, of: ListKey, kept: Listed, config: Config) -> None:
-        """Have known what a connection has listed just now."""
-        await self._held.put(of, self._known.as_known(of, kept))
-        await self._tell([of[:2]], config)
-
-    async def _tell(self, pairs: Iterable[tuple[str, str]], config: Config) -> None:
-        # What requests see of it is made aside: there may be thousands.
-        await beside(self._known.make_ready, [*pairs], config)
-        features = self._seen()
-        await beside(lambda: (features.prompts, features.resources, features.templates))
-        for session in self._sessions:
-            session.lists_changed()

@@ -1,21 +1,144 @@
-"""What follows when a server of 2026-07-28 answers an older client that it wants input: round after round.
+"""Rounds of a request that wants input before it goes on: parked for a newer client, made here for an older one.
 
-The rounds are made here: the client is asked, and the server is asked the same again with its answers, until it has
-answered. A client of 2026-07-28 makes them itself.
+A server of 2026-07-28 answers an older client's request with questions: the client is asked, and the server is asked
+the same again with the answers, until it has answered. A client of 2026-07-28 makes such rounds itself.
 """
 
 import asyncio
+import hashlib
+import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
+import msgspec
+
+from mcpctl.base import bounds
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failure
+from mcpctl.policy.consent import digest_of
 from mcpctl.proxy import translate
-from mcpctl.proxy.questions import QuestionLog, Questions, can_be_asked
-from mcpctl.upstreams import question
-from mcpctl.upstreams.question import Question
+from mcpctl.proxy.questions import MOST_OPEN, QuestionLog, Questions, can_be_asked
+from mcpctl.upstreams.connection import Exchange, Reply
+from mcpctl.upstreams.question import Question, input_requests, named, question_in
 from mcpctl.wire import jsonrpc
+
+HANDLE = b'"mcpctl-'
+"""Beginning of every `requestState` of ours."""
+_OPEN_S = 600.0
+
+
+@dataclass(eq=False)
+class Parked(Reply):
+    """A call or read between two requests of its client: it goes on upstream meanwhile, if it was sent already."""
+
+    server: str
+    key: str
+    record_id: str
+    exchange: Exchange | None
+    """The exchange that was sent; None while the client is asked before anything is."""
+    record: QuestionLog
+    open: dict[str, Question] = field(default_factory=dict)
+    """The questions that are not answered, by the key that the client sees."""
+    outcome: Callable[[Reply], None] | None = None
+    """The upstream's answer meanwhile, to be given again to the request that goes on."""
+    timer: asyncio.TimerHandle | None = None
+    numbered: int = 0
+    arguments_digest: str = ""
+    """The request that goes on brings the same arguments."""
+    consent: str | None = None
+    """The `binding` of the user's yes to this call."""
+    form: Any = None
+    """The `consent_forms.ConsentForm` of a question that is asked before anything is sent."""
+    is_parked = True
+
+    def question(self, question: Question) -> bool:
+        self.numbered += 1
+        is_ours = question.connection is None
+        followed = question if is_ours else self.record.followed(question, question.server, self.record_id)
+        self.open[str(self.numbered)] = followed
+        return True
+
+    def not_asked(self, question: Question) -> None:
+        self.record.refused(question.server, question.method, question.params, self.record_id)
+
+    def close(self) -> None:
+        for question in self.open.values():
+            question.closed()
+
+    def required(self, handle: bytes) -> bytes:
+        requests = {
+            key: jsonrpc.object_of({"method": msgspec.json.encode(question.method), "params": question.params})
+            for key, question in self.open.items()
+        }
+        return jsonrpc.object_of(
+            {"resultType": b'"input_required"', "inputRequests": jsonrpc.object_of(requests), "requestState": handle}
+        )
+
+    def take(self, call: Reply, responses: Mapping[str, bytes]) -> None:
+        """Pass on the answers that have come with `call`; questions without an answer stay open."""
+        for key, response in responses.items():
+            if question := self.open.pop(key, None):
+                question.answered(call, response, b"")
+
+    # The upstream's answer is kept until the client comes back.
+
+    def result(self, result: memoryview) -> None:
+        """Keep a copy: the memory that it came in is the reader's."""
+        kept = bytes(result)
+        self.outcome = lambda reply: reply.result(memoryview(kept))
+
+    def error(self, error: bytes) -> None:
+        self.outcome = lambda reply: reply.error(error)
+
+    def failed(self, failure: Failure) -> None:
+        self.outcome = lambda reply: reply.failed(failure)
+
+
+def told_apart(arguments: bytes) -> str:
+    """A digest of a call's arguments; of long ones, how they are written matters, too."""
+    return digest_of(arguments) if len(arguments) <= bounds.LITTLE else hashlib.sha256(arguments).hexdigest()
+
+
+class Parking:
+    """The parked calls, by handle; given up after ten minutes."""
+
+    def __init__(self, give_up: Callable[[Parked], None]) -> None:
+        self._parked: dict[bytes, Parked] = {}
+        self._give_up = give_up
+
+    def park(self, parked: Parked) -> bytes:
+        """Keep a call; the handle that brings it back, as JSON."""
+        if len(self._parked) >= MOST_OPEN:
+            self._expire(next(iter(self._parked)))
+        handle = HANDLE + uuid.uuid4().hex.encode() + b'"'
+        self._parked[handle] = parked
+        parked.timer = asyncio.get_running_loop().call_later(_OPEN_S, self._expire, handle)
+        if parked.exchange:
+            parked.exchange.reply = parked
+        return handle
+
+    def resume(self, handle: bytes, key: str, arguments: bytes) -> Parked | None:
+        """The call parked under this handle, if it is one of this tool with these arguments."""
+        parked = self._parked.get(handle)
+        if parked is None or parked.key != key or parked.arguments_digest != told_apart(arguments):
+            return None
+        del self._parked[handle]
+        if parked.timer:
+            parked.timer.cancel()
+        return parked
+
+    def close(self) -> None:
+        for parked in self._parked.values():
+            parked.close()
+
+    def _expire(self, handle: bytes) -> None:
+        parked = self._parked.pop(handle)
+        if parked.timer:
+            parked.timer.cancel()
+        self._give_up(parked)
+
 
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
@@ -26,25 +149,16 @@ _TOO_MANY = f"the server has asked for input {_MAX_ROUNDS} times; it was left"
 
 
 class Repeated(Protocol):
-    """A request that is made again with the client's answers."""
-
     server: str
     caller: Caller
 
     @property
-    def record_id(self) -> str:
-        """The id of its latest round on record."""
-
-    def repeat(self, extra: Mapping[str, bytes]) -> None:
-        """Ask for the same again, with these members of its params."""
-
-    def refuse(self, failure: Failure) -> None:
-        """Answer that it did not end."""
+    def record_id(self) -> str: ...
+    def repeat(self, extra: Mapping[str, bytes]) -> None: ...
+    def refuse(self, failure: Failure) -> None: ...
 
 
 class InputRounds:
-    """The rounds of one request of an older client's."""
-
     def __init__(self, call: Repeated, questions: Questions, log: QuestionLog) -> None:
         self._call = call
         self._questions = questions
@@ -52,10 +166,10 @@ class InputRounds:
         self._number = 0
         self._pause: asyncio.TimerHandle | None = None
         self._open: set[bytes] = set()
-        """The questions that the client has not answered."""
 
     def begin(self, result: bytes, may_put: Callable[[str], bool]) -> None:
-        """Ask what `result` wants to know, as far as its server may, then call again with the answers."""
+        """Ask the client what `result` wants, as far as its server may ask, then repeat the request with the
+        answers."""
         self._number += 1
         try:
             self._take(result, may_put)
@@ -64,7 +178,7 @@ class InputRounds:
 
     def _take(self, result: bytes, may_put: Callable[[str], bool]) -> None:
         members = jsonrpc.members(result)
-        questions = {key: question.question_in(request) for key, request in question.input_requests(result).items()}
+        questions = {key: question_in(request) for key, request in input_requests(result).items()}
         state = {"requestState": members["requestState"]} if "requestState" in members else {}
         if self._number > _MAX_ROUNDS:
             self._fail("too_many_rounds", _TOO_MANY)
@@ -81,7 +195,6 @@ class InputRounds:
             self._pause = asyncio.get_running_loop().call_later(wait, self._call.repeat, state)
 
     def end(self) -> None:
-        """Ask and call no more."""
         if self._pause:
             self._pause.cancel()
         for id_ in self._open:
@@ -109,8 +222,8 @@ class InputRounds:
                 take(result)
 
         server = self._call.server
-        question_ = Question(method, question.named(method, params, server), answered, server=server)
-        id_ = self._questions.ask(self._log.followed(question_, server, self._call.record_id), self._call)
+        question = Question(method, named(method, params, server), answered, server=server)
+        id_ = self._questions.ask(self._log.followed(question, server, self._call.record_id), self._call)
         self._open.add(id_)
 
     def _fail(self, code: str, reason: str) -> None:

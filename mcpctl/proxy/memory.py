@@ -1,6 +1,6 @@
-"""What `state.db` and `policy.db` are asked and told beside the event loop.
+"""Work on `state.db` and `policy.db`, beside the event loop.
 
-One rule holds for both: what is done to one of them is done one piece after the other, and no thread waits for another
+One rule applies to both: work on one of them is done one piece after the other, and no thread waits for another
 process that has it. It is tried again from the event loop a moment later, and given up after a while.
 """
 
@@ -28,29 +28,26 @@ from mcpctl.wire.threads import Line, beside
 
 T = TypeVar("T")
 _PATIENCE_S = 10.0
-"""How long a piece of work may take with all that was there before it, where another process has the database."""
+"""How long work may take with all that was queued before it, while another process has the database."""
 _SOON_S = 2.0
-"""How long it may take to keep what a server lists, which its calls wait for."""
+"""How long it may take to keep a server's list, for which its calls wait."""
 _ONE_TRY_S = 0.02
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 0.5
 _FIRST_WAIT_S, _LAST_WAIT_S = 2.0, 60.0
-"""How long what another process kept from being kept waits, at first and at most."""
+"""First and longest pause before lists are kept that another process kept from being kept."""
 _MANY = 1000
-"""Definitions in a list that the garbage collector is to look at no more."""
+"""Definitions in a list that the garbage collector should not look at again."""
 
 
 _Unkept = tuple[list[bytes], str, bool]
-"""The definitions of a list, what its server says of itself, and whether a person asked for it."""
 
 
 class _Database:
-    """One of them, for the event loop."""
-
     def __init__(self) -> None:
         self.line = Line()
 
     async def do(self, work: Callable[[], T], patience_s: float = _PATIENCE_S) -> T:
-        """What `work` gives; raises what it does, and what says that another process has the database, after that."""
+        """Raises what `work` does; and, after `patience_s`, what says that another process has the database."""
         loop, pause = asyncio.get_running_loop(), _FIRST_PAUSE_S
         last = loop.time() + patience_s
         while True:
@@ -69,7 +66,7 @@ def _without_waiting(work: Callable[[], T]) -> T:
 
 
 class ServerMemory:
-    """What `state.db` remembers of servers: what they list, their era, why they failed."""
+    """Servers in `state.db`: their lists, their era, why they failed."""
 
     def __init__(self, paths: Paths, lists: Lists, on_loaded: Callable[[str], None]) -> None:
         """`on_loaded` is called with the name of a server whose kept tools are known just now."""
@@ -79,7 +76,7 @@ class ServerMemory:
         self._database = _Database()
         self._loads: dict[ListKey, asyncio.Task[None]] = {}
         self._unkept: dict[ListKey, _Unkept] = {}
-        """Lists that were not kept yet, since another process had the database."""
+        """Lists that are not kept yet, since another process has the database."""
         self._keeping: asyncio.Task[None] | None = None
         self._outcomes: dict[str, tuple[str, str, str | None, str]] = {}
         """By server, its name, fingerprint, failure and that one's code, until they are kept."""
@@ -89,7 +86,6 @@ class ServerMemory:
         self._is_closed = False
 
     def close(self) -> None:
-        """Remember nothing more, and let the database go; what a thread is at, it ends with."""
         self._is_closed = True
         if self._keeping:
             self._keeping.cancel()
@@ -97,7 +93,8 @@ class ServerMemory:
             self._state.close()
 
     async def opened(self) -> State:
-        """The database, for the event loop until `close`; reading never waits, but fails if another holds it."""
+        """The database, for the event loop until `close`; reading never waits, but fails if another process holds
+        it."""
         return await beside(self._open)
 
     def _open(self) -> State:
@@ -109,8 +106,7 @@ class ServerMemory:
     # ---- what servers list
 
     async def keep(self, of: ListKey, definitions: list[bytes], instructions: str, *, asked: bool) -> Listed:
-        """Keep what a server has listed just now; what is known of it from now on. Where another process has the
-        database, it is kept later."""
+        """Keep a server's new list, later where another process has the database; the list as known from now on."""
         listed = self._unkept[of] = definitions, instructions, asked
         kept = await self._try_to_keep(of, listed, _SOON_S)
         if self._unkept and self._keeping is None:
@@ -127,7 +123,7 @@ class ServerMemory:
         self._keeping = None
 
     async def _try_to_keep(self, of: ListKey, listed: _Unkept, patience_s: float) -> Listed | None:
-        """What is kept of a list, which is then no longer unkept; nor is one that cannot be kept at all."""
+        """The list as kept, which is then no longer unkept; nor is one that cannot be kept at all."""
 
         def keep(state: State) -> Listed | None:
             definitions, instructions, asked = listed
@@ -146,8 +142,8 @@ class ServerMemory:
         return kept
 
     async def load(self, name: str, server: Server, capability_sets: Iterable[str]) -> None:
-        """Have what is kept of a server's tools for clients that can do this, each once; without it where the database
-        cannot be read."""
+        """Load a server's kept tools for these sets of capabilities, each once; nothing where the database cannot be
+        read."""
         for capabilities in capability_sets:
             key = ListKey(name, server.fingerprint, capabilities)
             if self._lists.get(key) is None and key not in self._loads:
@@ -160,7 +156,6 @@ class ServerMemory:
             self._on_loaded(of.server)
 
     def _load_one(self, state: State, of: ListKey) -> bool:
-        """Whether a list is known just now that was not."""
         listed = _loaded(state, of) if self._lists.get(of) is None else None
         if listed is None or self._lists.get(of):
             return False
@@ -168,8 +163,8 @@ class ServerMemory:
         return True
 
     async def load_features(self, fingerprints: Mapping[str, str]) -> None:
-        """Have what is kept of these servers' prompts, resources and templates, and of their tools, by which it is
-        decided who sees those; without it where the database cannot be read."""
+        """Load the kept prompts, resources and templates of these servers, and their tools, which decide who sees
+        those; nothing where the database cannot be read."""
 
         def load(state: State) -> None:
             for pair in fingerprints.items():
@@ -182,15 +177,13 @@ class ServerMemory:
     # ---- how servers are
 
     async def era(self, name: str, server: Server) -> bool | None:
-        """Whether a server is known to speak 2026-07-28."""
         return await self._do(lambda state: state.known_era(name, server.fingerprint))
 
     def remember_era(self, name: str, server: Server, modern: bool) -> None:
-        """Remember which era a server speaks; where it cannot be kept, it is asked again next time."""
+        """Where it cannot be kept, the server is asked again next time."""
         self._soon(self._do(lambda state: state.remember_era(name, server.fingerprint, modern)))
 
     def remember_harmless(self, hashed: str) -> None:
-        """Keep that a check has found nothing in the texts with this hash."""
         self._soon(self._do(lambda state: state.keep_harmless(hashed)))
 
     def remember_outcome(self, name: str, server: Server, failure: str | None, code: str) -> None:
@@ -201,7 +194,7 @@ class ServerMemory:
 
     async def _keep_outcomes(self) -> None:
         # All that there are, since the database would else be opened once for each of a hundred servers that are down;
-        # and one after the other: what was said first must not be written last.
+        # and one after the other: the first outcome must not be written last.
         async with self._noting:
             outcomes, self._outcomes = self._outcomes, {}
             await self._do(lambda state: cache.remember_failures(state, outcomes.values()))
@@ -221,7 +214,6 @@ class ServerMemory:
         return await self._database.do(done, patience_s)
 
     async def _do(self, work: Callable[[State], T]) -> T | None:
-        """What `work` gives; None where the database cannot be used."""
         with suppress(Unusable):
             return await self._with_state(work)
         return None
@@ -233,48 +225,45 @@ class ServerMemory:
 
 
 class PolicyMemory:
-    """What people have decided. A look costs what asking for the file's version does, and never waits."""
+    """The decisions of people. A look costs as much as asking for the file's version, and never waits."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._database = _Database()
         self.mine: PolicyFile | None = None
-        """The file as it is looked at; None where it is not open."""
+        """The file as the event loop looks at it; None where it is not open."""
         self._theirs: PolicyFile | None = None
         self.is_closed = False
         self.pinned: int | None = None
-        """What grew whenever tools were pinned or approved, at the last look; None where that was never known."""
+        """Grows whenever tools are pinned or approved, as of the last look; None where that was never known."""
         self.version: object = None
-        """What changed whenever the file did, at the last look."""
+        """Changes whenever the file does, as of the last look."""
         self._standing = NOTHING_DECIDED
         self._given: Sequence[Given] = ()
-        """The yeses of it, with their ends."""
 
     def look(self) -> None:
-        """Open it now, in whichever thread; raises `Unusable`."""
+        """Open the file, in whichever thread; raises `Unusable`."""
         mine = PolicyFile.connect(self._paths)
         mine.wait_for_nobody()
         self.mine = mine
 
     async def open(self) -> None:
-        """Open it, where that has not been done. Where it cannot be had nothing of it holds, but what the policy says
-        does: what it denies needs nothing that is kept here."""
+        """Open the file, where that was not done. Without it no decision of a person applies, but the policy does: its
+        denials need nothing that is kept here."""
         if self.mine is None:
             try:
                 await self.run(lambda _: None)
             except Unusable as error:
-                warn(f"{error}; until it can be read, nothing holds that was decided there ({error.hint})")
+                warn(f"{error}; until it can be read, no approval, pin or token applies ({error.hint})")
 
     def standing(self) -> Standing:
-        """What people have decided by now; where another process holds it at this moment, what they had.
-
-        Where it is gone or damaged, nothing that they have decided holds.
-        """
+        """The decisions that apply by now: none where the file is gone or damaged; those of before where another
+        process holds it."""
         if self.mine is None:
             return self._standing
         try:
             if not self.mine.is_there:
-                warn(f"{self._paths.policy} was removed or replaced: what was decided in it holds no more")
+                warn(f"{self._paths.policy} was removed or replaced; its approvals, pins and tokens no longer apply")
                 self._let_go()
                 return self._standing
             if (version := self.mine.version) != self.version:
@@ -283,14 +272,13 @@ class PolicyMemory:
                 self.version, self.pinned = version, pinned
         except StateError as error:
             if not error.is_passing:
-                warn(f"what was decided before holds no more: {error}")
+                warn(f"earlier approvals, pins and tokens no longer apply: {error}")
                 self._let_go()
         if self._standing.ends is not None and self._standing.ends <= time.time():
             self._hold(self._given, self._standing.tokens)  # an end needs no look at the file, which may be held
         return self._standing
 
     def _hold(self, given: Sequence[Given], every: Collection[Token]) -> None:
-        """Have hold what has not ended by now."""
         now = time.time()
         self._given = [each for each in given if each.until is None or each.until > now]
         ends = [each.until for each in self._given if each.until is not None]
@@ -307,8 +295,7 @@ class PolicyMemory:
                 mine.close()
 
     async def run(self, work: Callable[[PolicyFile], T]) -> T:
-        """Do something with it aside, in one transaction at most; raises what `work` does, `StateError` and
-        `Unusable`."""
+        """Do `work` aside, in one transaction at most; raises what it does, `StateError` and `Unusable`."""
         if self.is_closed:
             raise self._unusable("is closed")
         try:
@@ -336,7 +323,7 @@ class PolicyMemory:
         return outcome
 
     def close(self) -> None:
-        """Let go of it, once what is done with it aside is done."""
+        """Close the file once the work on it aside is done."""
         self.is_closed = True
         self._let_go()
         self._database.line.add(self._close)
@@ -348,7 +335,7 @@ class PolicyMemory:
 
 
 def _loaded(state: State, of: ListKey) -> Listed | None:
-    """What a server last listed. A collection that goes through many thousands of definitions holds everybody up."""
+    """A server's last list. A collection that goes through many thousands of definitions holds everybody up."""
     listed = cache.load(state, of)
     if listed and len(listed.tools) >= _MANY:
         gc.freeze()

@@ -1,10 +1,11 @@
-"""`mcpctl serve` as a process: its streams, its event loop, its end."""
+"""`mcpctl serve` as a process: its streams, its client on two descriptors, its event loop, its end."""
 
 import asyncio
 import contextlib
 import gc
 import io
 import os
+import select
 import signal
 import sys
 import threading
@@ -15,25 +16,194 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from mcpctl.base import bounds
 from mcpctl.base.errors import warn
 from mcpctl.base.paths import Paths
 from mcpctl.config import exposure
 from mcpctl.config.config import Config
+from mcpctl.metatools.offers import Offer
 from mcpctl.policy import tokens
-from mcpctl.policy.holding import Locked
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.tokens import own_token
+from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.session import LAST_ANSWER_S, Session
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
+from mcpctl.wire.messages import MessageReader
+from mcpctl.wire.writer import Readers, Writer
 
+_OPENING_S = 0.075
+_GRACE_S = 0.5
+_LOOK_S = 0.01
+_HANG_UP_S = 0.5
+_LAST_S = 1.4
+"""After this it ends, though the client has not read all of its answers."""
+_UNREAD_S = 0.8
+"""After this it ends where the client has read nothing of them."""
+_LONGEST_END_S = 1.6
+"""The longest that the process goes on after its end began: it is promised that nothing is left after 1.8 s."""
 _MAX_WAITING = 1 << 18
-"""Characters that wait to be read before more is left out."""
+"""Characters that wait to be written to stderr before more is left out."""
 _DRAIN_S = 0.1
 
 
+def run(
+    paths: Paths, *, project: str | None, toolset: str | None = None, token_file: Path | None = None,
+    split: bool = False, annotate: bool = False, verbose: bool = False, locked: Path | None = None,
+) -> None:  # fmt: skip
+    """Serve the client on stdin and stdout, then end the process with status 0. Raises `McpctlError` before it begins
+    where the configuration, project, toolset, token or lock file cannot be used."""
+    with not_waited_for() as stderr:
+        gateway = gateway_for(paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked)
+        stdout = _stdout_alone()
+        # Work in threads hands over to the calls after this long, not after five times of it.
+        sys.setswitchinterval(0.001)
+        # Objects loaded by now live as long as the process; the collector need not look at them again.
+        gc.freeze()
+        gc.set_threshold(700)
+
+        def end() -> None:
+            stderr.drain()
+            # The loop would wait for threads that still run, whose work nobody needs any more, and break the promise.
+            os._exit(0)
+
+        async def served() -> None:
+            loop, ending = asyncio.get_running_loop(), asyncio.Event()
+            loop.set_exception_handler(tell)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                loop.add_signal_handler(number, ending.set)
+            await serve(gateway, Offer(split, annotate), ending, stdin=0, stdout=stdout, on_ending=partial(_soon, end))
+            end()
+
+        asyncio.run(served())
+
+
+def gateway_for(
+    paths: Paths, project: str | None, toolset: str | None, token_file: Path | None, *, split: bool, verbose: bool,
+    locked: Path | None,
+) -> Callable[[], Gateway]:  # fmt: skip
+    """Makes the gateway once an event loop runs. Warns of problems that stop nothing, and raises as `run` does."""
+    file, token = ConfigFile(paths, project), own_token(token_file)
+    config = file.read()
+    State.check(paths)
+    in_force.check(paths, config, toolset)
+    if config.has_policy:
+        with PolicyFile.connect(paths) as decided:
+            decided.look_through()  # what cannot be looked up cannot be kept to
+            if config.policy.enforces:
+                _say_what_is_hidden(config, token, decided)
+    for problem in config.problems.values():
+        warn(f"{problem}; this server is skipped")
+    exposure.guard(paths, config)
+    pins = None
+    if locked:
+        from mcpctl.catalog import lock_file  # most have none
+
+        pins = lock_file.read(locked).pins
+    return partial(
+        Gateway, config, paths, toolset=toolset, token=token, split=split, verbose=verbose, followed=file, locked=pins
+    )
+
+
+def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) -> None:
+    hidden = [name for name in config.enabled if name in config.members]
+    if config.project is None and hidden:
+        names = ", ".join(hidden)
+        warn(f"seen only with --project, or the project in a request's _meta.projectId: {names}")
+    if token is None:
+        if config.policy.table.require_token:
+            warn("no token, so nothing is found or called but by requests with one; give one in MCPCTL_TOKEN")
+    elif tokens.identified(token, tokens.every(decided), time.time()) is None:
+        warn("the token is not valid: nothing is found or called with it; see: mcpctl tokens ls")
+
+
+def _stdout_alone() -> int:
+    """A descriptor for the protocol alone: everything else that would be printed there goes to stderr."""
+    if sys.stdin is None:
+        # Closed by whoever started us: whatever is opened next would take its place.
+        os.open(os.devnull, os.O_RDONLY)
+    elif sys.stdin.isatty():
+        warn("serving on this terminal: an MCP client is meant to start this and speak JSON-RPC; end it with Ctrl-D")
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    return stdout
+
+
+def _soon(end: Callable[[], None]) -> None:
+    """End the process in time, even if the loop is held up; servers that are left then are ended by their watcher."""
+    last = threading.Timer(_LONGEST_END_S, end)
+    last.daemon = True
+    last.start()
+
+
+def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report in one line an error that nobody waits for; in full only with MCPCTL_DEBUG."""
+    warn(f"internal error: {context.get('exception') or context['message']!r}")
+    if os.environ.get("MCPCTL_DEBUG"):
+        loop.default_exception_handler(context)
+
+
+# ---- the client
+
+
+async def serve(
+    made: Callable[[], Gateway], offer: Offer, ending: asyncio.Event, *, stdin: int, stdout: int,
+    on_ending: Callable[[], None] = lambda: None,
+) -> None:  # fmt: skip
+    """Serve one client on two descriptors until it goes or `ending` is set; then nothing that was started is left.
+
+    `stdout` is closed at the end; `stdin` stays the caller's. `on_ending` is called when the end begins.
+    """
+    gateway = made()
+    readers = gateway.turn.of_client()
+    writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=readers)
+    session = Session(gateway, writer)
+    protocol = ClientProtocol(session, writer, offer)
+    # The first answer says what is kept of servers, but does not wait for another process that has the database.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_OPENING_S):
+            await gateway.current()
+    reader = MessageReader(
+        stdin, readers, on_message=protocol.message, on_malformed=protocol.malformed, decoded=protocol.decoded,
+        on_other=protocol.not_a_message, on_end=ending.set, on_too_long=protocol.too_long,
+    )  # fmt: skip
+    loop = asyncio.get_running_loop()
+    watching = asyncio.create_task(_watch_for_hang_up(stdin, readers, writer, ending))
+    await ending.wait()
+    on_ending()
+    began, taken = loop.time(), writer.taken
+    watching.cancel()
+    reader.close()  # what it would start, nobody would end
+    await session.settle(_GRACE_S)
+    await gateway.stop(session.close(began + LAST_ANSWER_S), began + LAST_ANSWER_S)
+    # One that takes nothing has gone, or never reads.
+    while writer.pending and loop.time() < began + (_LAST_S if writer.taken > taken else _UNREAD_S):
+        await asyncio.sleep(_LOOK_S)
+    writer.close()
+    readers.close()
+
+
+async def _watch_for_hang_up(stdin: int, readers: Readers, writer: Writer, ending: asyncio.Event) -> None:
+    """End when the client is gone without reading its answers: a full pipe hides its hang-up."""
+    poll = select.poll()
+    poll.register(stdin, 0)
+    while True:
+        await readers.held()
+        pending = writer.pending
+        await asyncio.sleep(_HANG_UP_S)
+        if writer.pending == pending and pending > bounds.UNREAD and poll.poll(0):
+            ending.set()
+            return
+
+
+# ---- stderr
+
+
 class Stderr(io.TextIOBase):
-    """Takes text at once and has a thread write it to `stream`, line by line. What finds no room is only counted."""
+    """Takes text at once, and has a thread write it to `stream`, line by line. Lines that find no room are only
+    counted."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -59,16 +229,13 @@ class Stderr(io.TextIOBase):
         return len(text)
 
     def drain(self, seconds: float = _DRAIN_S) -> None:
-        """Wait until all is written, that long at most."""
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting, seconds)
 
     def isatty(self) -> bool:
-        """Whether a person reads it."""
         return self._stream.isatty()
 
     def fileno(self) -> int:
-        """The descriptor that is written to in the end."""
         return self._stream.fileno()
 
     def _take(self, line: str) -> None:
@@ -99,7 +266,7 @@ class Stderr(io.TextIOBase):
 
 @contextlib.contextmanager
 def not_waited_for() -> Iterator[Stderr]:
-    """Whatever this process prints goes to stderr, and is not waited for; at the end most briefly."""
+    """Everything that this process prints goes to stderr, and is not waited for; at the end most briefly."""
     kept = sys.stdout, sys.stderr
     stderr = Stderr(sys.stderr)
     sys.stdout = sys.stderr = stderr
@@ -108,120 +275,3 @@ def not_waited_for() -> Iterator[Stderr]:
     finally:
         stderr.drain()
         sys.stdout, sys.stderr = kept
-
-
-_LAST_S = 1.6
-"""After its end has begun the process is there for so long at most: in 1.8 s nothing is left, it is promised."""
-
-
-def run(
-    paths: Paths,
-    *,
-    project: str | None,
-    toolset: str | None = None,
-    token_file: Path | None = None,
-    split: bool = False,
-    annotate: bool = False,
-    verbose: bool = False,
-    locked: Path | None = None,
-) -> None:
-    """Serve the client on stdin and stdout, then end the process with status 0.
-
-    Raises `McpctlError` before it begins where the configuration, or the project, toolset, token or lock file that was
-    cannot be used.
-    """
-    with not_waited_for() as stderr:
-        file = ConfigFile(paths, project)
-        token = own_token(token_file)
-        config = checked(paths, file, toolset, token)
-        pins = _locked(locked) if locked else None
-        stdout = _stdout_alone()
-        from mcpctl.metatools.offers import Offer
-        from mcpctl.proxy.stdio_client import serve
-
-        # Work in threads hands over to the calls after this long, not after five times of it.
-        sys.setswitchinterval(0.001)
-        # What is loaded now lives as long as the process; the collector need not look at it again.
-        gc.freeze()
-        gc.set_threshold(700)
-
-        def end() -> None:
-            stderr.drain()
-            # What still runs in a thread is nobody's any more; the loop would wait for it, and break the promise.
-            os._exit(0)
-
-        async def served() -> None:
-            loop, ending = asyncio.get_running_loop(), asyncio.Event()
-            loop.set_exception_handler(tell)
-            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                loop.add_signal_handler(number, ending.set)
-            await serve(
-                config, paths, ending=ending, stdin=0, stdout=stdout, toolset=toolset, token=token,
-                offer=Offer(split, annotate), verbose=verbose, followed=file, locked=pins,
-                on_ending=partial(_soon, end),
-            )  # fmt: skip
-            end()
-
-        asyncio.run(served())
-
-
-def _locked(file: Path) -> Locked:
-    from mcpctl.catalog import lock_file  # most have none
-
-    return lock_file.read(file).pins
-
-
-def checked(paths: Paths, file: ConfigFile, toolset: str | None, token: str | None = None) -> Config:
-    """The configuration to serve; what is wrong with it, or with the token, but stops nothing is said. Raises as `run`
-    does."""
-    config = file.read()
-    State.check(paths)
-    in_force.check(paths, config, toolset)
-    if config.has_policy:
-        with PolicyFile.connect(paths) as decided:
-            decided.look_through()  # what cannot be looked up cannot be kept to
-            if config.policy.enforces:
-                _say_what_is_hidden(config, token, decided)
-    for problem in config.problems.values():
-        warn(f"{problem}; this server is skipped")
-    exposure.guard(paths, config)
-    return config
-
-
-def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) -> None:
-    """Warn where the policy lets requests see less than a person may expect."""
-    hidden = [name for name in config.enabled if name in config.members]
-    if config.project is None and hidden:
-        names = ", ".join(hidden)
-        warn(f"seen only with --project, or the project in a request's _meta.projectId: {names}")
-    if token is None:
-        if config.policy.table.require_token:
-            warn("no token, so nothing is found or called but by requests with one; give one in MCPCTL_TOKEN")
-    elif tokens.identified(token, tokens.every(decided), time.time()) is None:
-        warn("the token is not valid: nothing is found or called with it; see: mcpctl tokens ls")
-
-
-def _stdout_alone() -> int:
-    """A descriptor for the protocol and nothing else: whatever else would be printed there goes to stderr."""
-    if sys.stdin is None:
-        # Closed by whoever started us: whatever is opened next would take its place.
-        os.open(os.devnull, os.O_RDONLY)
-    elif sys.stdin.isatty():
-        warn("serving on this terminal: an MCP client is meant to start this and speak JSON-RPC; end it with Ctrl-D")
-    stdout = os.dup(1)
-    os.dup2(2, 1)
-    return stdout
-
-
-def _soon(end: Callable[[], None]) -> None:
-    """End it in time, whatever the loop is held up by; servers that are left then are ended by their watcher."""
-    last = threading.Timer(_LAST_S, end)
-    last.daemon = True
-    last.start()
-
-
-def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Say in one line what went wrong where nobody waits for it; in full only to who looks for it."""
-    warn(f"internal error: {context.get('exception') or context['message']!r}")
-    if os.environ.get("MCPCTL_DEBUG"):
-        loop.default_exception_handler(context)

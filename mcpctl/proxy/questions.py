@@ -26,40 +26,33 @@ _ACTIONS = ("accept", "decline", "cancel")
 _MOST = 1000
 """Questions of one call that are recorded: no server can fill the record with them."""
 MOST_OF_ONE = 100
-"""Questions of one result that are recorded."""
 _READ = 600
 """Characters of a question that are kept until its outcome is known; the record has fewer."""
 
 
 class OpenQuestion(Struct):
-    """A question that has no outcome on record; the first that it is given counts."""
+    """A question without an outcome on record; the first outcome is the one that is recorded."""
 
     method: str
     put: Callable[[str], None]
-    """Puts it on record with its outcome."""
     is_open: bool = True
 
     def ended(self, outcome: str) -> None:
-        """It is answered, or never will be."""
         if self.is_open:
             self.is_open = False
             self.put(outcome)
 
     def answered(self, result: bytes, error: bytes = b"") -> None:
-        """The client has answered it."""
         self.ended("error" if error else _outcome(self.method, result))
 
 
 class QuestionLog:
-    """One session's questions on record."""
-
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._call_id: str | None = None
         self._recorded = 0
 
     def opened(self, server: str, method: str, params: bytes, call_id: str | None) -> OpenQuestion:
-        """A question that the client is asked now."""
         began = time.monotonic()
         text = message_of(params) if method == ELICIT else params[:_READ].decode("utf-8", "replace")
         message = None if text == "{}" or method == ROOTS else text[:_READ]
@@ -72,17 +65,14 @@ class QuestionLog:
         return OpenQuestion(method, put)
 
     def refused(self, server: str, method: str, params: bytes, call_id: str | None) -> None:
-        """A question that the client is not asked."""
         self.opened(server, method, params, call_id).ended(REFUSED)
 
     def refused_all(self, server: str, result: bytes, call_id: str) -> None:
-        """What a result asks, none of which the client is asked."""
         for request in itertools.islice(input_requests(result).values(), MOST_OF_ONE):
             with contextlib.suppress(jsonrpc.Malformed):
                 self.refused(server, *question_in(request), call_id)
 
     def followed(self, question: Question, server: str, call_id: str) -> Question:
-        """The same question, whose outcome is put on record."""
         opened = self.opened(server, question.method, question.params, call_id)
 
         def answered(call: object, result: bytes, error: bytes) -> None:
@@ -113,37 +103,33 @@ def _outcome(method: str, result: bytes) -> str:
 
 
 MOST_OPEN = 1000
-"""How many questions, and how many parked calls, are kept of one client's; of more the oldest are given up."""
+"""Open questions, and parked calls, that are kept of one client; of more the oldest are given up."""
 _MAX_PARENTS = 1000
 _TOO_MANY = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "too many questions are open; the client was not waited for")
 
 
 @lru_cache(maxsize=16)
 def can_be_asked(capabilities: bytes, method: str) -> bool:
-    """Whether a client with these capabilities can be asked this."""
     declared = jsonrpc.members_or_empty(capabilities)
     return declared.get(ASKABLE.get(method, ""), b"null") not in (b"null", b"false")
 
 
 @lru_cache(maxsize=16)
 def can_fill_forms(capabilities: bytes) -> bool:
-    """Whether a client with these capabilities can show a form: elicitation without members means so, as it did when
-    there was no more."""
+    """Elicitation without members means forms, as it did when there was nothing else."""
     declared = jsonrpc.members_or_empty(capabilities).get("elicitation", b"null")
     modes = jsonrpc.members_or_empty(declared)
     return declared.startswith(b"{") and (not modes or modes.get("form", b"null") not in (b"null", b"false"))
 
 
 class Questions:
-    """The requests that an older client was sent and has not answered."""
-
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
         self._open: dict[bytes, tuple[Question, object]] = {}
         self._last = 0
 
     def ask(self, question: Question, call: object = None) -> bytes:
-        """Ask the client; the id that the question has there. The oldest of very many is given up."""
+        """The id that the question has with the client. The oldest of very many is given up."""
         if len(self._open) >= MOST_OPEN:
             # Those of servers first: none may take away what the user is asked before a call.
             of_servers = (id_ for id_, (each, _) in self._open.items() if each.server)
@@ -167,12 +153,11 @@ class Questions:
         return question, call
 
     def close(self) -> None:
-        """Nothing is answered any more; the client is not told."""
         for id_ in list(self._open):
             self._close(id_)
 
     def answered(self, message: jsonrpc.Message) -> None:
-        """Take the client's answer; one to a question that is open no more is dropped."""
+        """Take the client's answer, if its question is still open."""
         question, call = self._open.pop(bytes(message.id), (None, None))
         if question:
             error = bytes(message.error)
@@ -187,13 +172,11 @@ class Questions:
             self._send(jsonrpc.notification("notifications/cancelled", withdrawal))
 
     def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
-        """A server takes its question back."""
         for id_, (question, _) in list(self._open.items()):
             if question.connection is connection and question.id == params.get("requestId", b""):
                 self.withdraw(id_, params)
 
     def gone(self, connection: Connection) -> None:
-        """A server has gone, and with it what it asked."""
         for id_, (question, _) in list(self._open.items()):
             if question.connection is connection:
                 self.withdraw(id_, {"reason": b'"the server has ended"'})
@@ -216,10 +199,8 @@ class Parents:
         self, key: str, result: bytes, record_id: str, consent: str | None, ask: Callable[[str, bytes], OpenQuestion]
     ) -> None:
         """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input.
-
-        `consent` is what the user has said yes to, of this call: its rounds need no other. `ask` opens a question, of a
-        method with its params.
-        """
+        `consent` is the user's yes to this call, which its rounds share. `ask` opens a question, of a method with its
+        params."""
         try:
             state = jsonrpc.members(result).get("requestState", b"")
             requests = input_requests(result)
@@ -236,8 +217,8 @@ class Parents:
         self.calls[key_] = _Parent(record_id, consent, opened)
 
     def of(self, key: str, state: bytes, responses: Mapping[str, bytes]) -> tuple[str | None, str | None]:
-        """The call, once, whose input a request with this `requestState` and these `inputResponses` brings, and its
-        consent."""
+        """The call, and its consent, whose input a request with this `requestState` and these `inputResponses` brings:
+        once."""
         parent = self.calls.pop(_round(key, state, responses), None) if self.calls else None
         if parent is None:
             return None, None
@@ -249,7 +230,6 @@ class Parents:
         return parent.record_id, parent.consent
 
     def close(self) -> None:
-        """No input comes any more."""
         for key in list(self.calls):
             self._forget(key)
 
@@ -260,6 +240,6 @@ class Parents:
 
 
 def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:
-    """What an answer that wants input and the request that brings it have in common."""
+    """A key that an answer which wants input and the request that brings it have in common."""
     names = b"" if state else b",".join(sorted(name.encode("utf-8", "replace") for name in questions))
     return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)

@@ -34,22 +34,19 @@ _AND = "\N{EN DASH}"
 
 
 class _Refused(Exception):
-    """Raised with why nothing is read, for a model."""
+    """Raised with why nothing is read, for a model; `blocks` are its server's words."""
 
     blocks: tuple[bytes, ...] = ()
-    """What its server says of that."""
 
 
 class _Blocks(NamedTuple):
-    """What is answered: a remark, if there is one, and blocks of content in JSON."""
+    """The answer: a remark, if there is one, and blocks of content in JSON."""
 
     remark: str
     blocks: tuple[bytes, ...]
 
 
 class ReadTool:
-    """Of one session."""
-
     def __init__(self, paths: Paths, shortening: Shortening, client: ClientSide) -> None:
         self._paths = paths
         self._shortening = shortening
@@ -91,7 +88,7 @@ class ReadTool:
         return await aside.do(_of_resource, request, result)
 
     def _of_call(self, request: ReadRequest, call: Request) -> _Blocks:
-        """Of an answer that is kept; one that others may read is not told from one that is not there."""
+        """Part of a kept answer; one that only others may read is refused as one that is not there."""
         id_ = request.uri.removeprefix(CALLS)
         me = self._shortening.owner(call.view, OWN, READ_TOOL)
         kept = responses.find(self._paths, id_, me.session_id)
@@ -117,7 +114,7 @@ def _not_read(error: Failed) -> _Refused:
 
 
 def _of_resource(request: ReadRequest, result: bytes) -> _Blocks:
-    """Of the contents of a resource: its text in parts; bytes as its server gave them, or not at all."""
+    """Part of a resource: its text in pieces, its bytes whole or not at all."""
     texts: list[bytes] = []
     others: list[bytes] = []
     remarks: list[str] = []
@@ -146,7 +143,6 @@ class _Contents(msgspec.Struct):
 
 
 def _part(request: ReadRequest, parts: Readable) -> _Blocks:
-    """What is asked for of a text, or of what a path selects."""
     text = parts.text if request.path is None else _selected(request.path, parts)
     if request.grep is not None:
         return _matches(request, request.grep, text)

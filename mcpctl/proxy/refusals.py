@@ -1,4 +1,4 @@
-"""What is answered where there is no result: of calls and reads that did not happen, and of searches."""
+"""Answers without a result: of calls and reads that did not happen, and of searches."""
 
 import msgspec
 from msgspec.structs import replace
@@ -18,19 +18,17 @@ _LONGEST_KEY = 256
 _STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), offers.SERVER_INFO)
 _COMPLETE = b',"resultType":"complete"'
 _RESOURCE_NOT_FOUND = -32002
-"""What older revisions have where 2026-07-28 has `INVALID_PARAMS`."""
+"""Older revisions have it where 2026-07-28 has `INVALID_PARAMS`."""
 _OF_PARAMS = words.OF_FEATURE | words.DENIED | {"not_open"}
-"""The codes of failures that are the request's own."""
 
 
 def result(message: str, caller: Caller) -> bytes:
-    """A tool result that says why there is none."""
     content = [{"type": "text", "text": f"mcpctl: {message}"}]
     return own(msgspec.json.encode({"content": content, "isError": True}), caller)
 
 
 def no_results(message: str, caller: Caller) -> bytes:
-    """The answer of a search that could not be understood."""
+    """The answer of a search that could not be understood, or not be made."""
     if offers.of(caller) is Form.TEXT:
         return result(message, caller)
     structured = {"results": [], "notice": message}
@@ -39,22 +37,20 @@ def no_results(message: str, caller: Caller) -> bytes:
 
 
 def own(result: bytes, caller: Caller, *, complete: bool = True) -> bytes:
-    """A result of mcpctl's own, a JSON object with members, as the caller's revision has it.
-
-    2026-07-28 wants the server's name in its `_meta`, and a `resultType`, which one that is not `complete` has itself.
-    """
+    """A result of mcpctl's own, a JSON object with members, as the caller's revision has it. 2026-07-28 wants the
+    server's name in its `_meta`, and a `resultType`, which a result that is not `complete` has itself."""
     if not caller.modern:
         return result
     return b"%b,%b%b}" % (result[:-1], _STAMP, _COMPLETE if complete else b"")
 
 
 def near(key: str, catalog: Catalog) -> list[str]:
-    """The keys that are like one that no tool has, of tools that may be found; takes time in a large catalog."""
+    """Similar keys of tools that may be found; takes time in a large catalog."""
     return nearest(key[:_LONGEST_KEY], filter(is_plain, catalog.keys()))
 
 
 def rejection(failure: Failure, caller: Caller) -> bytes:
-    """The JSON-RPC error that a client is told of a failure: words of ours alone."""
+    """A failure as a JSON-RPC error, in words of ours alone."""
     code = jsonrpc.INVALID_PARAMS if failure.code in _OF_PARAMS else jsonrpc.INTERNAL_ERROR
     if failure.code == "unknown_resource" and not caller.modern:
         code = _RESOURCE_NOT_FOUND
@@ -68,7 +64,6 @@ def rejection(failure: Failure, caller: Caller) -> bytes:
 
 
 def read_error(error: bytes, *, modern: bool) -> bytes:
-    """A server's error on a read, its code as the revision of the client has it."""
     members = jsonrpc.members_or_empty(error)
     codes = (_RESOURCE_NOT_FOUND, jsonrpc.INVALID_PARAMS)
     before, after = (b"%d" % code for code in (codes if modern else reversed(codes)))

@@ -16,9 +16,8 @@ from mcpctl.base.models import Tool
 from mcpctl.catalog.features import FeatureOwner
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
-from mcpctl.proxy import input_rounds, refusals, task_calls, translate
-from mcpctl.proxy.input_rounds import InputRounds
-from mcpctl.proxy.parking import Parked, told_apart
+from mcpctl.proxy import input_rounds, refusals, translate
+from mcpctl.proxy.input_rounds import InputRounds, Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
 from mcpctl.proxy.spec import AT_ONCE, Barring, Dispatcher, Incoming, Looked, Spec, nothing_bars
 from mcpctl.store.recordable import Json
@@ -32,8 +31,6 @@ _UNDECIDED = Verdict(ALLOW)
 
 
 class Request(Reply):
-    """One request between its coming and its one answer."""
-
     __slots__ = (
         "_dispatch", "_questions", "_rounds", "_was_renewed", "arguments_digest", "awaited", "barring",
         "caller", "consent", "done", "exchange", "execute_class", "extra", "fetched", "has_looked", "incoming", "key",
@@ -58,26 +55,26 @@ class Request(Reply):
         self.extra = incoming.extra
         self.execute_class = incoming.execute_class
         self.awaited: asyncio.Future[bytes] | None = None
-        """Who awaits the answer here, where no client does."""
+        """Set where not a client but mcpctl itself waits for the answer."""
         self.barring: Barring = nothing_bars
-        """Why it may not be sent, where somebody else decides on that, too."""
+        """A further reason why it may not be sent, where something else decides on it, too."""
         self.tool: Tool | None = None
         self.owner: FeatureOwner | Failed | None = None
-        """Whose a prompt or resource is, or why it is nobody's, once that is known."""
+        """The owner of a prompt or resource, or why it has none, once that is known."""
         self.fetched: Subject | None = None
-        """Reading that for a model, as the policy decides on it."""
+        """The reading of that for a model, as the policy decides on it."""
         self.listing = KEPT
         self.has_looked = False
         """Whether servers of which nothing was known were asked on its account."""
         self.verdict = _UNDECIDED
         self.arguments_digest = ""
-        """What `consent.digest_of` gives for the arguments, where that was asked for."""
+        """`consent.digest_of` the arguments, where that was needed."""
         self.consent: str | None = None
         """The `binding` that the user has said yes to."""
         self.parked: Parked | None = None
         """The request that this one goes on with."""
         self.responses: Mapping[str, bytes] = {}
-        """The client's answers to what was asked, by the keys that it saw."""
+        """The client's answers to questions, by the keys that it saw."""
         self.parent_id = incoming.replays
         self.work: asyncio.Task[None] | None = None
         """The task that looks into it before it is sent."""
@@ -87,23 +84,21 @@ class Request(Reply):
         self._dispatch = dispatch
         self._rounds: InputRounds | None = None
         self._questions = 0
-        """How many questions of its server's an older client is being asked."""
+        """Open questions of its server to an older client."""
         self._was_renewed = False
         self.record = spec.record(self)
 
     @property
     def arguments(self) -> bytes:
-        """What was passed, for whoever looks into it; to be sent and recorded it need not be copied."""
+        """A copy for whoever looks into the arguments; to be sent and recorded they need not be copied."""
         return bytes(self.passed)
 
     @property
     def record_id(self) -> str:
-        """The id on record."""
         return self.record.id
 
     @property
     def subject(self) -> Subject:
-        """The subject of the decision, as far as it is known."""
         session = self._dispatch.recorder.session_id
         if self.fetched:
             return self.fetched._replace(arguments_digest=self.arguments_digest, session=session, consent=self.consent)
@@ -114,7 +109,7 @@ class Request(Reply):
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the task that runs is still the one that decides on it: it was not sent or ended meanwhile."""
+        """Whether the running task is still the one that decides on it: it was not sent or ended meanwhile."""
         return self.work is asyncio.current_task()
 
     # ---- to its server
@@ -132,7 +127,6 @@ class Request(Reply):
         self._dispatch.send(self, self.exchange)
 
     def _adopt(self, parked: Parked, exchange: Exchange) -> None:
-        """Go on with a parked one, with the answers that this request brings."""
         parked.record_id = self.record_id
         self.exchange, exchange.reply = exchange, self
         parked.take(self, self.responses)
@@ -144,7 +138,7 @@ class Request(Reply):
             self._dispatch.watch(self.server, exchange)
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
-        """Ask for the same again, with these members of its params: on record as another, decided on anew."""
+        """Ask for the same again, with these members of its params: on record as another, and decided on again."""
         self.parent_id, self.record = self.record_id, self.spec.record(self)
         self.extra = {**self.incoming.extra, **extra} if self.spec.keeps_params else extra
         self._dispatch.again(self)
@@ -154,25 +148,24 @@ class Request(Reply):
         if self._was_renewed or exchange is not self.exchange or exchange.method == TASKS_RESULT:
             return False
         self._was_renewed = True
-        self._send_anew()
+        self._send_again()
         return True
 
     def may_be_sent(self) -> bool:
-        """Whether a request that waited for its server may be sent as things are now; else it is decided on anew."""
+        """Whether a request that waited for its server may be sent as things are now; else it is decided on again."""
         if self.done:
             return False
         if self._dispatch.allows(self):
             return True
-        self._send_anew()
+        self._send_again()
         return False
 
-    def _send_anew(self) -> None:
+    def _send_again(self) -> None:
         self._stop_clock()
         self.exchange = None
         self._dispatch.again(self)
 
     def cancel(self, params: dict[str, bytes]) -> None:
-        """Take it back upstream, and answer nothing."""
         self.record.start()
         if self.exchange:
             self._dispatch.cancel_upstream(self.server, self.exchange, params)
@@ -180,13 +173,12 @@ class Request(Reply):
         self.end()
 
     def give_up(self, failure: Failure) -> None:
-        """Take it back upstream, and answer that nobody waited for it any longer."""
+        """Take it back upstream, and answer that it took too long."""
         if self.exchange:
             self._dispatch.cancel_upstream(self.server, self.exchange, {"reason": b'"it took too long"'})
         self.refuse(failure)
 
     def interrupt(self) -> None:
-        """Answer that the session ends before the server has answered."""
         self.refuse(Failure("interrupted", was_sent=self.exchange is not None and self.exchange.was_sent))
 
     def _stop_clock(self) -> None:
@@ -196,7 +188,6 @@ class Request(Reply):
     # ---- the client or a person is asked first
 
     def question(self, question: Question) -> bool:
-        """Ask the client a question of its server's; whether it can be asked."""
         if self.awaited or not self.spec.may_ask or not can_be_asked(self.caller.capabilities, question.method):
             return False
         if not self.caller.modern:
@@ -221,7 +212,6 @@ class Request(Reply):
         return True
 
     def not_asked(self, question: Question) -> None:
-        """Put on record that the client was not asked a question."""
         self._dispatch.question_log.refused(self.server, question.method, question.params, self.record_id)
 
     def ask(self, question: Question, form: object = None) -> None:
@@ -270,12 +260,11 @@ class Request(Reply):
     # ---- back to its client
 
     def log(self, raw: Raw) -> None:
-        """Pass on a log message; a client of 2026-07-28 hears nothing without a level in its request."""
+        """A client of 2026-07-28 gets no log messages without a level in its request."""
         level = self.incoming.meta.get(jsonrpc.LOG_LEVEL_KEY, b"null") if self.caller.modern else None
         self._dispatch.client.log(raw, level)
 
     def progress(self, params: dict[str, bytes]) -> None:
-        """Pass on how far it is, to a client that has asked."""
         if token := self.incoming.meta.get("progressToken"):
             self._dispatch.client.progress({**params, "progressToken": token})
 
@@ -291,7 +280,7 @@ class Request(Reply):
 
     def _awaits_task(self, exchange: Exchange, result: memoryview) -> bool:
         """Ask for the result of the task that a call was answered with; whether it was answered with one."""
-        awaited = task_calls.awaited(result, exchange, self.caller, self)
+        awaited = translate.awaited(result, exchange, self.caller, self)
         connection = exchange.connection
         if awaited and connection:
             self.exchange = awaited
@@ -314,27 +303,22 @@ class Request(Reply):
             self.spec.deliver(self, result)
 
     def error(self, error: bytes) -> None:
-        """Pass on the server's error."""
         if not self.done:
             self.spec.error(self, error)
 
     def failed(self, failure: Failure) -> None:
-        """Answer that its server gave no answer."""
         self.refuse(failure.about(server=self.server))
 
     def refuse(self, failure: Failure) -> None:
-        """Answer that it was not carried out, or did not end."""
         if not self.done:
             self.record.refuse(failure)
             self.spec.refuse(self, failure)
 
     def reject(self, message: str, code: int = jsonrpc.INVALID_PARAMS) -> None:
-        """Answer a request that breaks the protocol, or breaks us."""
         if not self.done:
             self.spec.reject(self, message, code)
 
     def answer(self, result: Json) -> None:
-        """Give the one answer."""
         if not self.done:
             if self.awaited is None:
                 self._dispatch.client.answer(self.incoming, result)
@@ -343,13 +327,12 @@ class Request(Reply):
             self.end()
 
     def answer_error(self, error: bytes) -> None:
-        """Give the one answer, which is a JSON-RPC error."""
         if not self.done:
             self._dispatch.client.error(self.incoming, error)
             self.end()
 
     def end(self) -> None:
-        """Owe nothing more to whoever asks."""
+        """The request owes nothing more to whoever asks."""
         self.done = True
         if self._rounds:
             self._rounds.end()

@@ -11,25 +11,22 @@ from mcpctl.policy.tokens import LONGEST
 from mcpctl.wire import jsonrpc
 
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
-"""What marks a request of 2026-07-28, whole or in part."""
+"""Members that mark a request of 2026-07-28, whole or in part."""
 _CLAIMS = ("token", "projectId")
-"""The members of `_meta` that are for mcpctl alone."""
+"""Members of `_meta` that are for mcpctl alone."""
 _MOST_CALLERS = 100
 _LONGEST_KEPT = 1 << 12
-"""Bytes of a `_meta` with which that of the next request is compared."""
+"""Bytes of the longest `_meta` with which the next request's is compared."""
 
 
 class Sender(NamedTuple):
-    """Who sends one request."""
-
     meta_text: bytes
     """Its `_meta` as it came; empty where it has none."""
     speaker: Caller
-    """Who has spoken in the handshake."""
+    """The caller of the handshake."""
     caller: Caller
-    """Who it is, by both."""
     meta: Mapping[str, bytes]
-    """The members of its `_meta`, without what it claims."""
+    """The members of its `_meta`, without its claims."""
 
 
 class Unclear(ValueError):
@@ -46,19 +43,15 @@ class Unclear(ValueError):
 
 
 class Senders:
-    """Those of one connection: the same caller each time for the same words."""
+    """The senders of one connection: the same caller each time for the same words."""
 
     def __init__(self, speaker: Caller) -> None:
         self.last = Sender(b"", speaker, speaker, {})
-        """Who has sent the request before."""
         self._modern: dict[bytes, Caller] = {}
         self._claiming: dict[tuple[Caller, Claims], Caller] = {}
 
     def of(self, raw: bytes, speaker: Caller, *, is_modern: bool = False) -> Sender:
-        """Who sends a request with this `_meta`, after a handshake of `speaker`, or one of 2026-07-28 in any case.
-
-        Raises `Unclear`.
-        """
+        """The sender of a request with this `_meta`, after a handshake of `speaker`. Raises `Unclear`."""
         try:
             meta = jsonrpc.members(raw) if raw not in (b"", b"null") else {}
         except jsonrpc.Malformed:
@@ -71,7 +64,7 @@ class Senders:
         return sender
 
     def claiming(self, caller: Caller, claims: Claims) -> Caller:
-        """The caller with what a request of its claims."""
+        """The same object for the same caller and claims."""
         if claims is NO_CLAIMS:
             return caller
         key = caller, claims
@@ -106,7 +99,6 @@ class _Info(msgspec.Struct):
 
 
 def caller_of(revision: str, info: bytes, capabilities: bytes) -> Caller:
-    """A client that says this of itself, in JSON, and claims nothing."""
     try:
         named = jsonrpc.value(info, _Info) if info else _Info()
     except jsonrpc.Malformed:
@@ -124,7 +116,7 @@ def without_claims(params: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _taken_claims(meta: dict[str, bytes]) -> Claims:
-    """What a request claims, which is taken out of its `_meta`: nobody else is to see it."""
+    """A request's claims, which are taken out of its `_meta`: nobody else is to see them."""
     if meta.keys().isdisjoint(_CLAIMS):
         return NO_CLAIMS
     token, project = (_claim(meta.pop(name, b"")) for name in _CLAIMS)
@@ -132,7 +124,7 @@ def _taken_claims(meta: dict[str, bytes]) -> Claims:
 
 
 def _claim(raw: bytes) -> str | None:
-    """The text of a claim, None where there is none; what is not a short text cannot be read."""
+    """None where there is no claim; `UNREADABLE` where it is not a short text."""
     if not raw:
         return None
     try:

@@ -1,9 +1,10 @@
-"""One client's session: its record, its calls and reads, what it is asked, and what becomes of its requests."""
+"""One client's session: its record, its searches and requests, and what is made ready for them before they come."""
 
 import asyncio
+import contextlib
 import re
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from msgspec import Raw
@@ -14,7 +15,6 @@ from mcpctl.base.callers import LEGACY_REVISIONS, Caller
 from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.catalog.server_instructions import Introduced
-from mcpctl.config.settings import RecordSettings
 from mcpctl.metatools import offers
 from mcpctl.metatools.discovery import Answer, SearchRequest, search_request
 from mcpctl.policy import words
@@ -23,17 +23,15 @@ from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals
 from mcpctl.proxy.dispatch import Dispatch
+from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.incoming_lists import ruled
-from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.spec import Incoming
 from mcpctl.proxy.subscriptions import Subscriptions
-from mcpctl.proxy.warming import Warming
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder
-from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart, beside
@@ -41,12 +39,12 @@ from mcpctl.wire.threads import apart, beside
 _FIRST_SEARCH_S = 10.0
 """How long a search waits while no tool of any server is known."""
 _ADDED_S = 2.0
-"""How long it waits for the servers that nobody has seen yet while others are known."""
+"""How long a search waits for servers that are new, while others are known."""
 _LOOK_S = 0.05
 LAST_ANSWER_S = 1.3
 """After this, searches that go on at the end are answered that it ends: it is promised in 1.8 s."""
 SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""The levels of a log message, as RFC 5424 has them, the least severe first."""
+"""Levels of a log message in RFC 5424, the least severe first."""
 _LEVEL = re.compile(rb'"([a-z]+)"')
 
 
@@ -62,7 +60,7 @@ class Transport(Protocol):
 
 
 class Session:
-    """What belongs to one client. `client_protocol` gives it what the client says; it answers on `transport`."""
+    """One client's: `client_protocol` gives it the client's requests; it answers on `transport`."""
 
     def __init__(self, gateway: Gateway, transport: Transport, *, via: str = "client") -> None:
         self.gateway = gateway
@@ -75,42 +73,29 @@ class Session:
         self.introduced = Introduced()
         self.warming = Warming(gateway)
         self.caller = Caller(LEGACY_REVISIONS[-1])
-        """Who speaks here, of an older client: as its handshake has said."""
+        """An older client, as its handshake has introduced it."""
         self.is_initialized = False
         self.log_level = b""
-        """What servers are to log for this client, in JSON; empty while it has not said."""
+        """The level that servers should log for this client, in JSON; empty while it has not set one."""
         self._transport = transport
         self._answering: set[asyncio.Task[Any]] = set()
         self._drifts_told: set[Drift] = set()
         gateway.turn.begin_record(self.recorder.flush)
         gateway.sessions.append(self)
 
-    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
-        """The client takes a request back."""
-        if not self.subscriptions.cancel(request_id):
-            self.dispatch.cancel(request_id, params)
-
     # ---- searches and notes
 
-    def discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
-        """Answer one `tool_discovery`."""
-        self.begin(self._discovered(id_, caller, arguments))
-
-    def annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
-        """Answer one `add-tool-annotation`."""
-        self.begin(self._annotated(id_, caller, arguments))
-
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run what the client waits for and which starts nothing: it has the longer grace of the end."""
+        """Run work that the client waits for and that starts nothing: it has the longer grace of the end."""
         task = asyncio.create_task(work)
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    async def _discovered(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+    async def discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         started = time.time()
         try:
             is_long = len(arguments) > bounds.LITTLE
-            request = await beside(_search_request, arguments) if is_long else _search_request(arguments)
+            request = await beside(search_request, arguments) if is_long else search_request(arguments)
         except jsonrpc.Malformed as error:
             self._result(id_, refusals.no_results(str(error), caller))
             return
@@ -134,11 +119,11 @@ class Session:
             results=[{"key": hit.key, "relevance": hit.relevance} for hit in answer.hits],
             answer_bytes=len(answer.content), origin=view.origin,
         )  # fmt: skip
-        self._tell_drifts()
+        self.note_drifts()
         self._result(id_, refusals.own(answer.result(offers.of(caller)), caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[Answer, View]:
-        """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""
+        """The answer to a search, and the view that it was made for. Only new servers are waited for."""
         gateway, view = self.gateway, await self._admitted(caller)
         if unlisted := await gateway.searching.unlisted(view):
             await self.warming.first_look()
@@ -153,12 +138,11 @@ class Session:
         return await gateway.searching.answer(request, view, missing | problems), view
 
     async def _admitted(self, caller: Caller) -> View:
-        """What its client may see as things are now; raises `Failed`."""
+        """The client's view as things are now; raises `Failed` where it may see nothing."""
         await self.gateway.current()
         return admitted(self.gateway.view(caller))
 
     async def _until_known(self, refreshing: "asyncio.Task[Any]", view: View) -> None:
-        """Wait for servers that list their tools: for all a moment, for the first of any longer."""
         catalog, loop = self.gateway.catalog(view), asyncio.get_running_loop()
         soon, last = loop.time() + _ADDED_S, loop.time() + _FIRST_SEARCH_S
         while not refreshing.done():
@@ -174,7 +158,7 @@ class Session:
             return f"has been down since {since}; the user can see why with: mcpctl servers check {name}"
         return "is still starting; its tools are not known yet, search again in a moment"
 
-    async def _annotated(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+    async def annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         try:
             answer = refusals.own(await self._noted(caller, arguments), caller)
         except Failed as error:
@@ -210,35 +194,31 @@ class Session:
             key = failure.facts["key"] if failure.facts["server"] else of
             self.recorder.decision_made(key, "denied", failure.code, origin=view.origin, token_id=view.token_id)
 
-    # ---- what the client is told
+    # ---- to the client
 
     def _result(self, id_: bytes, result: Json) -> None:
         self._transport.write(*jsonrpc.result_pieces(id_, result))
 
     @property
     def is_reading(self) -> bool:
-        """Whether the client takes what it is sent."""
         return self._transport.pending <= bounds.UNREAD_NOTICES
 
     def answer(self, request: Incoming, result: Json) -> None:
-        """The result of a request."""
         self._transport.write(*jsonrpc.result_pieces(request.id, result))
 
     def error(self, request: Incoming, error: bytes) -> None:
-        """The JSON-RPC error of a request."""
         self._transport.write(jsonrpc.error(request.id, error))
 
     def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
-        """Tell the model why its call did not happen, or did not end."""
-        self._tell_drifts()
+        self.note_drifts()
         self.answer(request, refusals.result(words.for_model(failure, call=call_id[:8]), request.caller))
 
-    def _tell_drifts(self) -> None:
-        """Put on record, once, which tools are held or are not as they were; a session that is on record alone."""
-        if not self.is_recording:
+    def note_drifts(self) -> None:
+        """Put on record, once, which tools are held or not as they were; only in a session that has a record."""
+        if not self.recorder.is_open:
             return
         view = self.gateway.view(self.caller)
-        for drift in self.gateway.held.drifts:
+        for drift in self.gateway.incoming.drifts:
             if drift not in self._drifts_told:
                 self._drifts_told.add(drift)
                 rule, place, is_done = ruled(drift, view.config)
@@ -247,16 +227,14 @@ class Session:
                 )
 
     def progress(self, params: dict[str, bytes]) -> None:
-        """How far a call is."""
         self._notify("notifications/progress", jsonrpc.object_of(params))
 
     def not_asked(self, question: Question) -> None:
-        """Put on record what a server asks outside of any call."""
-        if self.is_recording:
+        if self.recorder.is_open:
             self.dispatch.question_log.refused(question.server, question.method, question.params, None)
 
     def log(self, raw: Raw, least: bytes | None) -> None:
-        """Pass on what a server logs, from the level `least` on, or else as the client has set it, in JSON."""
+        """Pass on a server's log message, from the level `least` on, or else from the client's own."""
         if least is None and not self.is_initialized:
             return
         threshold = severity(least) if least is not None else severity(self.log_level) or 0
@@ -265,51 +243,26 @@ class Session:
             self._notify("notifications/message", bytes(raw))
 
     def send(self, line: bytes) -> None:
-        """A request or notification of ours."""
         self._transport.write(line)
 
     def _notify(self, method: str, params: bytes) -> None:
-        """Send a notification; a client that does not read goes without, so that no server can fill our memory."""
+        """A client that does not read goes without notifications, so that no server can fill our memory."""
         if self.is_reading:
             self._transport.write(jsonrpc.notification(method, params))
 
-    # ---- what servers do
+    # ---- from servers
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is in flight, or a prompt or resource is read."""
         return len(self.dispatch.in_flight) > 0
 
-    @property
-    def is_recording(self) -> bool:
-        """Whether anything is on record."""
-        return self.recorder.is_open
-
-    def follow(self, settings: RecordSettings) -> None:
-        """Record what comes as these settings say; with them, what its client may see has changed."""
-        self.recorder.follow(settings)
-        self.lists_changed()
-
-    def tools_known(self, name: str) -> None:
-        """Put on record which of a server's tools are not as they were."""
-        self._tell_drifts()
-
-    def gone(self, connection: Connection) -> None:
-        """A connection has ended, and with it what its server asked."""
-        self.questions.gone(connection)
-
     def lists_changed(self) -> None:
-        """What is known of servers' prompts and resources has changed."""
         self.subscriptions.lists_changed()
-
-    def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
-        """A server takes its question back."""
-        self.questions.withdrawn(connection, params)
 
     # ---- the end
 
     async def settle(self, grace_s: float) -> None:
-        """Give what is under way `grace_s`, and put calls that go on even so on record as interrupted."""
+        """Give requests under way `grace_s`; calls that go on even so are put on record as interrupted."""
         try:
             async with asyncio.timeout(grace_s):
                 await self.dispatch.idle()
@@ -319,7 +272,8 @@ class Session:
             self.dispatch.interrupt()
 
     async def close(self, last: float) -> None:
-        """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""
+        """Close the record once the last search is on it; searches that go on at `last`, on the loop's clock, are
+        ended."""
         if self._answering:
             await asyncio.wait(self._answering, timeout=last - asyncio.get_running_loop().time())
         for task in self._answering:
@@ -334,11 +288,55 @@ class Session:
 
 
 def severity(level: bytes) -> int | None:
-    """How severe a level in JSON is, None where it is none."""
+    """The index of a level in JSON in `SEVERITIES`."""
     match = _LEVEL.fullmatch(level)
     name = match[1].decode() if match else ""
     return SEVERITIES.index(name) if name in SEVERITIES else None
 
 
-def _search_request(arguments: bytes) -> SearchRequest:
-    return search_request(jsonrpc.members(arguments))
+_AT_ONCE = 4
+
+
+class Warming:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._first_look: asyncio.Task[None] | None = None
+        self._connecting = asyncio.Semaphore(_AT_ONCE)
+
+    def warm_up(self, caller: Caller) -> None:
+        """In the background, have the caller's servers list what is unknown or stale, and make search ready."""
+        self._gateway.background(self._warmed_up(caller))
+
+    async def _warmed_up(self, caller: Caller) -> None:
+        gateway = self._gateway
+        await gateway.current()
+        view = gateway.view(caller)
+        ready = gateway.background(gateway.searching.make_ready(view))
+        await self.first_look()
+        await gateway.incoming.loaded()
+        due = gateway.catalog(view).due()
+        if due:
+            gateway.background(gateway.refresh(due, caller))
+        unknown = {server for server, _ in gateway.known_features.unknown(view.config)}
+        for name in sorted(unknown.difference(due)):
+            gateway.background(self._connect(name, caller))
+        await ready
+
+    async def _connect(self, name: str, caller: Caller) -> None:
+        """Have a server connected: it then lists all that it has, once."""
+        async with self._connecting:
+            if upstream := self._gateway.upstreams.get(name):
+                with contextlib.suppress(Failed):  # which is on record for those who ask for it
+                    await upstream.connected(caller)
+
+    async def first_look(self) -> None:
+        """Once, before a server is asked for its list: where none is known, a first search waits for each."""
+        if self._first_look is None:
+            self._first_look = self._gateway.background(self._note_unlisted())
+        await asyncio.shield(self._first_look)
+
+    async def _note_unlisted(self) -> None:
+        gateway = self._gateway
+        unlisted = await gateway.searching.unlisted(gateway.view(None))
+        if len(unlisted) == len(gateway.upstreams):
+            gateway.added.update(unlisted)

@@ -1,7 +1,7 @@
 """Answers over the limit: kept whole, then put on record, then answered as a beginning that says how the rest is read.
 
-What cannot be kept is passed on whole, and so is what cannot be taken apart. What is needed for it is imported where it
-is, since most sessions shorten nothing.
+An answer that cannot be kept, or not be taken apart, is passed on whole. Modules are imported where they are needed,
+since most sessions shorten nothing.
 """
 
 import asyncio
@@ -30,30 +30,26 @@ if TYPE_CHECKING:
     from mcpctl.store.responses import ResponseOwner
 
 ABOUT = "mcpctl/shortened"
-"""The member of a result's `_meta` that says what was left out of it."""
+"""The member of a result's `_meta` about the rest of it."""
 aside = Line()
-"""What keeps and reads whole answers: it may take a second, and nobody else waits for it."""
+"""Keeps and reads whole answers: it may take a second, and nobody else waits for it."""
 _HEAD = 2000
 """Bytes of the beginning that is shown, where the limit is not lower."""
 _REMEMBERED = 10_000
 
 
 class Shortening:
-    """Of one session."""
-
     def __init__(
         self, paths: Paths, recorder: Recorder, finish: Callable[[Request, Looked, bytes | None], None]
     ) -> None:
-        """`finish` answers a call with a result, or with the bytes that stand for it."""
         self.calls: dict[str, None] = {}
-        """The ids of calls whose answers were kept, the newest last; some of the older ones may be left out."""
+        """Calls whose answers were kept, the newest last; some of the older ones may be left out."""
         self._paths = paths
         self.recorder = recorder
         self.finish = finish
 
     def begin(self, call: Request, result: Looked) -> bool:
-        """Deliver a result that is longer than some limit, in part if it exceeds that of its call; whether that is to
-        be looked at, since else nothing was done."""
+        """Shorten a result that may exceed the limit of its call, then `finish` it; False where no limit applies."""
         limit = call.view.config.answer_limit(call.server, call.caller.client.name)
         recorder = self.recorder
         if not limit or result.is_error or call.server == OWN or not (recorder.is_of_client and recorder.is_open):
@@ -68,7 +64,7 @@ class Shortening:
         return True
 
     def owner(self, view: View, server: str, tool: str) -> "ResponseOwner":
-        """Whose an answer to a request is that is seen from `view`."""
+        """The owner of an answer to a request with this view."""
         from mcpctl.store.responses import ResponseOwner
 
         return ResponseOwner(
@@ -94,7 +90,7 @@ class Shortening:
     def _shortened(
         self, result: Looked, limit: int, call_id: str, owner: "ResponseOwner", execute: str, keep_mb: int, fsync: bool
     ) -> bytes | None:
-        """What stands for the result, which is kept then; None where it is not too long. In any thread."""
+        """The beginning of a result, which is kept whole; None where it is not too long. In any thread."""
         from mcpctl.answers import readable
         from mcpctl.store import responses
 
@@ -112,8 +108,6 @@ class Shortening:
 
 
 class _Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """The members that results have."""
-
     content: Raw = jsonrpc.ABSENT
     structured: Raw = msgspec.field(name="structuredContent", default=jsonrpc.ABSENT)
     is_error: Raw = msgspec.field(name="isError", default=jsonrpc.ABSENT)

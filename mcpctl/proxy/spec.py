@@ -10,7 +10,7 @@ from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failure
 from mcpctl.policy.decide import Verdict
 from mcpctl.policy.view import View
-from mcpctl.proxy.parking import Parking
+from mcpctl.proxy.input_rounds import Parking
 from mcpctl.proxy.questions import Parents, QuestionLog, Questions
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder
@@ -24,58 +24,47 @@ class Incoming(msgspec.Struct, eq=False):
     caller: Caller
     meta: Mapping[str, bytes] = field(default_factory=dict)
     extra: Mapping[str, bytes] = field(default_factory=dict)
-    """Members of a call's params that do not concern us, such as `inputResponses`; all params of another request."""
+    """Members of a call's params that are not ours, such as `inputResponses`; all params of another request."""
     execute_class: str | None = None
-    """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
+    """The only permission class that may be called this way, one of `hints.PERMISSIONS`; None for any."""
     as_sent: bool = False
     """Whether an error is wanted as its server sent it, without help on the arguments."""
     replays: str | None = None
-    """The call on record that it repeats."""
+    """The id on record of the call that this one repeats."""
 
 
 Barring = Callable[[], Failure | None]
-"""Why something may not be sent as things are at this moment."""
+"""Why something may not be sent at this moment."""
 
 
-def nothing_bars() -> None:
-    """Nothing is barring it."""
+def nothing_bars() -> None: ...
 
 
 class Resources(Protocol):
-    """Where resources are read for a client."""
-
     async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = nothing_bars) -> bytes:
         """The result of `resources/read`; raises `Failed`. Nothing is read where something is `barring` it."""
 
 
 class ClientSide(Protocol):
-    """Where what becomes of a client's calls and reads goes."""
+    """The client of a session, or a command, that gets the answers to its requests."""
 
     @property
-    def features(self) -> Resources:
-        """What it gets beside tools."""
+    def features(self) -> Resources: ...
 
     @property
     def is_reading(self) -> bool:
-        """Whether it takes what it is sent; who does not goes without questions and notifications."""
+        """Whether it takes what it is sent; a client that does not goes without questions and notifications."""
 
-    def answer(self, request: Incoming, result: Json) -> None:
-        """The result of a request, as the client's revision has it."""
-
-    def error(self, request: Incoming, error: bytes) -> None:
-        """The JSON-RPC error of a request."""
+    def answer(self, request: Incoming, result: Json) -> None: ...
+    def error(self, request: Incoming, error: bytes) -> None: ...
 
     def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
         """A call did not happen, or did not end; `call_id` is its id on record."""
 
-    def progress(self, params: dict[str, bytes]) -> None:
-        """How far a call is."""
+    def progress(self, params: dict[str, bytes]) -> None: ...
 
     def log(self, raw: Raw, least: bytes | None) -> None:
-        """What a server logs, from the level `least` on: as the client has set it where that is None."""
-
-    def send(self, line: bytes) -> None:
-        """A request or notification of ours."""
+        """Log messages from the level `least` on; from the client's own level where that is None."""
 
 
 R = TypeVar("R", contravariant=True)
@@ -87,26 +76,26 @@ beside it."""
 
 
 class Looked(Struct):
-    """A result that was looked at: what of it decides, and how client and record have it."""
+    """A result that was looked at, as client and record have it."""
 
     result: Json
     is_error: bool
     wants_input: bool
-    """It is no answer: the tool asks for something first."""
+    """It is not an answer: the tool asks for something first."""
     answer: Json
     """As the client's era has it."""
     recorded: bytes
     """Without secrets and cut, as the record has it."""
 
 
-class Record(Protocol):
-    """The lines that one round of a request has on record."""
+class Record:
+    """The lines that one round of a request has on record: none, unless its kind has some."""
 
-    id: str
-    """The id on record; of a call empty as long as it is not there."""
+    id = ""
+    """The id on record; empty as long as a call is not there."""
 
     def start(self) -> None:
-        """Have the request on record from now on, if it is not."""
+        """Put the request on record, if it is not."""
 
     def end(
         self, status: str, *, response: Json = b"null", error: bytes = b"null", recorded: bytes | None = None,
@@ -124,23 +113,24 @@ class Record(Protocol):
 class Spec(Protocol[R]):
     """One kind of request: its method, what names it, how it is decided on, recorded and answered."""
 
-    keeps_params: bool
+    keeps_params: bool = True
     """Whether a further round has all params of the first, and not only those that are not ours."""
-    may_ask: bool
+    may_ask: bool = True
     """Whether the client may be asked something before the answer."""
 
     def record(self, request: R) -> Record:
         """A record of the next round."""
+        return Record()
 
     def decide(self, request: R, view: View) -> Verdict:
-        """The verdict on the request as seen from this view, which is its own from now on, with what is known of what
-        it names."""
+        """The verdict as seen from this view, which is the request's from now on, with the tool or owner that it
+        names."""
 
     async def learn(self, request: R) -> None:
-        """Get to know what decides, after the verdict `list`."""
+        """Find out more after the verdict `list`."""
+        return
 
-    def exchange(self, request: R) -> Exchange:
-        """The request as its server gets it."""
+    def exchange(self, request: R) -> Exchange: ...
 
     def look(self, request: R, connection: Connection | None, result: memoryview) -> Looked:
         """Look at a result; in any thread."""
@@ -148,18 +138,15 @@ class Spec(Protocol[R]):
     def deliver(self, request: R, result: Looked) -> None:
         """Put a result on record and answer with it."""
 
-    def error(self, request: R, error: bytes) -> None:
-        """Put a server's error on record and answer with it."""
+    def error(self, request: R, error: bytes, /) -> None: ...
+    def refuse(self, request: R, failure: Failure, /) -> None: ...
 
-    def refuse(self, request: R, failure: Failure) -> None:
-        """Answer that the request was not carried out, or did not end."""
-
-    def reject(self, request: R, message: str, code: int) -> None:
+    def reject(self, request: R, message: str, code: int, /) -> None:
         """Answer a request that breaks the protocol, or breaks us."""
 
 
 class Dispatcher(Protocol[R]):
-    """The requests of one session: what one of them needs of the `Dispatch` that decides on them and sends them."""
+    """The `Dispatch` of a session, as far as its requests need it."""
 
     client: ClientSide
     recorder: Recorder
@@ -174,14 +161,7 @@ class Dispatcher(Protocol[R]):
     def allows(self, request: R) -> bool:
         """Whether a request may be sent as things are now."""
 
-    def send(self, request: R, exchange: Exchange) -> None:
-        """Forward a request that was decided on."""
-
-    def watch(self, server: str, exchange: Exchange) -> None:
-        """Bound the time that an exchange may take from now."""
-
-    def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None:
-        """Take back what was forwarded."""
-
-    def ended(self, request: R) -> None:
-        """Forget a request that has its answer, or needs none."""
+    def send(self, request: R, exchange: Exchange) -> None: ...
+    def watch(self, server: str, exchange: Exchange) -> None: ...
+    def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None: ...
+    def ended(self, request: R) -> None: ...

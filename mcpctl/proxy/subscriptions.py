@@ -1,7 +1,7 @@
-"""What a client wants to be told of: lists of prompts and resources that change, and resources that do.
+"""Subscriptions of a client: to lists of prompts and resources that change, and to resources that do.
 
-`resources/subscribe` and `resources/unsubscribe` of older clients, `subscriptions/listen` of those of 2026-07-28. What
-is told is what the client may see at that moment; of what it may not see any more it hears nothing.
+They are `resources/subscribe` and `resources/unsubscribe` of older clients, `subscriptions/listen` of those of
+2026-07-28. A client is told of things that it may see at that moment, and of nothing that it may not see any more.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from mcpctl.base.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.catalog.features import FeatureOwner, FeaturePart, Features
 from mcpctl.metatools import offers
 from mcpctl.proxy import refusals
+from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
 
 METHODS = frozenset(("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"))
 LISTS = {"promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES)}
-"""What a client can ask to be told of, and whose lists that are; those of tools never change."""
+"""The kinds of lists that each kind of change is about; lists of tools never change."""
 _SOON_S = 0.25
 """How long a change of lists waits for others, so that a client is told once."""
 _AGREED_S = 2.0
@@ -35,42 +35,32 @@ _AGREED_S = 2.0
 
 
 class Client(Protocol):
-    """The session of the client that is told."""
-
     @property
-    def gateway(self) -> Gateway:
-        """What is behind it."""
-
+    def gateway(self) -> Gateway: ...
     @property
-    def owners(self) -> Owners:
-        """Whose the prompts and resources are that it may have."""
-
+    def owners(self) -> Owners: ...
     @property
-    def is_reading(self) -> bool:
-        """Whether it takes what it is sent."""
-
-    def send(self, line: bytes) -> None:
-        """Send a line."""
+    def is_reading(self) -> bool: ...
+    def send(self, line: bytes) -> None: ...
 
 
 class Subscription:
-    """What a client is told in one way: an older one of its own accord, a newer one on one `subscriptions/listen`."""
+    """One way of telling a client: an older one of its own accord, a newer one on one `subscriptions/listen`."""
 
     def __init__(self, session: Client, caller: Caller, lists: Collection[str], id_: bytes = b"") -> None:
-        """Of these `lists`, of `LISTS`, it is told; `id_` is that of its request, nothing for an older client."""
+        """`lists` are names of `LISTS`; `id_` is that of its request, empty for an older client."""
         self.caller = caller
         self.lists = lists
         self.id = id_
         self.owners: dict[str, FeatureOwner] = {}
-        """Whose the resources are of which it is told, by the URIs that the client has for them."""
+        """The owners of the resources of which it is told, by the URIs that the client has for them."""
         self.is_open = not id_
         """Whether the client may be told: not before its request is acknowledged."""
         self._session = session
         self._known: dict[str, Features] = {}
-        """What the client may list, as far as it was told of changes."""
+        """The features that the client may list, by kind of change, as of the last notification."""
 
     def tell(self, method: str, params: Mapping[str, bytes]) -> None:
-        """Send a notification."""
         meta = jsonrpc.members_or_empty(params.get("_meta", b""))
         meta.pop(jsonrpc.SUBSCRIPTION_KEY, None)
         if self.id:
@@ -81,11 +71,9 @@ class Subscription:
 
     @property
     def can_be_told(self) -> bool:
-        """Whether the client takes what it is told now."""
         return self.is_open and self._session.is_reading
 
     def features(self) -> Features:
-        """What the client may list, get and read now."""
         return self._session.owners.listable(self.caller)
 
     def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
@@ -100,8 +88,7 @@ class Subscription:
                 self.tell(UPDATED, {**params, "uri": msgspec.json.encode(prefix + uri)})
 
     def compare(self) -> None:
-        """Tell the client of the lists that are not as they were when it was last told; at first there is nothing to
-        tell."""
+        """Tell the client of lists that differ from those it was last told of; at first there is nothing to tell."""
         features = self.features()
         for name in self.lists:
             before = self._known.setdefault(name, features)
@@ -113,15 +100,13 @@ class Subscription:
 
 
 class Subscriptions:
-    """Those of one session."""
-
     def __init__(self, session: Client) -> None:
         self._session = session
         self._watched = session.gateway.watched
         self._older: Subscription | None = None
         self._listens: dict[bytes, Subscription] = {}
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
-        """Of requests that are not answered, or not acknowledged."""
+        """Requests that are not answered, or not acknowledged."""
         self._comparing: asyncio.TimerHandle | None = None
 
     def begin(self, caller: Caller, announced: Collection[str]) -> None:
@@ -133,15 +118,13 @@ class Subscriptions:
         self._session.gateway.background(self._note(self._older))
 
     async def _note(self, subscription: Subscription) -> None:
-        """Note what the client may list before anything changes."""
         await self._session.gateway.current()
-        await self._session.gateway.server_features.loaded()
+        await self._session.gateway.incoming.loaded()
         subscription.compare()
 
     def start(
         self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: Mapping[str, bytes]
     ) -> None:
-        """Begin one request."""
         if caller.modern != (method == "subscriptions/listen"):
             self._refuse(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
         elif id_ in self._listens or id_ in self._tasks:
@@ -152,7 +135,7 @@ class Subscriptions:
             self._begin(id_, caller, partial(self._change, method, id_, caller, params))
 
     def cancel(self, request_id: bytes) -> bool:
-        """The client ends a `subscriptions/listen`, or does not wait for an answer; whether it was one of these."""
+        """End a `subscriptions/listen`, or an unanswered request; whether it was one of these."""
         task, listen = self._tasks.pop(request_id, None), self._listens.pop(request_id, None)
         if task:
             task.cancel()
@@ -161,7 +144,7 @@ class Subscriptions:
         return bool(task or listen)
 
     def lists_changed(self) -> None:
-        """What the session may list may have changed: tell the client, soon and once, where it really has."""
+        """Lists may have changed: tell the client, soon and once, where they really have."""
         if self._comparing is None and (self._older or self._listens):
             self._comparing = asyncio.get_running_loop().call_later(_SOON_S, self._compare)
 
@@ -213,7 +196,6 @@ class Subscriptions:
         self._session.send(jsonrpc.error(id_, jsonrpc.error_object(code, message, data)))
 
     async def _change(self, method: str, id_: bytes, caller: Caller, params: Mapping[str, bytes]) -> None:
-        """Answer an older client's `resources/subscribe` or `resources/unsubscribe`."""
         uri = jsonrpc.value(params.get("uri", b"null"), str)
         await self._session.gateway.current()
         if self._older is None:
@@ -255,7 +237,7 @@ class Subscriptions:
     # ---- resources
 
     async def _look(self, listen: Subscription, uris: Collection[str]) -> None:
-        """Have servers of which nothing is known list what may be some of these, where nobody else has them."""
+        """Have servers that have not listed do so where nobody else has one of these."""
         features = listen.features()
         if unknown := [uri for uri in uris if _owner(features, uri) is None]:
             looking = self._session.gateway.background(self._session.owners.look(unknown, listen.caller))
@@ -295,12 +277,12 @@ def _owner(features: Features, uri: str) -> FeatureOwner | None:
 
 
 def _shown(features: Features, kinds: Collection[str]) -> list[FeaturePart]:
-    """What lists of these kinds show."""
     return [part for part in features.parts if part.kind in kinds and part.features]
 
 
 def _are_same(before: Sequence[FeaturePart], now: Sequence[FeaturePart]) -> bool:
-    """Whether lists show the same. What was not made anew is not looked through: there may be many thousands."""
+    """Whether lists show the same. Parts that are the same object are not looked through: there may be many
+    thousands."""
     return len(before) == len(now) and all(
         one is other or _is_same(one, other) for one, other in zip(before, now, strict=True)
     )

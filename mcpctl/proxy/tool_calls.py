@@ -10,30 +10,16 @@ from msgspec import Raw
 from mcpctl.base import definitions, hints
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.tool_keys import OWN
-from mcpctl.catalog.features import FeatureOwner
 from mcpctl.metatools import argument_help, own_tool
 from mcpctl.policy import words
-from mcpctl.policy.decide import (
-    ALLOW,
-    ANEW,
-    ASK,
-    CURRENT,
-    FETCH,
-    KEPT,
-    LIST,
-    REFUSE,
-    UNAVAILABLE,
-    Subject,
-    Verdict,
-    decide,
-)
+from mcpctl.policy.decide import ALLOW, ANEW, ASK, CURRENT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict, decide
 from mcpctl.policy.view import View
-from mcpctl.proxy import refusals, task_calls, translate
+from mcpctl.proxy import refusals, translate
+from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.owners import Owners
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.shortening import Shortening
-from mcpctl.proxy.spec import ClientSide, Looked
+from mcpctl.proxy.spec import ClientSide, Looked, Record, Spec
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import OpenCall, Recorder
 from mcpctl.upstreams.connection import TOOLS_CALL, Connection, Exchange
@@ -43,58 +29,12 @@ if TYPE_CHECKING:
     from mcpctl.proxy.read_tool import ReadTool
 
 
-class ModelReads:
-    """Of one session."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._owners = Owners(gateway)
-
-    def decided(self, call: Request) -> Verdict:
-        """The verdict on a call of the tool that reads: of a resource, on reading that, too. It is `list` as long as it
-        is not known whose it is."""
-        call.fetched = None
-        verdict = decide(call.subject)
-        if verdict.outcome == REFUSE or _resource_of(call) is None or isinstance(call.owner, Failed):
-            return verdict
-        if call.owner is None:
-            return Verdict(LIST)
-        call.fetched = self._subject(call, call.owner)
-        return decide(call.subject)
-
-    async def locate(self, call: Request) -> None:
-        """Get to know whose it is, or why it is nobody's."""
-        if resource := _resource_of(call):
-            try:
-                call.owner = await self._owners.owner(resource, call.caller)
-            except Failed as error:
-                call.owner = error
-
-    def _subject(self, call: Request, owner: FeatureOwner) -> Subject:
-        catalog, toolset = self._gateway.catalog(call.view), call.view.toolset
-        listed = catalog.listed(owner.server)
-        tools = listed.tools if listed else ()
-        shown = [toolset.shown(tool) for tool in tools] if toolset else tools
-        tool = self._gateway.features(call.view).as_tool(owner)
-        return Subject(FETCH, owner.server, tool.name, tool, call.view, listing=CURRENT, tools=shown)
-
-
-def _resource_of(call: Request) -> str | None:
-    """The resource that a call is to read; None for what is kept of a call, and for what cannot be understood."""
-    from mcpctl.metatools import own_tool  # what most sessions never need is no part of starting up
-
-    try:
-        return own_tool.taken(call.arguments).resource
-    except own_tool.WrongArguments:
-        return None
-
-
 _RECORDED = {"held": "held", "needs_consent": "asked"}
-"""The decision that a policy would have made that only records, by the code of the refusal."""
+"""The decision that a policy that only records would have made, by the code of the refusal."""
 _KNOWN = (KEPT, CURRENT)
 _VERDICTS_KEPT = 1000
 _LIST_WAIT_S = 2.0
-"""How long a call of a tool that is not known waits for the list of a server that is connected."""
+"""How long a call of an unknown tool waits for the list of a server that is connected."""
 
 
 class Unreadable(ValueError):
@@ -132,7 +72,7 @@ def taken_apart(arguments: bytes) -> tuple[str, bytes]:
     return key, passed
 
 
-class CallRecord:
+class CallRecord(Record):
     """A tool call has two lines: one before it is sent, and one before it is answered."""
 
     def __init__(self, call: Request, recorder: Recorder) -> None:
@@ -143,7 +83,7 @@ class CallRecord:
         self._has_noted = False
 
     def start(self) -> None:
-        """Have the call on record from now on, with the hints that its tool declares at this moment."""
+        """The record has the hints that the tool declares at this moment."""
         if self.id:
             return
         call = self._call
@@ -158,7 +98,6 @@ class CallRecord:
         self, status: str, *, response: Json = b"null", error: bytes = b"null", recorded: bytes | None = None,
         delivered: int | None = None,
     ) -> None:  # fmt: skip
-        """Put the outcome on record, once."""
         if self._open:
             self._recorder.call_finished(
                 self._open, status, response=response, error=error, recorded=recorded, delivered=delivered
@@ -166,7 +105,6 @@ class CallRecord:
             self._open = None
 
     def note_exception(self) -> None:
-        """Put on record why the call goes on although a rule would have stopped it."""
         failure, ruling = self._call.verdict.failure, self._call.verdict.ruling
         if self._has_noted:
             return  # it is sent once more
@@ -177,7 +115,6 @@ class CallRecord:
             self.note("allowed", Failure("granted", {"ruling": ruling}), channel="grant")
 
     def refuse(self, failure: Failure) -> None:
-        """Put on record that the call was not made, or did not end, and the decision where that is one."""
         self.start()
         if failure.code in words.DECISIONS:
             self.note("held" if failure.code == "held" else "denied", failure)
@@ -188,7 +125,6 @@ class CallRecord:
         self, decision: str, failure: Failure, *, channel: str = "rule", scope: str = "", waited_ms: int | None = None,
         enforced: bool = True,
     ) -> None:  # fmt: skip
-        """Put a decision on record."""
         call, ruling = self._call, failure.facts.get("ruling")
         rule, place = words.rule_of(ruling, call.view.config) if ruling else (failure.code, "")
         if held := failure.facts.get("held"):
@@ -202,32 +138,27 @@ class CallRecord:
         )  # fmt: skip
 
 
-class ToolCalls:
-    """Those of one session."""
-
+class ToolCalls(Spec[Request]):
     keeps_params = False
-    may_ask = True
 
     def __init__(self, gateway: Gateway, recorder: Recorder, client: ClientSide) -> None:
         self._gateway = gateway
         self._recorder = recorder
         self._client = client
-        self._model_reads = ModelReads(gateway)
+        self._owners = Owners(gateway)
         self._shortening = Shortening(gateway.paths, recorder, self.finish)
         self._read_tool: ReadTool | None = None
 
     def record(self, call: Request) -> CallRecord:
-        """A record of the next round."""
         return CallRecord(call, self._recorder)
 
     # ---- the decision
 
     def decide(self, call: Request, view: View) -> Verdict:
-        """The verdict on the call as seen from this view, which keeps it for calls that nobody is asked about."""
+        """The verdict on the call; its view keeps it for calls that nobody is asked about."""
         call.view = view
         if call.server == OWN:
-            call.tool = own_tool.TOOL if call.key == own_tool.TOOL.key else None
-            call.verdict = self._model_reads.decided(call)
+            call.verdict = self._decide_own(call)
             return call.verdict
         if call.listing in _KNOWN:
             upstream = self._gateway.upstreams.get(call.server)
@@ -244,12 +175,27 @@ class ToolCalls:
             view.verdicts[like] = call.tool, verdict
         return verdict
 
+    def _decide_own(self, call: Request) -> Verdict:
+        """The verdict on a call of our own tool and, where it reads a resource, on reading that: `list` as long as its
+        owner is not known."""
+        call.tool, call.fetched = own_tool.TOOL if call.key == own_tool.TOOL.key else None, None
+        verdict = decide(call.subject)
+        if verdict.outcome == REFUSE or not own_tool.resource(call.arguments) or isinstance(call.owner, Failed):
+            return verdict
+        if call.owner is None:
+            return Verdict(LIST)
+        call.fetched = self._owners.fetching(call.owner, call.view)
+        return decide(call.subject)
+
     async def learn(self, call: Request) -> None:
         """Get the list before deciding: the tool may be in the cache or new, and where hints decide only the current
         list counts."""
         gateway, caller = self._gateway, call.caller
-        if call.server == OWN:
-            await self._model_reads.locate(call)
+        if call.server == OWN and (resource := own_tool.resource(call.arguments)):
+            try:
+                call.owner = await self._owners.owner(resource, caller)
+            except Failed as error:
+                call.owner = error
         await gateway.load(call.server, call.view)
         upstream = gateway.upstreams.get(call.server)
         if call.done or upstream is None or self.decide(call, gateway.view(caller)).outcome != LIST:
@@ -270,16 +216,14 @@ class ToolCalls:
     # ---- to its server
 
     def exchange(self, call: Request) -> Exchange:
-        """The call as its server gets it."""
         params: dict[str, Json] = {"name": msgspec.json.encode(call.name), **call.extra}
         if call.passed:
             params["arguments"] = call.passed
-        if call.tool and "execution" in call.tool.definition and task_calls.runs_as_task(call.tool):
-            params |= task_calls.PARAMS
+        if call.tool and "execution" in call.tool.definition and translate.runs_as_task(call.tool):
+            params |= translate.PARAMS
         return Exchange(TOOLS_CALL, params, call.incoming.meta, call.caller, call, call.tool)
 
     def read(self, call: Request) -> None:
-        """Answer a call of our own tool."""
         if self._read_tool is None:
             from mcpctl.proxy.read_tool import ReadTool  # most sessions read nothing on
 
@@ -287,14 +231,13 @@ class ToolCalls:
         self._read_tool.begin(call, partial(self._barring, call))
 
     def _barring(self, call: Request) -> Failure | None:
-        """Why what a call of our own tool reads may not be read as things are now."""
+        """Why our own tool may not read now what its call asks for."""
         verdict = self.decide(call, self._gateway.view(call.caller))
         return None if verdict.outcome == ALLOW else verdict.failure
 
     # ---- back to its client
 
     def look(self, call: Request, connection: Connection | None, result: memoryview) -> Looked:
-        """Look at a result; in any thread."""
         head, values = translate.head(result), self._recorder.values
         wants_input = translate.is_waiting(head)
         if call.view.config.policy.masks and not wants_input:  # what a round needs to go on stays as it is
@@ -305,13 +248,13 @@ class ToolCalls:
         return Looked(result, is_error, wants_input, answer, values.json(result))
 
     def deliver(self, call: Request, result: Looked) -> None:
-        """Put a result on record and answer with it; with its beginning alone where it is longer than some limit."""
+        """A result longer than some limit is answered with its beginning alone."""
         is_long = len(result.result) > call.view.config.least_limit
         if not (is_long and self._shortening.begin(call, result)):
             self.finish(call, result)
 
     def finish(self, call: Request, result: Looked, short: bytes | None = None) -> None:
-        """Put a result on record, and answer with it, or with what stands for it."""
+        """Put a result on record, and answer with it, or with the `short` one in its place."""
         call.record.end(
             "tool_error" if result.is_error else "ok", response=result.result, recorded=result.recorded,
             delivered=None if short is None else len(short),
@@ -322,7 +265,6 @@ class ToolCalls:
             call.answer(result.answer if short is None else short)
 
     def error(self, call: Request, error: bytes) -> None:
-        """Put a server's error on record and answer with it."""
         if call.view.config.policy.masks:
             error = self._recorder.values.masked(error)
         call.record.end("failed", error=error)
@@ -337,12 +279,10 @@ class ToolCalls:
             argument_help.give(call.tool, call.arguments, answer, add, then)
 
     def refuse(self, call: Request, failure: Failure) -> None:
-        """Tell the model why its call was not made, or did not end."""
         self._client.refused(call.incoming, failure, call.record_id)
         call.end()
 
     def reject(self, call: Request, message: str, code: int) -> None:
-        """Answer with a JSON-RPC error."""
         error = jsonrpc.error_object(code, f"mcpctl: {message}")
         call.record.start()
         call.record.end("failed", error=error)

@@ -1,19 +1,75 @@
-"""The few changes a result needs on its way: between protocol eras, and help beside a server's own refusal.
+"""The few changes of a call and its result on their way: between protocol eras, for tasks, and help with a refusal.
 
-Everything else of a result passes as the bytes it came as.
+Everything else of a result passes as the bytes it came as. A tool that runs only as a task
+(`execution.taskSupport: "required"`, 2025-11-25) is called as any other: the server answers with a task, and the task's
+result is asked for at once, since that answer waits for its end.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from mcpctl.base.callers import Caller
+from mcpctl.base.models import Tool
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams import question
-from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.connection import TASKS_RESULT, TOOLS_CALL, Connection, Exchange, Reply
 from mcpctl.wire import jsonrpc
+
+PARAMS = {"task": b"{}"}
+
+
+class _Execution(msgspec.Struct):
+    taskSupport: str = ""
+
+
+class _Runs(msgspec.Struct):
+    execution: _Execution | None = None
+
+
+class _Task(msgspec.Struct):
+    taskId: str
+
+
+class _Created(msgspec.Struct):
+    task: _Task
+
+
+def runs_as_task(tool: Tool | None) -> bool:
+    execution = tool.definition.get("execution") if tool else None
+    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
+
+
+def unrunnable(definitions: Iterable[bytes], connection: Connection) -> list[bytes]:
+    """Definitions that run only as tasks, on a connection to a server that does not say it runs any."""
+    return [] if connection.runs_tasks else [each for each in definitions if b'"taskSupport"' in each and _only(each)]
+
+
+def runnable(definitions: Sequence[bytes], connection: Connection) -> list[bytes]:
+    left_out = frozenset(unrunnable(definitions, connection))
+    return [each for each in definitions if each not in left_out]
+
+
+def _only(definition: bytes) -> bool:
+    try:
+        execution = jsonrpc.value(definition, _Runs).execution
+    except jsonrpc.Malformed:
+        return False
+    return execution is not None and execution.taskSupport == "required"
+
+
+def awaited(result: memoryview, exchange: Exchange, caller: Caller, reply: Reply) -> Exchange | None:
+    """The request for the result of the task that this answer to a call is about; None where it is about none."""
+    if exchange.method != TOOLS_CALL:
+        return None
+    try:
+        task = jsonrpc.value(bytes(result), _Created).task
+    except jsonrpc.Malformed:
+        return None
+    return Exchange(TASKS_RESULT, {"taskId": msgspec.json.encode(task.taskId)}, {}, caller, reply, exchange.tool)
+
 
 _EMPTY = b""
 _STRUCTURED_SINCE = "2025-06-18"
@@ -33,7 +89,6 @@ _head: msgspec.json.Decoder[Head] = msgspec.json.Decoder(Head)
 
 
 def head(result: Json) -> Head:
-    """The deciding members of `result`; all absent when it is not an object."""
     try:
         return _head.decode(result)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -45,20 +100,18 @@ def head(result: Json) -> Head:
 
 def is_waiting(top: Head) -> bool:
     """Whether the result wants input before its tool goes on, however that is spelled."""
-    said = bytes(top.result_type)
-    if b"\\" not in said:
-        return said == b'"input_required"'
+    kind = bytes(top.result_type)
+    if b"\\" not in kind:
+        return kind == b'"input_required"'
     try:
-        return jsonrpc.value(said, str) == "input_required"
+        return jsonrpc.value(kind, str) == "input_required"
     except jsonrpc.Malformed:
         return False
 
 
 def with_names(result: bytes, server: str, may_put: Callable[[str], bool]) -> bytes | None:
     """A result that wants input, each question for a person named by its server; None where the server may not ask it.
-
-    Everything else of it stays as it came. Raises `Malformed` where it cannot be told what is asked.
-    """
+    Everything else of it stays as it came. Raises `Malformed` where it cannot be told what is asked."""
     members = jsonrpc.members(result)
     if not members.get("inputRequests", b"").startswith(b"{"):
         return result  # whatever it is, it asks nobody anything
@@ -100,7 +153,6 @@ def cacheable(result: bytes) -> bytes:
 
 
 def with_block(result: bytes, text: str) -> bytes:
-    """`result` with one more text block at the end of its content, everything else as it was."""
     block = msgspec.json.encode({"type": "text", "text": text})
     where = jsonrpc.spans(result).get("content")
     if where is None:
@@ -125,7 +177,7 @@ def with_data(error: bytes, text: str) -> bytes:
 
 
 def message_of(error: bytes) -> str:
-    """What an error says; of one that is not an error object, all of it."""
+    """The message of an error; all of one that is not an error object."""
     try:
         decoded: Any = jsonrpc.value(error, object)
     except jsonrpc.Malformed:
@@ -134,7 +186,6 @@ def message_of(error: bytes) -> str:
 
 
 def text_of(result: bytes) -> str:
-    """The text blocks of a result, joined by newlines."""
     try:
         blocks = jsonrpc.value(bytes(head(result).content) or b"[]", object)
     except jsonrpc.Malformed:
@@ -182,13 +233,11 @@ def _with_text(result: bytes, top: Head) -> bytes:
 
 
 def _inserted(text: bytes, member: bytes) -> bytes:
-    """A JSON object with one more member, at its end."""
     body = text.rstrip()[:-1].rstrip()
     return b"%b%b%b}" % (body, b"" if body.endswith(b"{") else b",", member)
 
 
 def _replaced(text: bytes, name: str, member: bytes) -> bytes:
-    """A JSON object in which `member` stands instead of the member `name`."""
     members = jsonrpc.members(text)
     members.pop(name)
     return _inserted(jsonrpc.object_of(members), member)

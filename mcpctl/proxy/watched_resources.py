@@ -1,7 +1,7 @@
-"""The resources of servers that anybody wants to be told of: each asked for once, in its server's era.
+"""The resources of servers that anybody watches: each asked for once, in its server's era.
 
-An older server is sent `resources/subscribe`, one of 2026-07-28 a `subscriptions/listen`. What a server said while it
-was not connected is lost: once it is asked again, those who watch are told that the resource may have changed.
+An older server is sent `resources/subscribe`, one of 2026-07-28 a `subscriptions/listen`. Notifications of the time in
+which a server was not connected are lost: once it is asked again, watchers are told that the resource may have changed.
 """
 
 import asyncio
@@ -30,59 +30,44 @@ _DEEPEST = 64
 
 
 class Watcher(Protocol):
-    """Who wants to be told."""
-
     @property
-    def caller(self) -> Caller:
-        """Who asks."""
+    def caller(self) -> Caller: ...
 
     def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
         """A resource has changed, or the part of it that has this URI on its server."""
 
 
 class Servers(Protocol):
-    """Those that there are now."""
-
     @property
-    def upstreams(self) -> Mapping[str, Upstream]:
-        """By name."""
-
-    def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
-        """Run `work` until the end at most."""
+    def upstreams(self) -> Mapping[str, Upstream]: ...
+    def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]": ...
 
 
 class _Watched:
-    """One resource, who watches it, and where it was asked for."""
-
     def __init__(self, owner: FeatureOwner) -> None:
         self.owner = owner
         self.watchers: dict[Watcher, None] = {}
         self.connection: Connection | None = None
-        """The connection that was asked; None while there is none."""
         self.listening: Listening | None = None
-        """The request that is open there, in 2026-07-28."""
+        """The open `subscriptions/listen` on a connection of 2026-07-28."""
         self.wait = listening.FIRST_WAIT_S
         self.asking = asyncio.Lock()
-        """Held while its server is asked, or no longer: one after the other, whatever way they travel."""
+        """Held while its server is asked, or told to stop: one after the other, whatever way the requests travel."""
 
 
 class _Return(Struct):
-    """How a server is connected again that was lost."""
-
     wait: float = field(default_factory=lambda: listening.FIRST_WAIT_S)
     at: float = 0.0
-    """When it last was, on the loop's clock: one that soon ends again is waited for longer and longer."""
+    """When it last returned, on the loop's clock: a server that soon ends again is waited for longer and longer."""
     task: "asyncio.Task[None] | None" = None
 
 
 class WatchedResources:
-    """Those of all sessions."""
-
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
         self._watched: dict[FeatureOwner, _Watched] = {}
         self._returning: dict[str, _Return] = {}
-        """The servers that were lost while somebody watched anything of them."""
+        """Servers that were lost while somebody watched anything of them."""
 
     async def watch(self, owner: FeatureOwner, watcher: Watcher, caller: Caller) -> None:
         """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""
@@ -100,14 +85,14 @@ class WatchedResources:
             raise
 
     def unwatch(self, owner: FeatureOwner, watcher: Watcher) -> None:
-        """Tell `watcher` no more; a server is told where it was the last."""
+        """Tell `watcher` no more; without any other, the server is told to stop."""
         if watched := self._watched.get(owner):
             watched.watchers.pop(watcher, None)
             if not watched.watchers:
                 self._servers.background(self._take_back(watched))
 
     def take(self, connection: Connection, message: jsonrpc.Message) -> bool:
-        """Take what a server says of its own accord; whether it was about what is watched."""
+        """Take a message that a server sends of its own accord; whether it was about a watched resource."""
         if message.method == UPDATED:
             self._updated(connection, jsonrpc.members_or_empty(message.params))
         elif message.method == ACKNOWLEDGED:
@@ -117,13 +102,13 @@ class WatchedResources:
         return True
 
     def connected(self, connection: Connection) -> None:
-        """A server is connected: what is watched of it is asked for again."""
+        """Ask a connected server again for what is watched of it."""
         for watched in self._watched.values():
             if watched.owner.server == connection.server and watched.connection is None:
                 self._servers.background(self._ask_again(watched, connection))
 
     def gone(self, connection: Connection) -> None:
-        """A connection has ended, and with it what was asked of it: its server is connected again for who watches."""
+        """A lost server that somebody watches is connected again."""
         for watched in self._watched.values():
             if watched.connection is connection:
                 watched.connection, watched.listening, watched.wait = None, None, listening.FIRST_WAIT_S
@@ -133,7 +118,7 @@ class WatchedResources:
                 back.task = self._servers.background(self._bring_back(connection.server, back))
 
     def _waits_for(self, server: str) -> Watcher | None:
-        """One who watches something of a server that no connection was asked for."""
+        """A watcher of something of a server that no connection was asked for."""
         of_server = (each for each in self._watched.values() if each.owner.server == server)
         return next((next(iter(each.watchers)) for each in of_server if each.watchers and not each.connection), None)
 
@@ -221,7 +206,7 @@ class WatchedResources:
             self._tell(watched, watched.owner.uri, {})
 
     def _ended(self, watched: _Watched) -> None:
-        """A server ends what it was asked for, and not its connection: it is asked again a while later."""
+        """The server ended its part of a subscription, but not its connection: ask it again a while later."""
         connection, watched.connection, watched.listening = watched.connection, None, None
         if connection and watched.watchers:
             again = asyncio.get_running_loop().call_later
@@ -248,9 +233,8 @@ class WatchedResources:
 
 
 def _wholes(uri: str) -> Iterator[str]:
-    """The URI, and those that it may be a part of, as its server may speak of it too: what stands before its last
-    slashes, with the slash and without. Not compared with all that are watched: a server may speak ten thousand times a
-    second."""
+    """The URI, and those that it may be a part of: the beginnings that end at its last slashes, with the slash and
+    without. Not compared with all that are watched: a server may speak ten thousand times a second."""
     yield uri
     end = len(uri)
     for _ in range(_DEEPEST):

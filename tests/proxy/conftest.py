@@ -72,8 +72,8 @@ def serve_process(tmp_path: Path, home: Path) -> Iterator[Serve]:
 
 
 UNHURRIED = """
-from mcpctl.proxy import process, stdio_client
-process._LAST_S = stdio_client.LAST_ANSWER_S = stdio_client._LAST_S = 1000
+from mcpctl.proxy import process
+process._LONGEST_END_S = process.LAST_ANSWER_S = process._LAST_S = 1000
 """
 """Has what is under way at the end take the time that it takes, however busy the machine is."""
 
@@ -81,5 +81,5 @@ process._LAST_S = stdio_client.LAST_ANSWER_S = stdio_client._LAST_S = 1000
 @pytest.fixture
 def unhurried(tmp_path: Path) -> dict[str, str]:
     """The environment in which the end waits for all that is under way."""
-    (tmp_path / "sitecustomize.py").write_text(f"{UNHURRIED}stdio_client._GRACE_S = 1000\n", encoding="utf-8")
+    (tmp_path / "sitecustomize.py").write_text(f"{UNHURRIED}process._GRACE_S = 1000\n", encoding="utf-8")
     return {"PYTHONPATH": f"{tmp_path}:{ROOT}"}

@@ -318,6 +318,11 @@ class World:
         await client.open()
         return client
 
+    def has_listed(self, name: str) -> bool:
+        """Whether the tools known of a server are those of its current connection."""
+        upstream = self.gateway.upstreams.get(name)
+        return upstream is not None and upstream.connection is not None and upstream.connection.has_listed
+
     async def end(self) -> None:
         """End all of it."""
         for client in self.clients:

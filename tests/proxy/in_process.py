@@ -17,12 +17,9 @@ import psutil
 
 from mcpctl.base import errors
 from mcpctl.base.paths import Paths
-from mcpctl.catalog import lock_file
 from mcpctl.main import main
 from mcpctl.metatools.offers import Offer
-from mcpctl.policy.tokens import own_token
-from mcpctl.proxy import process, stdio_client
-from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy import process
 from mcpctl.search import word_table
 from mcpctl.upstreams import upstream
 from tests import command_tree
@@ -108,13 +105,11 @@ class InProcess(Client):
         verbose: bool = False,
         locked: Path | None = None,
     ) -> None:
-        """What `process.run` does, but for what makes a process of it."""
-        file, token = ConfigFile(paths, project), own_token(token_file)
-        serve = partial(
-            stdio_client.serve, process.checked(paths, file, toolset, token), paths, stdin=self._theirs,
-            stdout=self._stdout, toolset=toolset, token=token, offer=Offer(split, annotate), verbose=verbose,
-            followed=file, locked=lock_file.read(locked).pins if locked else None,
+        """As `process.run`, but for what makes a process of it."""
+        gateway = process.gateway_for(
+            paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked
         )  # fmt: skip
+        serve = partial(process.serve, gateway, Offer(split, annotate), stdin=self._theirs, stdout=self._stdout)
         self._thread = threading.Thread(target=self._serve, args=(serve,), name="mcpctl serve", daemon=True)
         self._thread.start()
 

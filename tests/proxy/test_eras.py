@@ -191,7 +191,7 @@ def test_what_was_not_answered_is_asked_again(start: START) -> None:
 def test_a_question_that_nobody_answers_is_given_up(tmp_path: Path, serve: Serve) -> None:
     # Ten minutes, in little.
     (tmp_path / "sitecustomize.py").write_text(
-        "from mcpctl.proxy import parking\nassert parking._OPEN_S == 600\nparking._OPEN_S = 0.1\n",
+        "from mcpctl.proxy import input_rounds\nassert input_rounds._OPEN_S == 600\ninput_rounds._OPEN_S = 0.1\n",
         encoding="utf-8",
     )
     reason = tmp_path / "reason"

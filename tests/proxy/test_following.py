@@ -212,7 +212,7 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_said_once(
         assert "is disabled" in await client.call("one:first")
 
     scene(played, one=one)
-    assert capsys.readouterr().err.count("what it last said still counts") == 1
+    assert capsys.readouterr().err.count("still using the last configuration that could be read") == 1
 
 
 def saved_in_place(file: Path, text: str, *, cut: int) -> None:
@@ -446,7 +446,7 @@ def test_a_list_that_another_process_keeps_from_being_kept_is_kept_later(
         with closing(sqlite3.connect(paths.state, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             await world.gateway.refresh(["one"], Caller(LATEST))
-            assert world.gateway.has_listed("one")
+            assert world.has_listed("one")
             assert world.gateway.memory._keeping
             other.execute("ROLLBACK")
         await world.gateway.memory._keeping

@@ -32,7 +32,7 @@ def test_no_connection_to_a_real_server_finds_a_change(home: Path, paths: Paths,
         try:
             failures = await gateway.refresh(servers, Caller(LATEST, b'{"name":"test","version":"1"}', capabilities))
             assert failures == {}
-            return list(gateway.held.drifts)
+            return list(gateway.incoming.drifts)
         finally:
             await gateway.stop()
 

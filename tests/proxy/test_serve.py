@@ -258,7 +258,7 @@ def test_of_a_weak_answer_the_notice_says_first_that_it_is_weak_then_what_was_un
     )
     notice = answer.json["result"]["structuredContent"]["notice"]
     assert notice.startswith(
-        "No good match; these are weak. Of the query, tools have these words: count. "
+        "No good match; these are weak. These words of your query occur in tools: count. "
         "No tool has these words: pizza, zamboni, carousel, tuxedo, lagoon, walnut, sofa, violin, mustard. Servers: "
     )
 

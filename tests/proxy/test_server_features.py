@@ -69,7 +69,7 @@ async def begun(world: World) -> None:
     """Begin, and return once what is kept is known."""
     world.begin()
     await world.gateway.current()
-    await world.gateway.server_features.loaded()
+    await world.gateway.incoming.loaded()
 
 
 async def listed(world: World) -> Features:
@@ -104,7 +104,7 @@ def test_a_server_of_which_only_the_rest_is_unknown_lists_its_tools_once(
         world.begin()
         world.servers["shop"].features["prompts/list"] = never
         assert await (await world.client()).call("shop:sell") == "{}"
-        await until(lambda: world.gateway.has_listed("shop"))
+        await until(lambda: world.has_listed("shop"))
 
     async def again(world: World) -> None:
         server, lists, take = world.servers["shop"], 0, MemoryServer.take
@@ -126,10 +126,10 @@ def test_a_server_of_which_only_the_rest_is_unknown_lists_its_tools_once(
 
         server.features["prompts/list"] = prompts
         await begun(world)
-        monkeypatch.setattr(world.gateway.server_features, "loaded", loaded)
+        monkeypatch.setattr(world.gateway.incoming, "loaded", loaded)
         client = await world.client()
         assert await client.call("shop:sell") == "{}"
-        await until(lambda: world.gateway.has_listed("shop"))
+        await until(lambda: world.has_listed("shop"))
         may_warm.set()
         for _ in range(20):  # as many turns as it takes to ask
             await asyncio.sleep(0)
