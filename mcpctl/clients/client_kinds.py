@@ -27,74 +27,47 @@ class ClientKind:
 _CODE = ("Code", "Code - Insiders", "VSCodium")
 _CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 
-CLIENTS = {
-    client.name: client
-    for client in (
-        ClientKind(
-            "claude-desktop",
-            "Claude Desktop",
-            ("{apps}/Claude/claude_desktop_config.json",),
-            restart="quit it wholly and start it again",
+_FOLLOWS = "nothing needs to restart: it follows its"
+CLIENTS = {client.name: client for client in (
+    ClientKind(
+        "claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",),
+        restart="quit it wholly and start it again",
+    ),
+    ClientKind(
+        "claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"),
+        from_shell=True, fills_in=True,
+    ),
+    ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json"), restart="restart it"),
+    ClientKind(
+        "vscode", "VS Code", (
+            *(f"{{apps}}/{code}/User/{file}.json" for code in _CODE for file in ("mcp", "settings")),
+            "{project}/.vscode/mcp.json", "{project}/.vscode/settings.json",
         ),
-        ClientKind(
-            "claude-code",
-            "Claude Code",
-            ("{claude}/.claude.json", "{project}/.mcp.json"),
-            from_shell=True,
-            fills_in=True,
+        "servers", restart="restart it, or its servers under 'MCP: List Servers'",
+    ),
+    ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), restart="restart it"),
+    ClientKind(
+        "codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), "mcp_servers", from_shell=True
+    ),
+    ClientKind(
+        "gemini-cli", "Gemini CLI", ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
+        from_shell=True, fills_in=True, timeout_unit_s=0.001,
+    ),
+    ClientKind(
+        "zed", "Zed", ("{config}/zed/settings.json", "{project}/.zed/settings.json"), "context_servers",
+        restart=f"{_FOLLOWS} settings",
+    ),
+    ClientKind(
+        "cline", "Cline", (f"{{apps}}/Code/User/{_CLINE}", "{home}/.cline/data/settings/cline_mcp_settings.json"),
+        timeout_unit_s=1, restart=f"{_FOLLOWS} file",
+    ),
+    ClientKind(
+        "opencode", "opencode", tuple(
+            f"{folder}/opencode.{ext}" for folder in ("{config}/opencode", "{project}") for ext in ("json", "jsonc")
         ),
-        ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json"), restart="restart it"),
-        ClientKind(
-            "vscode",
-            "VS Code",
-            (
-                *(f"{{apps}}/{code}/User/{file}.json" for code in _CODE for file in ("mcp", "settings")),
-                "{project}/.vscode/mcp.json",
-                "{project}/.vscode/settings.json",
-            ),
-            section="servers",
-            restart="restart it, or its servers under 'MCP: List Servers'",
-        ),
-        ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), restart="restart it"),
-        ClientKind(
-            "codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), "mcp_servers", from_shell=True
-        ),
-        ClientKind(
-            "gemini-cli",
-            "Gemini CLI",
-            ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
-            from_shell=True,
-            fills_in=True,
-            timeout_unit_s=0.001,
-        ),
-        ClientKind(
-            "zed",
-            "Zed",
-            ("{config}/zed/settings.json", "{project}/.zed/settings.json"),
-            section="context_servers",
-            restart="nothing needs to restart: it follows its settings",
-        ),
-        ClientKind(
-            "cline",
-            "Cline",
-            (f"{{apps}}/Code/User/{_CLINE}", "{home}/.cline/data/settings/cline_mcp_settings.json"),
-            timeout_unit_s=1,
-            restart="nothing needs to restart: it follows its file",
-        ),
-        ClientKind(
-            "opencode",
-            "opencode",
-            (
-                "{config}/opencode/opencode.json",
-                "{config}/opencode/opencode.jsonc",
-                "{project}/opencode.json",
-                "{project}/opencode.jsonc",
-            ),
-            section="mcp",
-            from_shell=True,
-        ),
-    )
-}
+        "mcp", from_shell=True,
+    ),
+)}  # fmt: skip
 _COMMON_NAMES = {"mcp.json", "settings.json", "config.toml"}
 _PROJECT_FOLDERS = {".vscode", ".cursor", ".codex", ".gemini", ".zed", ".roo"}
 
@@ -105,7 +78,7 @@ def places(client: ClientKind) -> Iterator[Path]:
 
 
 def own_places(client: ClientKind) -> list[Path]:
-    return list(_filled(place for place in client.places if not place.startswith("{project}")))
+    return _filled(place for place in client.places if not place.startswith("{project}"))
 
 
 def is_here(client: ClientKind, place: Path) -> bool:
@@ -114,7 +87,7 @@ def is_here(client: ClientKind, place: Path) -> bool:
     return place.exists() or folder.is_dir()
 
 
-def _filled(templates: Iterable[str]) -> Iterator[Path]:
+def _filled(templates: Iterable[str]) -> list[Path]:
     home = Path.home()
     config = _named("XDG_CONFIG_HOME") or home / ".config"
     folders = {
@@ -125,8 +98,7 @@ def _filled(templates: Iterable[str]) -> Iterator[Path]:
         "codex": codex_folder(),
         "project": Path.cwd(),
     }
-    for template in templates:
-        yield Path(template.format_map(folders))
+    return [Path(template.format_map(folders)) for template in templates]
 
 
 def owner(path: Path) -> ClientKind | None:

@@ -40,12 +40,8 @@ class ClientRule:
     """Why it cannot be carried over; empty where it can."""
 
 
-@dataclass(frozen=True)
-class Carried:
-    """The patterns for config.toml, or why there are none."""
-
-    patterns: tuple[str, ...] = ()
-    why: str = ""
+class NotCarried(Exception):
+    """A rule of a client has no equivalent in config.toml; the message says why."""
 
 
 class Names:
@@ -71,40 +67,37 @@ class Names:
         server, _, tool = flat.partition(separator)
         return list(found) or [(server, tool)]
 
-    def carried(self, rule: ClientRule) -> Carried:
-        """The patterns that say the same here; a rule that loosens is carried only if its meaning is certain."""
+    def patterns(self, rule: ClientRule) -> list[str]:
+        """The patterns that say the same here; a rule that loosens is carried only if its meaning is certain.
+
+        Raises `NotCarried`.
+        """
         if rule.why:
-            return Carried(why=rule.why)
+            raise NotCarried(rule.why)
         patterns: list[str] = []
         for server, tool in rule.targets:
-            if not tool:  # a class
-                patterns.append(server)
-                continue
-            carried = self._target(rule, server, tool)
-            if not carried.patterns:
-                return carried
-            patterns += carried.patterns
+            patterns += self._target(rule, server, tool) if tool else [server]  # a class has no tool
         if rule.effect == ALLOW and len(rule.targets) > 1 and rule.targets[0][0] != rule.targets[1][0]:
-            return Carried(why="it is not certain which server it is about")
-        return Carried(tuple(dict.fromkeys(patterns)))
+            raise NotCarried("it is not certain which server it is about")
+        return list(dict.fromkeys(patterns))
 
-    def _target(self, rule: ClientRule, server: str, tool: str) -> Carried:
+    def _target(self, rule: ClientRule, server: str, tool: str) -> list[str]:
         servers = self.of_server(server)
         if not servers and (alike(server) == alike(NAME) or _OWN_TOOLS.fullmatch(tool)):
-            return Carried(why=OWN)
+            raise NotCarried(OWN)
         if rule.is_glob and _GLOB.search(server):
             servers = [server if rule.effect == ALLOW else re.sub("[-_]", "?", server)]
         elif not rule.is_glob and _GLOB.search(tool):
-            return Carried(why="a * or ? in a name would stand for any text here")
+            raise NotCarried("a * or ? in a name would stand for any text here")
         elif not servers and rule.effect == ALLOW:
-            return Carried(why=f"config.toml has no server '{server}'; take it over first: mcpctl servers import")
+            raise NotCarried(f"config.toml has no server '{server}'; take it over first: mcpctl servers import")
         elif len(servers) > 1 and rule.effect == ALLOW:
-            return Carried(why=f"it is not certain which server it is about: {', '.join(servers)}")
+            raise NotCarried(f"it is not certain which server it is about: {', '.join(servers)}")
         patterns = [f"{each}:{name}" for each in servers or [server] for name in self._tools_named(rule, each, tool)]
         for pattern in patterns:
             if problem := _problem(pattern):
-                return Carried(why=problem)
-        return Carried(tuple(patterns))
+                raise NotCarried(problem)
+        return patterns
 
     def _tools_named(self, rule: ClientRule, server: str, tool: str) -> list[str]:
         listed = self._tools.get(server, ())

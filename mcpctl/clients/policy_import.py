@@ -12,7 +12,7 @@ from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.clients import client_files, client_kinds, import_preview, rule_readers
 from mcpctl.clients.importing import switched_off
-from mcpctl.clients.permission_rules import ANY, OWN, ClientRule, Names
+from mcpctl.clients.permission_rules import ANY, OWN, ClientRule, Names, NotCarried
 from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
 from mcpctl.config import editing
 from mcpctl.config.config import Config, load, parsed
@@ -50,7 +50,6 @@ class PolicyImport:
     documents: list[tuple[Path, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     tools: dict[str, frozenset[str]] = field(default_factory=dict)
-
     is_lax: bool = False
     """Whether the configuration calls tools that no rule names."""
 
@@ -67,22 +66,17 @@ class PolicyImport:
         return merged
 
     def _row(self, path: Path, rule: ClientRule, merged: "_MergedRules", names: Names) -> Row:
-        carried = names.carried(rule)
-        action, into, why = LEFT_OUT, None, carried.why
-        if rule.is_default:
-            action, into, why = merged.take_default(rule.effect)
-        elif carried.patterns:
-            action, into, why = merged.take(rule, carried.patterns)
-        values = (
-            rule.text,
-            action,
-            rule.effect or None,
-            list(carried.patterns),
-            into,
-            self.client,
-            str(path),
-            why or None,
-        )
+        patterns: list[str] = []
+        action, into, why = LEFT_OUT, None, ""
+        try:
+            patterns = names.patterns(rule)
+            if rule.is_default:
+                action, into, why = merged.take_default(rule.effect)
+            elif patterns:
+                action, into, why = merged.take(rule, patterns)
+        except NotCarried as error:
+            why = str(error)
+        values = rule.text, action, rule.effect or None, patterns, into, self.client, str(path), why or None
         return dict(zip(POLICY_IMPORT_FIELDS, values, strict=True))
 
 
@@ -182,12 +176,11 @@ def _own(client: str) -> list[Path]:
     for path in _ADMINISTRATORS.get(client, ()):
         if path.exists():
             warn(f"{path} has rules of an administrator, which may be stricter: they are not taken over")
-    existing = [path for path in own if path.is_file()]
-    if not existing:
-        looked = ", ".join(map(str, own)) or str(Path.home() / ".gemini")
-        hint = f"looked at {looked}; if they are elsewhere: mcpctl policy import {client} --from FILE"
-        raise NotFound(f"{_TITLES[client]} has no file of permission rules here", hint, "client_not_found")
-    return existing
+    if existing := [path for path in own if path.is_file()]:
+        return existing
+    looked = ", ".join(map(str, own)) or str(Path.home() / ".gemini")
+    hint = f"looked at {looked}; if they are elsewhere: mcpctl policy import {client} --from FILE"
+    raise NotFound(f"{_TITLES[client]} has no file of permission rules here", hint, "client_not_found")
 
 
 def _places(client: str, project: Path | None) -> Iterator[Path]:

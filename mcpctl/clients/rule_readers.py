@@ -10,7 +10,6 @@ Document = Mapping[str, Any]
 ONLY = "a list of the only tools is only in [servers.NAME] here: mcpctl servers import"
 """Why a list is not carried over as a rule: it comes along with its server."""
 NOT_MCP = "it is not about a tool of an MCP server"
-ONLY = "a list of the only tools is only in [servers.NAME] here: mcpctl servers import"
 _PATTERN = "it has a pattern for arguments, and rules here look at none"
 _CLASS_OF_ONE = "it joins a server and what its tools declare, which no rule here does"
 
@@ -70,38 +69,29 @@ _CODEX = {"approve": ALLOW, "prompt": ASK}
 def codex(document: Document, names: Names) -> Iterator[ClientRule]:
     """`mcp_servers` of config.toml: https://developers.openai.com/codex/config-reference"""
     for server, table in tables(document.get("mcp_servers")):
-        only = texts(table.get("enabled_tools"))
+        only = texts(table["enabled_tools"]) if "enabled_tools" in table else None
         for tool in texts(table.get("disabled_tools")):
             yield ClientRule(flat((server, "disabled_tools", tool)), DENY, ((server, tool),), is_glob=False)
-        if "enabled_tools" in table:
-            yield _only_these(flat((server, "enabled_tools")))
+        if only is not None:
+            yield ClientRule(flat((server, "enabled_tools")), why=ONLY)
         mode = table.get("default_tools_approval_mode")
-        if mode is not None:
-            where = f"{flat((server, 'default_tools_approval_mode'))} = {mode}"
-            yield from _codex_default(where, mode, server, only if "enabled_tools" in table else None)
+        where = f"{flat((server, 'default_tools_approval_mode'))} = {mode}"
+        if mode == "approve" and only is not None:
+            yield from (ClientRule(f"{where}, {tool}", ALLOW, ((server, tool),), is_glob=False) for tool in only)
+        elif mode is not None:
+            yield _codex_rule(where, mode, server, ANY)
         for tool, settings in tables(table.get("tools")):
             mode = settings.get("approval_mode")
             if mode is not None:
-                yield _codex_tool(f"{flat((server, 'tools', tool))} = {mode}", mode, server, tool)
+                yield _codex_rule(f"{flat((server, 'tools', tool))} = {mode}", mode, server, tool, is_of_tool=True)
 
 
-def _codex_default(where: str, mode: Any, server: str, only: list[str] | None) -> Iterator[ClientRule]:
-    if mode == "approve" and only is not None:
-        yield from (ClientRule(f"{where}, {tool}", ALLOW, ((server, tool),), is_glob=False) for tool in only)
-    elif mode in ("approve", "prompt"):
-        yield ClientRule(where, _CODEX[mode], ((server, ANY),))
-    else:
-        yield ClientRule(where, why=_CLASS_OF_ONE if mode in ("auto", "writes") else "it is not a mode of Codex")
-
-
-def _codex_tool(where: str, mode: Any, server: str, tool: str) -> ClientRule:
-    if mode not in ("approve", "prompt"):
+def _codex_rule(where: str, mode: Any, server: str, tool: str, *, is_of_tool: bool = False) -> ClientRule:
+    effect = _CODEX.get(str(mode))
+    if effect is None:
         return ClientRule(where, why=_CLASS_OF_ONE if mode in ("auto", "writes") else "it is not a mode of Codex")
-    return ClientRule(where, _CODEX[mode], ((server, tool),), is_glob=False, goes_before_ask=mode == "approve")
-
-
-def _only_these(where: str) -> ClientRule:
-    return ClientRule(where, why=ONLY)
+    goes_first = is_of_tool and effect == ALLOW
+    return ClientRule(where, effect, ((server, tool),), is_glob=not is_of_tool, goes_before_ask=goes_first)
 
 
 def gemini(document: Document, names: Names) -> Iterator[ClientRule]:
@@ -126,7 +116,7 @@ def _gemini_server(server: str, table: Document) -> Iterator[ClientRule]:
         yield ClientRule(flat((server, "excludeTools", tool)), DENY, ((server, tool),), is_glob=False)
     only = texts(table.get("includeTools")) if "includeTools" in table else None
     if only is not None:
-        yield _only_these(flat((server, "includeTools")))
+        yield ClientRule(flat((server, "includeTools")), why=ONLY)
     if table.get("trust") is True:
         for tool in [ANY] if only is None else only:
             yield ClientRule(flat((server, "trust")), ALLOW, ((server, tool),), is_glob=only is None)

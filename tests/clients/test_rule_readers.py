@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.clients.permission_rules import Names
+from mcpctl.clients.permission_rules import Names, NotCarried
 from mcpctl.clients.rule_readers import READERS, gemini_files
 from mcpctl.config import config
 from tests.table import for_each
@@ -32,11 +32,11 @@ def carried(client: str, document: Mapping[str, Any]) -> list[Any]:
     known = names()
     found = []
     for rule in READERS[client](document, known):
-        result = known.carried(rule)
-        if rule.is_default:
-            found.append(f"default {rule.effect}")
-        else:
-            found.append(f"{rule.effect} {' '.join(result.patterns)}" if result.patterns else result.why)
+        try:
+            patterns = " ".join(known.patterns(rule))
+            found.append(f"default {rule.effect}" if rule.is_default else f"{rule.effect} {patterns}")
+        except NotCarried as error:
+            found.append(str(error))
     return found
 
 
