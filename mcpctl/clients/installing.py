@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl.base.errors import NotFound, Unusable, WrongUsage
-from mcpctl.base.models import INSTALL_FIELDS, Row
+from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
 from mcpctl.clients import (
     client_config,
@@ -16,8 +16,8 @@ from mcpctl.clients import (
     client_kinds,
     import_preview,
     importing,
-    installed_files,
     policy_import,
+    uninstalling,
 )
 from mcpctl.clients.client_config import NAME
 from mcpctl.clients.client_draft import ClientDraft, Place
@@ -25,8 +25,8 @@ from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 from mcpctl.clients.entry_translation import NEEDS_RULES, is_mcpctl
 from mcpctl.clients.importing import Import
-from mcpctl.clients.installed_files import FileChange, Installed
 from mcpctl.clients.policy_import import ClientRules
+from mcpctl.clients.uninstalling import FileChange, Installed
 from mcpctl.config import config, editing
 from mcpctl.config.server_settings import check_server
 
@@ -60,10 +60,10 @@ class Installation(FileChange):
         after = super()._applied(paths, before)
         if after is not None and after != before:
             name, older = self.client.name, before
-            kept = installed_files.load(paths, name, self.path)
-            if kept and before and not installed_files.is_undone(kept, before):
-                older = installed_files.restored(kept, before)
-            installed_files.save(paths, Installed(name, self.path, older, after))
+            kept = uninstalling.load(paths, name, self.path)
+            if kept and before and not uninstalling.is_undone(kept, before):
+                older = uninstalling.restored(kept, before)
+            uninstalling.save(paths, Installed(name, self.path, older, after))
         return after
 
     def _others(self, draft: ClientDraft, own: Place) -> Iterator[Place]:
@@ -132,7 +132,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
         for places in _programs(client):
             home = _home(client, places)
             for path in dict.fromkeys((home, *places)):
-                entries = _entries(ClientFile(path, client))
+                entries = (client_files.entries(ClientFile(path, client)) or []) if path.exists() else []
                 own = [each for each in entries if each.project is None and _is_read(client, each.place)]
                 stays += [each for each in entries if each.project is not None]
                 if path == home or own:
@@ -140,23 +140,20 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
                     changes.append(Installation(client, path, section, {} if path == home else None))
                     batch.files.append(ClientFile(path, client))
                     batch.entries += own
-    for change in changes:
-        if change.entry is not None:
-            old = _old_entry(batch, change)
-            batch.variables[change.client.name, change.path.parent] = client_environment.of_mcpctl(
-                change.client.name, old
-            )
+    heads = [(change, _old_entry(batch, change)) for change in changes if change.entry is not None]
+    for change, old in heads:
+        name = change.client.name
+        batch.variables[name, change.path.parent] = client_environment.of_mcpctl(name, old)
     loaded = config.load(paths.config)
     tables = batch.select(loaded)
     servers = [*loaded.servers.values(), *(check_server(name, table) for name, table in tables.items())]
     for change in changes:
         change.take(batch)
-        if change.entry is not None:
-            old = _old_entry(batch, change)
-            change.entry = client_config.entry(change.client.name, options, servers, old)
-            former = _config_of(change.client, old) if old else paths.config
-            is_there = os.path.exists(former)  # noqa: PTH110 - Path.exists raises for a word too long for a path
-            change.former = former if is_there and former != paths.config.absolute() else None
+    for change, old in heads:
+        change.entry = client_config.entry(change.client.name, options, servers, old)
+        former = _config_of(change.client, old) if old else paths.config
+        is_there = os.path.exists(former)  # noqa: PTH110 - Path.exists raises for a word too long for a path
+        change.former = former if is_there and former != paths.config.absolute() else None
     return Plan(paths, batch, changes, stays, policy_import.of_clients(clients, paths))
 
 
@@ -186,16 +183,7 @@ def rule_remarks(plan: Plan) -> Iterator[str]:
 
 
 def rows(plan: Plan) -> list[Row]:
-    return [row_of(change.client, change.path, change.action, change.names, change.entry, change.backup)
-            for change in plan.changes]  # fmt: skip
-
-
-def row_of(
-    client: ClientKind, path: Path, action: str, servers: list[str], entry: dict[str, Any] | None, backup: Path | None
-) -> Row:
-    command = client_config.add_command(client.name, entry) if entry else None
-    values = (client.name, str(path), action, servers, entry, str(backup) if backup else None, client.restart, command)
-    return dict(zip(INSTALL_FIELDS, values, strict=True))
+    return [change.row(change.names, change.entry) for change in plan.changes]
 
 
 def remarks(plan: Plan) -> Iterator[str]:
@@ -243,15 +231,11 @@ def _home(client: ClientKind, places: list[Path]) -> Path:
     return next((path for path in possible if path.exists()), possible[0])
 
 
-def _entries(file: ClientFile) -> list[ClientEntry]:
-    return (client_files.entries(file) or []) if file.path.exists() else []
-
-
 def _section(client: ClientKind, path: Path) -> Place:
     """The place for servers in a file without any."""
     if client.name == "opencode":
         newer = ("mcp", "servers")
-        if isinstance(ClientDraft(path, installed_files.content(path) or b"").at(newer), dict):
+        if isinstance(ClientDraft(path, uninstalling.content(path) or b"").at(newer), dict):
             return newer
     return (client.section,)
 

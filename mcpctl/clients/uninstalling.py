@@ -1,14 +1,253 @@
-"""`uninstall`: the entry for mcpctl goes from a client's files, and the servers that they had come back."""
+"""`uninstall`: mcpctl goes from a client's file, and its servers come back, by the record that `install` keeps.
 
+The record has the bytes of the file before and after the installation, and copies.
+"""
+
+import contextlib
+import datetime
+import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from mcpctl.base.models import Row
+import msgspec
+
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError, NotFound
+from mcpctl.base.models import INSTALL_FIELDS, Row
 from mcpctl.base.paths import Paths
-from mcpctl.clients import client_kinds, installed_files, installing
-from mcpctl.clients.client_draft import ClientDraft
-from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.clients.installed_files import SECTIONS, FileChange, Installed
+from mcpctl.clients import client_config, client_kinds, import_preview
+from mcpctl.clients.client_config import NAME
+from mcpctl.clients.client_draft import ClientDraft, Place
+from mcpctl.clients.client_kinds import CLIENTS, ClientKind
+from mcpctl.clients.entry_translation import is_mcpctl
+
+SECTIONS: list[Place] = [
+    ("mcpServers",), ("servers",), ("mcp_servers",), ("context_servers",), ("mcp", "servers"), ("mcp",),
+]  # fmt: skip
+_MOST_COPIES = 5
+_HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
+_NAMED = 12
+
+
+class _About(msgspec.Struct, kw_only=True):
+    client: str
+    path: str
+    before: str | None
+    """The hash of the bytes before; None if there was no file."""
+    after: str
+
+
+def content(path: Path) -> bytes | None:
+    """The bytes of a client's file; None if there is none."""
+    try:
+        return files.read(path, files.MAX_LARGE_BYTES, "client_config")
+    except NotFound:
+        return None
+
+
+@dataclass
+class FileChange(ABC):
+    """The change of one file of a client, by `install` or `uninstall`."""
+
+    client: ClientKind
+    path: Path
+    action: str = field(default="unchanged", init=False)
+    backup: Path | None = field(default=None, init=False)
+
+    @abstractmethod
+    def apply(self, before: bytes | None) -> bytes | None:
+        """The file's new bytes, or None if it goes; the file may have changed since it was looked at."""
+
+    def preview(self, sections: list[Place]) -> list[str]:
+        """The change as a diff with secrets masked; nothing is written."""
+        before = content(self.path)
+        old, new = ((data or b"").decode("utf-8-sig") for data in (before, self.apply(before)))
+        return import_preview.of_client(self.path, old, new, sections)
+
+    def write(self, paths: Paths) -> None:
+        """Make the change, once a copy of the file is kept."""
+        if self.action != "unchanged":
+            hint = "make it writable; nothing in it has changed"
+            files.edit(
+                self.path, lambda before: self._applied(paths, before), hint, within=client_kinds.project_of(self.path)
+            )
+
+    def row(self, servers: list[str], entry: dict[str, Any] | None = None) -> Row:
+        client, backup = self.client, str(self.backup) if self.backup else None
+        command = client_config.add_command(client.name, entry) if entry else None
+        values = client.name, str(self.path), self.action, servers, entry, backup, client.restart, command
+        return dict(zip(INSTALL_FIELDS, values, strict=True))
+
+    def _applied(self, paths: Paths, before: bytes | None) -> bytes | None:
+        after = self.apply(before)
+        if before is not None and after != before:
+            self.backup = copy(paths, self.client.name, self.path, before, self.backup)
+        return after
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A client's file before mcpctl was installed in it, or None if there was none, and after."""
+
+    client: str
+    path: Path
+    before: bytes | None
+    after: bytes
+
+
+def load(paths: Paths, client: str, path: Path) -> Installed | None:
+    """The record of this file; None if there is none, or not as it was written."""
+    return _read(_folder(paths, client, path))
+
+
+def every(paths: Paths, client: str) -> Iterator[Installed]:
+    for folder in sorted(paths.installs.glob(f"{client}-*")):
+        found = _read(folder)
+        if found and found.client == client and folder == _folder(paths, client, found.path):
+            yield found
+
+
+def save(paths: Paths, installed: Installed) -> None:
+    folder = _folder(paths, installed.client, installed.path)
+    before, after = installed.before, installed.after
+    about = _About(
+        client=installed.client, path=str(installed.path), after=_hash(after),
+        before=None if before is None else _hash(before),
+    )  # fmt: skip
+    # The hashes come last: a crash before leaves files that they do not fit.
+    for name, content in (("before", before or None), ("after", after), ("about.json", msgspec.json.encode(about))):
+        files.edit(folder / name, lambda _, content=content: content, _HINT)  # type: ignore[misc]
+
+
+def forget(paths: Paths, client: str, path: Path) -> None:
+    """Remove the record of the file, but not its copies."""
+    for name in ("about.json", "before", "after"):
+        with contextlib.suppress(OSError):
+            (_folder(paths, client, path) / name).unlink()
+
+
+def copy(paths: Paths, client: str, path: Path, content: bytes, place: Path | None) -> Path:
+    """Keep a copy of the file as it is, at `place` if that is known from a former try, and remove the oldest; returns
+    where."""
+    folder = _folder(paths, client, path) / "copies"
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    place = place or folder / f"{stamp}-{path.name}"
+    files.edit(place, lambda _: content, _HINT)
+    for oldest in sorted(folder.glob(f"*-{path.name}"))[:-_MOST_COPIES]:
+        with contextlib.suppress(OSError):
+            oldest.unlink()
+    return place
+
+
+def _read(folder: Path) -> Installed | None:
+    try:
+        about = msgspec.json.decode(files.read(folder / "about.json"), type=_About)
+        after = files.read(folder / "after", files.MAX_LARGE_BYTES)
+        is_empty = about.before in (None, _hash(b""))
+        before = b"" if is_empty else files.read(folder / "before", files.MAX_LARGE_BYTES)
+    except (McpctlError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    if _hash(after) != about.after or about.before not in (None, _hash(before)):
+        return None
+    return Installed(about.client, Path(about.path), None if about.before is None else before, after)
+
+
+def _folder(paths: Paths, client: str, path: Path) -> Path:
+    return paths.installs / f"{client}-{_hash(str(path).encode())[:_NAMED]}"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def restored(installed: Installed, current: bytes) -> bytes | None:
+    """The bytes of a client's file without mcpctl and with the servers that it had before; None for no file.
+
+    Where nothing has changed since, it is what it was, byte for byte. Else the lines that the installation changed are
+    what they were if nobody has touched them. If somebody has, the entry for mcpctl goes, and the former servers come
+    back in their own words, but not over a new one.
+    """
+    installed = _in_line_ends_of(current, installed)
+    if current == installed.after:
+        return installed.before
+    draft, older, after = _drafts(installed.path, current, installed.before, installed.after)
+    changed = [section for section in SECTIONS if older.at(section) != after.at(section)]
+    # Where somebody has put a server back, the lines that had it would be there twice.
+    is_partly_back = any(name in _servers(draft, section) for section in changed
+                         for name in _taken(older, after, section) if name != NAME)  # fmt: skip
+    for section in changed:
+        _restore(draft, older, after, section)
+    if installed.before is None and not draft.value:
+        return None
+    if not is_partly_back:
+        draft.prefer(_unhunked(older.text, after.text, ClientDraft(installed.path, current).text))
+    return draft.data
+
+
+def is_undone(installed: Installed, current: bytes) -> bool:
+    """Whether somebody has undone an installation by hand: nothing starts mcpctl, and a former server is back."""
+    draft, older, after = _drafts(installed.path, current, installed.before, installed.after)
+    servers = {(section, name): value for section in SECTIONS for name, value in _servers(draft, section).items()}
+    is_back = any((section, name) in servers for section in SECTIONS for name in _taken(older, after, section))
+    return is_back and not any(map(is_mcpctl, servers.values()))
+
+
+def _in_line_ends_of(current: bytes, installed: Installed) -> Installed:
+    """The record of a file, with the line ends that somebody has given it since."""
+
+    def written(data: bytes) -> bytes:
+        plain = data.replace(b"\r\n", b"\n")
+        return plain.replace(b"\n", b"\r\n") if b"\r\n" in current else plain
+
+    if (b"\r\n" in current) == (b"\r\n" in installed.after):
+        return installed
+    before = written(installed.before) if installed.before else installed.before
+    return replace(installed, before=before, after=written(installed.after))
+
+
+def _restore(draft: ClientDraft, older: ClientDraft, after: ClientDraft, section: Place) -> None:
+    names = list(_servers(older, section))
+    # A person may have given the entry another name; one that was there before is theirs.
+    ours = [name for name, value in _servers(draft, section).items()
+            if is_mcpctl(value) and (name == NAME or name not in names)]  # fmt: skip
+    draft.drop((*section, name) for name in ours)
+    for number, name in reversed(list(enumerate(names))):
+        is_taken = name == NAME or name in _taken(older, after, section)
+        if is_taken and name not in _servers(draft, section):
+            following = next((each for each in names[number + 1 :] if each in _servers(draft, section)), None)
+            draft.copy(older, (*section, name), following)
+    # The header of a table without entries is a person's own.
+    if draft.at(section) == {} and not older.has(section) and not draft.is_toml:
+        draft.drop([section])
+
+
+def _drafts(path: Path, *contents: bytes | None) -> Iterator[ClientDraft]:
+    return (ClientDraft(path, content or b"") for content in contents)
+
+
+def _taken(older: ClientDraft, after: ClientDraft, section: Place) -> list[str]:
+    now = _servers(after, section)
+    return [name for name in _servers(older, section) if name not in now]
+
+
+def _servers(draft: ClientDraft, section: Place) -> dict[str, object]:
+    servers = draft.at(section)
+    return servers if isinstance(servers, dict) else {}
+
+
+def _unhunked(older: str, after: str, current: str) -> str:
+    """The current text, its lines of `after` changed back to those of `older`; empty if they are not there, or more
+    than once."""
+    old, new = older.splitlines(keepends=True), after.splitlines(keepends=True)
+    head = import_preview.alike(old, new)
+    tail = import_preview.alike(old[head:][::-1], new[head:][::-1])
+    lines = "".join(new[head : len(new) - tail])
+    if not lines.strip() or current.count(lines) != 1:
+        return ""
+    return current.replace(lines, "".join(old[head : len(old) - tail]))
 
 
 @dataclass
@@ -17,18 +256,23 @@ class Removal(FileChange):
     """None if the installation was made by hand, or its record is gone."""
 
     def apply(self, before: bytes | None) -> bytes | None:
+        self.action = "unchanged"
         if before is None:
-            self.action = "unchanged"
             return None
         if self.kept is None:
             draft = ClientDraft(self.path, before)
-            self.action = "removed" if installed_files.without_mcpctl(draft) else "unchanged"
-            return draft.data if self.action == "removed" else before
-        after = installed_files.restored(self.kept, before)
-        is_exact = before == self.kept.after
-        self.action = "deleted" if after is None else "restored" if is_exact else "merged"
-        if after == before:
-            self.action = "unchanged"
+            places = [(*section, name) for section in SECTIONS for name, value in _servers(draft, section).items()
+                      if is_mcpctl(value)]  # fmt: skip
+            if not places:
+                return before
+            self.action = "removed"
+            draft.drop(places)
+            return draft.data
+        after = restored(self.kept, before)
+        if after is None:
+            self.action = "deleted"
+        elif after != before:
+            self.action = "restored" if before == self.kept.after else "merged"
         return after
 
 
@@ -36,7 +280,7 @@ def plan(clients: Sequence[str], paths: Paths) -> list[Removal]:
     """The files that an installation has changed, or in which there is an entry for mcpctl."""
     changes = []
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
-        kept = {each.path: each for each in installed_files.every(paths, client.name)}
+        kept = {each.path: each for each in every(paths, client.name)}
         places = dict.fromkeys([*kept, *client_kinds.own_places(client)])
         changes += [Removal(client, path, kept.get(path)) for path in places if path in kept or path.exists()]
     return changes
@@ -49,19 +293,18 @@ def preview(changes: Sequence[Removal]) -> list[str]:
 def write(changes: Sequence[Removal], paths: Paths) -> None:
     for change in changes:
         change.write(paths)
-        installed_files.forget(paths, change.client.name, change.path)
+        forget(paths, change.client.name, change.path)
 
 
 def rows(changes: Sequence[Removal]) -> list[Row]:
-    return [installing.row_of(change.client, change.path, change.action, _back(change), None, change.backup)
-            for change in changes if change.kept or change.action != "unchanged"]  # fmt: skip
+    return [change.row(_back(change)) for change in changes if change.kept or change.action != "unchanged"]
 
 
 def _back(change: Removal) -> list[str]:
     if change.kept is None or change.action == "unchanged":
         return []
-    older, after = (ClientDraft(change.path, data or b"") for data in (change.kept.before, change.kept.after))
-    return list(installed_files.taken(older, after))
+    older, after = _drafts(change.path, change.kept.before, change.kept.after)
+    return [name for section in SECTIONS for name in _taken(older, after, section)]
 
 
 def remarks(changes: Sequence[Removal]) -> Iterator[str]:
