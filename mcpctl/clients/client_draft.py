@@ -14,7 +14,6 @@ from mcpctl.jsonc import edit as json_edit
 
 Place = tuple[str, ...]
 """The names of the members that lead to a section or to an entry."""
-_TomlPlace = tuple[str, str]
 _NOTHING = object()
 
 
@@ -28,8 +27,6 @@ class ClientDraft:
     def __init__(self, path: Path, data: bytes) -> None:
         self._path = path
         self.value: Any = client_files.decoded(path, data)
-        if not isinstance(self.value, dict):
-            raise Unusable(f"{path}: must be an object", "see the client's own documentation", "client_config")
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
@@ -61,6 +58,9 @@ class ClientDraft:
             value = value[name]
         return value
 
+    def servers(self, section: Place) -> dict[str, Any]:
+        return client_files.members(self.at(section))
+
     def has(self, place: Place) -> bool:
         return self.at(place, _NOTHING) is not _NOTHING
 
@@ -72,7 +72,7 @@ class ClientDraft:
             return
         try:
             if self.is_toml:
-                self.text = _without_tables(self.text, [_pair(place) for place in places])
+                self.text = _without_tables(self.text, [place[:2] for place in places])
                 for section in {place[0] for place in places if not self.value[place[0]]}:
                     self._settle(section)
             else:
@@ -87,7 +87,7 @@ class ClientDraft:
             import tomli_w
 
             table = tomli_w.dumps({place[0]: {place[1]: entry}})
-            self.text = _with_table(self.text, _pair(place), table)
+            self.text = _with_table(self.text, place[:2], table)
         else:
             depth = next(n for n in range(1, len(place) + 1) if n == len(place) or not self.has(place[:n]))
             value: Any = entry
@@ -99,8 +99,8 @@ class ClientDraft:
     def copy(self, older: "ClientDraft", place: Place, before: str | None) -> None:
         """Put back the entry of `older` at a place, in its own words, before the entry of that name or at the end."""
         if self.is_toml:
-            table = _text_at(older.text, _pair(place))
-            self.text = _with_text(self.text, _pair(place), table, before)
+            table = _text_at(older.text, place[:2])
+            self.text = _with_text(self.text, place[:2], table, before)
         elif self.has(place[:-1]):
             text = json_edit.text_at(older.text, place)
             self.text = json_edit.put_text(self.text, place, text, before)
@@ -130,10 +130,6 @@ class ClientDraft:
             del self.value[section]
 
 
-def _pair(place: Place) -> _TomlPlace:
-    return place[0], place[1]
-
-
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
@@ -147,7 +143,7 @@ def _too_odd(path: Path) -> Unusable:
 # `data` finds that.
 
 
-def _without_tables(text: str, places: Collection[_TomlPlace]) -> str:
+def _without_tables(text: str, places: Collection[Place]) -> str:
     lines = text.split("\n")
     removed = {n for place, start, end in _tables(text) if place in places for n in range(start, end)}
     kept: list[str] = []
@@ -161,7 +157,7 @@ def _without_tables(text: str, places: Collection[_TomlPlace]) -> str:
     return "\n".join(kept)
 
 
-def _with_table(text: str, place: _TomlPlace, table: str) -> str:
+def _with_table(text: str, place: Place, table: str) -> str:
     """The text with this table's text in place of the entry at `place`, or after its section."""
     own = [(start, end) for each, start, end in _tables(text) if each == place]
     if not own:
@@ -172,7 +168,7 @@ def _with_table(text: str, place: _TomlPlace, table: str) -> str:
     return "\n".join([*lines[: own[0][0]], *_lines(text, table), *lines[own[0][1] :]])
 
 
-def _with_text(text: str, place: _TomlPlace, table: str, before: str | None) -> str:
+def _with_text(text: str, place: Place, table: str, before: str | None) -> str:
     """The text with these lines before the entry `before` of the same section, or behind the section's last table."""
     lines = text.split("\n")
     tables = [each for each in _tables(text) if each[0][0] == place[0]]
@@ -188,15 +184,15 @@ def _with_text(text: str, place: _TomlPlace, table: str, before: str | None) -> 
     return "\n".join([*lines[:at], *(line + ("\r" if _is_crlf(text) and not line else "") for line in new), *rest])
 
 
-def _text_at(text: str, place: _TomlPlace) -> str:
+def _text_at(text: str, place: Place) -> str:
     """The lines of the tables at `place`, and the blank lines between them."""
     lines = text.split("\n")
     return "\n\n".join("\n".join(lines[start:end]) for each, start, end in _tables(text) if each == place)
 
 
-def _tables(text: str) -> Iterator[tuple[_TomlPlace, int, int]]:
+def _tables(text: str) -> Iterator[tuple[Place, int, int]]:
     """The place of every table in a section, the number of its first line, and that after its last statement."""
-    place: _TomlPlace | None = None
+    place: Place | None = None
     start = end = 0
     for each in toml.statements(text):
         if each.is_header:

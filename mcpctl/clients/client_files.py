@@ -74,8 +74,6 @@ def files(source: str | None) -> list[ClientFile]:
 def entries(file: ClientFile) -> list[ClientEntry] | None:
     """The servers of a file; None if it has no section for servers. Raises `Unusable` if it cannot be read."""
     document = document_in(file.path)
-    if not isinstance(document, dict):
-        raise Unusable(f"{file.path}: must be an object", "see the client's own documentation", "client_config")
     # A TOML file is read as Codex's: from a config.toml of mcpctl half of the keys would be lost.
     toml = [(("mcp_servers",), document["mcp_servers"], None)] if "mcp_servers" in document else []
     sections = toml if file.path.suffix == ".toml" else list(_sections(document))
@@ -83,8 +81,7 @@ def entries(file: ClientFile) -> list[ClientEntry] | None:
         return None
     project = client_kinds.project_of(file.path)
     inputs = _inputs(document)
-    of_opencode = file.client is CLIENTS["opencode"] and isinstance(document.get("tools"), dict)
-    switches = document["tools"] if of_opencode else {}
+    switches = members(document.get("tools")) if file.client is CLIENTS["opencode"] else {}
     approval = _approvals(project) if project and file.path.name == ".mcp.json" else None
     return [
         # JSON can hold half a surrogate pair, which no other text can.
@@ -101,27 +98,35 @@ def _existing(client: ClientKind) -> Iterator[ClientFile]:
     return (ClientFile(path, client) for path in client_kinds.places(client) if path.is_file())
 
 
-def document_in(path: Path) -> Any:
+def document_in(path: Path) -> dict[str, Any]:
     return decoded(path, disk.read(path, disk.MAX_LARGE_BYTES, "client_config"))
 
 
-def decoded(path: Path, data: bytes) -> Any:
-    """The value in the bytes of a client's file at `path`; raises `Unusable`."""
+def decoded(path: Path, data: bytes) -> dict[str, Any]:
+    """The object in the bytes of a client's file at `path`; raises `Unusable`."""
+    kind = "TOML" if path.suffix == ".toml" else "JSON"
     try:
-        if path.suffix == ".toml":
+        if kind == "TOML":
             return tomllib.loads(data.decode("utf-8-sig"))
-        return jsonc.decoded(data) if data.strip() else {}
+        document = jsonc.decoded(data) if data.strip() else {}
     except UnicodeDecodeError as error:
         raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", "client_config") from error
     except (ValueError, RecursionError) as error:
-        kind = "TOML" if path.suffix == ".toml" else "JSON"
+        problem, hint = str(error), f"fix the {kind} there"
         if kind == "TOML" and data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+            problem = "this is JSON, in a file that ends in .toml"
             hint = f"name it .json, such as: mcpctl servers import --from {path.with_suffix('.json')}"
-            raise Unusable(
-                f"{path}: this is JSON, in a file that ends in .toml", hint, "client_config_syntax"
-            ) from error
-        problem = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise Unusable(f"{path}: {problem}", f"fix the {kind} there", "client_config_syntax") from error
+        elif isinstance(error, RecursionError):
+            problem = "nested too deeply"
+        raise Unusable(f"{path}: {problem}", hint, "client_config_syntax") from error
+    if not isinstance(document, dict):
+        raise Unusable(f"{path}: must be an object", "see the client's own documentation", "client_config")
+    return document
+
+
+def members(value: Any) -> dict[str, Any]:
+    """The members of an object; none of another value."""
+    return value if isinstance(value, dict) else {}
 
 
 def _sections(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, Path | None]]:
@@ -129,23 +134,21 @@ def _sections(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, 
     for key in ("mcpServers", "servers", "context_servers"):
         if key in document:
             yield (key,), document[key], None
-    mcp = document.get("mcp")
-    if isinstance(mcp, dict):
-        # VS Code's settings and a newer opencode have mcp.servers; an older opencode has the servers in mcp itself.
-        if mcp.get("servers") is not None:
-            yield ("mcp", "servers"), mcp["servers"], None
-        elif "servers" not in mcp and any(map(_is_server, mcp.values())):
-            yield ("mcp",), mcp, None
-    projects = document.get("projects")
-    for folder, project in projects.items() if isinstance(projects, dict) else ():
-        if isinstance(project, dict) and "mcpServers" in project:
+    mcp = members(document.get("mcp"))
+    # VS Code's settings and a newer opencode have mcp.servers; an older opencode has the servers in mcp itself.
+    if mcp.get("servers") is not None:
+        yield ("mcp", "servers"), mcp["servers"], None
+    elif "servers" not in mcp and any(map(_is_server, mcp.values())):
+        yield ("mcp",), mcp, None
+    for folder, project in members(document.get("projects")).items():
+        if "mcpServers" in members(project):
             yield ("projects", folder, "mcpServers"), project["mcpServers"], Path(folder)
     if document and all(map(_is_server, document.values())):
         yield (), document, None
 
 
 def _is_server(value: Any) -> bool:
-    return isinstance(value, dict) and not value.keys().isdisjoint(("command", "url", "serverUrl", "httpUrl"))
+    return not members(value).keys().isdisjoint(("command", "url", "serverUrl", "httpUrl"))
 
 
 def _named(path: Path, servers: Any) -> Iterator[tuple[str, Any]]:
@@ -155,8 +158,7 @@ def _named(path: Path, servers: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _inputs(document: dict[str, Any]) -> dict[str, Any]:
-    mcp = document.get("mcp")
-    section = document.get("inputs") or (mcp.get("inputs") if isinstance(mcp, dict) else None)
+    section = document.get("inputs") or members(document.get("mcp")).get("inputs")
     inputs = section if isinstance(section, list) else []
     return {str(item.get("id")): item.get("default") for item in inputs if isinstance(item, dict)}
 
@@ -178,19 +180,16 @@ def _approvals(project: Path) -> Callable[[str], str]:
 def _own(project: Path) -> Iterator[Mapping[str, Any]]:
     """The settings that a person, and not the repository, has made for the project."""
     state = next(client_kinds.places(CLIENTS["claude-code"]))
-    projects = _read(state).get("projects")
-    settings = projects.get(str(project)) if isinstance(projects, dict) else None
-    yield settings if isinstance(settings, dict) else {}
+    yield members(members(_read(state).get("projects")).get(str(project)))
     yield _read(project / ".claude" / "settings.local.json")
     yield _read(client_kinds.claude_folder() / "settings.json")
 
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        settings = jsonc.decoded(disk.read(path, disk.MAX_LARGE_BYTES))
+        return members(jsonc.decoded(disk.read(path, disk.MAX_LARGE_BYTES)))
     except (McpctlError, ValueError):
         return {}
-    return settings if isinstance(settings, dict) else {}
 
 
 def _names(settings: Mapping[str, Any], key: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mcpctl import jsonc
 from mcpctl.clients.client_config import NAME, SHOWN
+from mcpctl.clients.client_files import members
 from mcpctl.config import entry_secrets
 from mcpctl.jsonc import edit as json_edit
 from mcpctl.secrets.redact import mask, mask_shapes
@@ -76,10 +77,9 @@ def _masked_json(text: str, sections: list[tuple[str, ...]]) -> str:
     for section in sections:
         servers = document
         for key in section:
-            servers = servers.get(key) if isinstance(servers, dict) else None
-        for name, server in servers.items() if isinstance(servers, dict) else ():
-            if isinstance(server, dict):
-                masked.update({(*section, name, *place): value for place, value in _shown(name, server)})
+            servers = members(servers).get(key)
+        for name, server in members(servers).items():
+            masked.update({(*section, name, *place): value for place, value in _shown(name, members(server))})
     return json_edit.replaced(text, masked)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mcpctl.base import bounds
 from mcpctl.clients.client_config import NAME
+from mcpctl.clients.client_files import members
 from mcpctl.config import server_settings
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ALLOW, problem_of
@@ -127,9 +128,7 @@ def texts(value: Any) -> list[str]:
 
 
 def tables(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, table in value.items() if isinstance(value, dict) else ():
-        if isinstance(table, dict):
-            yield name, table
+    yield from ((name, table) for name, table in members(value).items() if isinstance(table, dict))
 
 
 def flat(parts: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl.base.errors import NotFound, Unusable, warn
+from mcpctl.base.errors import NotFound, warn
 from mcpctl.base.models import POLICY_IMPORT_FIELDS, Row
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import split
@@ -151,8 +151,6 @@ def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
     batch = PolicyImport(client)
     for path in [source] if source else _own(client):
         document = client_files.document_in(path)
-        if not isinstance(document, dict):
-            raise Unusable(f"{path}: must be an object", "see the client's own documentation", "client_config")
         batch.files.append(path)
         batch.documents.append((path, document))
     if client == "gemini" and not source:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mcpctl.clients.client_files import members
 from mcpctl.clients.permission_rules import ANY, MOST, ClientRule, Names, flat, tables, texts
 from mcpctl.config.policy_settings import ALLOW, ASK, DENY
 
@@ -16,8 +17,7 @@ _CLASS_OF_ONE = "it joins a server and what its tools declare, which no rule her
 
 def claude_code(document: Document, names: Names) -> Iterator[ClientRule]:
     """`permissions` of settings.json: https://code.claude.com/docs/en/permissions"""
-    permissions = document.get("permissions")
-    permissions = permissions if isinstance(permissions, dict) else {}
+    permissions = members(document.get("permissions"))
     for effect in (DENY, ASK, ALLOW):
         for text in texts(permissions.get(effect)):
             yield _claude_rule(effect, text, names)
@@ -101,14 +101,13 @@ def gemini(document: Document, names: Names) -> Iterator[ClientRule]:
     yield from _gemini_policies(list(_rules(document)), names, trusts=trusts)
     for server, table in servers.items():
         yield from _gemini_server(server, table)
-    for _, connected in tables({"mcp": document.get("mcp")}):
-        for server in texts(connected.get("excluded")):
-            yield ClientRule(flat(("mcp", "excluded", server)), DENY, ((server, ANY),))
-        if "allowed" in connected:
-            yield ClientRule("mcp.allowed", why="a list of the only servers is a project here: man mcpctl-config")
-    for _, tools in tables({"tools": document.get("tools")}):
-        for text in (*texts(tools.get("allowed")), *texts(tools.get("exclude"))):
-            yield ClientRule(f"tools: {text}", why="write it as a rule with mcpName in Gemini CLI's policies")
+    connected, tools = members(document.get("mcp")), members(document.get("tools"))
+    for server in texts(connected.get("excluded")):
+        yield ClientRule(flat(("mcp", "excluded", server)), DENY, ((server, ANY),))
+    if "allowed" in connected:
+        yield ClientRule("mcp.allowed", why="a list of the only servers is a project here: man mcpctl-config")
+    for text in (*texts(tools.get("allowed")), *texts(tools.get("exclude"))):
+        yield ClientRule(f"tools: {text}", why="write it as a rule with mcpName in Gemini CLI's policies")
 
 
 def _gemini_server(server: str, table: Document) -> Iterator[ClientRule]:
@@ -225,7 +224,7 @@ def _gemini_names(flat_name: str, names: Names) -> list[tuple[str, str]]:
 
 
 def _classes(annotations: Any) -> tuple[str, ...]:
-    items = list(annotations.items()) if isinstance(annotations, dict) else []
+    items = list(members(annotations).items())
     return _CLASSES.get(items[0], ()) if len(items) == 1 and isinstance(items[0][1], bool) else ()
 
 

@@ -176,7 +176,7 @@ def restored(installed: Installed, current: bytes) -> bytes | None:
     draft, older, after = _drafts(installed.path, current, installed.before, installed.after)
     changed = [section for section in SECTIONS if older.at(section) != after.at(section)]
     # Where somebody has put a server back, the lines that had it would be there twice.
-    is_partly_back = any(name in _servers(draft, section) for section in changed
+    is_partly_back = any(name in draft.servers(section) for section in changed
                          for name in _taken(older, after, section) if name != NAME)  # fmt: skip
     for section in changed:
         _restore(draft, older, after, section)
@@ -190,7 +190,7 @@ def restored(installed: Installed, current: bytes) -> bytes | None:
 def is_undone(installed: Installed, current: bytes) -> bool:
     """Whether somebody has undone an installation by hand: nothing starts mcpctl, and a former server is back."""
     draft, older, after = _drafts(installed.path, current, installed.before, installed.after)
-    servers = {(section, name): value for section in SECTIONS for name, value in _servers(draft, section).items()}
+    servers = {(section, name): value for section in SECTIONS for name, value in draft.servers(section).items()}
     is_back = any((section, name) in servers for section in SECTIONS for name in _taken(older, after, section))
     return is_back and not any(map(is_mcpctl, servers.values()))
 
@@ -209,15 +209,15 @@ def _in_line_ends_of(current: bytes, installed: Installed) -> Installed:
 
 
 def _restore(draft: ClientDraft, older: ClientDraft, after: ClientDraft, section: Place) -> None:
-    names = list(_servers(older, section))
+    names = list(older.servers(section))
     # A person may have given the entry another name; one that was there before is theirs.
-    ours = [name for name, value in _servers(draft, section).items()
+    ours = [name for name, value in draft.servers(section).items()
             if is_mcpctl(value) and (name == NAME or name not in names)]  # fmt: skip
     draft.drop((*section, name) for name in ours)
     for number, name in reversed(list(enumerate(names))):
         is_taken = name == NAME or name in _taken(older, after, section)
-        if is_taken and name not in _servers(draft, section):
-            following = next((each for each in names[number + 1 :] if each in _servers(draft, section)), None)
+        if is_taken and name not in draft.servers(section):
+            following = next((each for each in names[number + 1 :] if each in draft.servers(section)), None)
             draft.copy(older, (*section, name), following)
     # The header of a table without entries is a person's own.
     if draft.at(section) == {} and not older.has(section) and not draft.is_toml:
@@ -229,13 +229,7 @@ def _drafts(path: Path, *contents: bytes | None) -> Iterator[ClientDraft]:
 
 
 def _taken(older: ClientDraft, after: ClientDraft, section: Place) -> list[str]:
-    now = _servers(after, section)
-    return [name for name in _servers(older, section) if name not in now]
-
-
-def _servers(draft: ClientDraft, section: Place) -> dict[str, object]:
-    servers = draft.at(section)
-    return servers if isinstance(servers, dict) else {}
+    return [name for name in older.servers(section) if name not in after.servers(section)]
 
 
 def _unhunked(older: str, after: str, current: str) -> str:
@@ -261,7 +255,7 @@ class Removal(FileChange):
             return None
         if self.kept is None:
             draft = ClientDraft(self.path, before)
-            places = [(*section, name) for section in SECTIONS for name, value in _servers(draft, section).items()
+            places = [(*section, name) for section in SECTIONS for name, value in draft.servers(section).items()
                       if is_mcpctl(value)]  # fmt: skip
             if not places:
                 return before
