@@ -49,10 +49,6 @@ class Redirect(NamedTuple):
     iss: str | None = None
 
 
-class NotOurs(Exception):
-    """The answer is one to another login, or to none."""
-
-
 class Callback:
     """The address that the browser comes back to, open until the `with` block ends."""
 
@@ -110,20 +106,19 @@ class Callback:
             # The code alone: whoever pastes it has seen this login's page, and the verifier of PKCE is ours.
             return self._take(Redirect(text))
         try:
-            return self._take(_redirect(urlsplit(text).query or text, self._state))
-        except NotOurs:
+            query = urlsplit(text).query
+        except ValueError:
             return False
-        except (LoginFailed, ValueError) as error:
-            return isinstance(error, LoginFailed) and self._fail(error)
+        return self._take(_answer_in(query or text, self._state))
 
-    def _take(self, redirect: Redirect) -> bool:
+    def _take(self, answer: Redirect | LoginFailed | None) -> bool:
+        if answer is None:
+            return False
         if not self._answer.done():
-            self._answer.set_result(redirect)
-        return True
-
-    def _fail(self, error: LoginFailed) -> bool:
-        if not self._answer.done():
-            self._answer.set_exception(error)
+            if isinstance(answer, LoginFailed):
+                self._answer.set_exception(answer)
+            else:
+                self._answer.set_result(answer)
         return True
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -146,27 +141,23 @@ class Callback:
         path, _, query = rest.partition(b" ")[0].decode("ascii", "replace").partition("?")
         if method != b"GET" or path != _PATH or self._answer.done():
             return "404 Not Found", _NOTHING
-        try:
-            self._take(_redirect(query, self._state))
-        except (NotOurs, ValueError):
-            return "400 Bad Request", _NOT_OURS
-        except LoginFailed as error:
-            self._fail(error)
-        return "200 OK", _DONE
+        is_ours = self._take(_answer_in(query, self._state))
+        return ("200 OK", _DONE) if is_ours else ("400 Bad Request", _NOT_OURS)
 
 
-def _redirect(query: str, state: str) -> Redirect:
-    """Raises `NotOurs`, ValueError, or `LoginFailed` for a refusal."""
-    given = {name: values[0] for name, values in parse_qs(query, max_num_fields=50).items() if len(values) == 1}
-    if not state or not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
-        raise NotOurs
+def _answer_in(query: str, state: str) -> Redirect | LoginFailed | None:
+    """The issuer's answer, or its refusal; None for an answer to another login, or to none."""
+    try:
+        given = {name: values[0] for name, values in parse_qs(query, max_num_fields=50).items() if len(values) == 1}
+        if not state or not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
+            return None
+    except ValueError:
+        return None
     if error := given.get("error"):
         why = _REFUSALS.get(error, f"the issuer has refused: {brief(error)}")
         more = brief(given.get("error_description", ""))
-        raise LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again, or ask whoever runs the issuer")
-    if not given.get("code"):
-        raise NotOurs
-    return Redirect(given["code"], given.get("iss"))
+        return LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again, or ask whoever runs the issuer")
+    return Redirect(given["code"], given.get("iss")) if given.get("code") else None
 
 
 def _response(status: str, text: str) -> bytes:

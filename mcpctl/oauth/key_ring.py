@@ -3,7 +3,9 @@
 The import takes 90 ms, and a keyring may ask its user to unlock it: call it in a thread.
 """
 
-from types import ModuleType
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
@@ -24,29 +26,20 @@ class Secrets(msgspec.Struct, frozen=True, kw_only=True):
 
 def look() -> None:
     """Raise `McpctlError` where there is no keyring that can be used."""
-    keyring = _keyring()
-    try:
+    with _used() as keyring:
         keyring.get_password(_SERVICE, _SERVICE)  # which is no login
-    except Exception as error:
-        raise _unusable(error) from None
 
 
 def keep(name: str, secrets: Secrets) -> str:
     """Keep the secrets of a login; returns the name of the back end. Raises `McpctlError`."""
-    keyring = _keyring()
-    try:
+    with _used() as keyring:
         keyring.set_password(_SERVICE, name, msgspec.json.encode(secrets).decode())
         return str(keyring.get_keyring().name)
-    except Exception as error:  # back ends raise what they like
-        raise _unusable(error) from None
 
 
 def read(name: str) -> Secrets:
-    keyring = _keyring()
-    try:
+    with _used() as keyring:
         text = keyring.get_password(_SERVICE, name)
-    except Exception as error:
-        raise _unusable(error) from None
     try:
         return msgspec.json.decode(text or "", type=Secrets)
     except ValueError:
@@ -54,26 +47,23 @@ def read(name: str) -> Secrets:
 
 
 def forget(name: str) -> None:
-    keyring = _keyring()
-    try:
+    with _used() as keyring:
         if keyring.get_password(_SERVICE, name) is not None:
             keyring.delete_password(_SERVICE, name)
-    except Exception as error:
-        raise _unusable(error) from None
 
 
-def _keyring() -> ModuleType:
+@contextmanager
+def _used() -> Iterator[Any]:
     try:
         import keyring
     except ImportError:
         hint = "install it with: pip install 'mcpctl[keyring]'; or set store = \"file\" in [oauth] and log in again"
         raise Unusable("the package keyring is not installed", hint, "keyring_unusable") from None
-    return keyring
-
-
-def _unusable(error: Exception) -> Unusable:
-    # Its kind alone: what a back end says may repeat what it was given.
-    kind = type(error).__name__
-    why = f"the keyring cannot be used ({kind})" if kind != "NoKeyringError" else "this system has no keyring"
-    hint = 'unlock or set up a keyring, or set store = "file" in [oauth] and log in again'
-    return Unusable(why, hint, "keyring_unusable")
+    try:
+        yield keyring
+    except Exception as error:  # back ends raise what they like
+        # Its kind alone: a back end's message may repeat the secret that it was given.
+        kind = type(error).__name__
+        why = f"the keyring cannot be used ({kind})" if kind != "NoKeyringError" else "this system has no keyring"
+        hint = 'unlock or set up a keyring, or set store = "file" in [oauth] and log in again'
+        raise Unusable(why, hint, "keyring_unusable") from None
