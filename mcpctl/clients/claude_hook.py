@@ -86,10 +86,8 @@ def prefix(entry: str) -> str:
 
 
 def answer(read: Callable[[], str], options: HookOptions) -> HookAnswer | None:
-    """The answer to the call that `read` gets from stdin; None where the hook has nothing to say.
-
-    Whatever goes wrong, a person is asked: a hook that fails would let the call through.
-    """
+    """The answer to the call that `read` gets from stdin; None where the hook has nothing to say. Whatever goes wrong,
+    a person is asked: a hook that fails would let the call through."""
     try:
         call = msgspec.json.decode(read(), type=_Input)
         name = call.tool_name.removeprefix(prefix(options.entry))

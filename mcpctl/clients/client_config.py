@@ -23,10 +23,8 @@ SHOWN = (*VARIABLES, "PATH")
 
 
 def text(client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()) -> str:
-    """The block for `client`, as JSON (for Codex as TOML). `options` are those of `serve`, by their names.
-
-    The block of a client with a window has a PATH if the client's own would not find what starts the `servers`.
-    """
+    """The block for `client`, as JSON (for Codex as TOML). `options` are those of `serve`, by their names. The block of
+    a client with a window has a PATH if the client's own would not find what starts the `servers`."""
     block = {CLIENTS[client].section: {NAME: entry(client, options, servers)}}
     if client != "codex":
         return json.dumps(block, indent=2, ensure_ascii=False)

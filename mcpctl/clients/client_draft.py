@@ -18,11 +18,9 @@ _NOTHING = object()
 
 
 class ClientDraft:
-    """The text of a client's file and the value that it has, changed alike.
-
-    `data` compares the two, so that a form that is not known here ends in an error and not in a broken file: names that
-    occur twice, or an inline table in TOML.
-    """
+    """The text of a client's file and the value that it has, changed alike. `data` compares the two, so that a form
+    that is not known here ends in an error and not in a broken file: names that occur twice, or an inline table in
+    TOML."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self._path = path

@@ -45,10 +45,8 @@ class ClientEntry:
 
 def files(source: str | None) -> list[ClientFile]:
     """The existing files that `--from` names; without `--from` the user's own files of all clients. Raises `NotFound`.
-
     A file of the current folder may come from a stranger, and the next `serve` would start its servers: it must be
-    named.
-    """
+    named."""
     if source is None:
         own = [path for client in CLIENTS.values() for path in client_kinds.own_places(client)]
         existing = [file for client in CLIENTS.values() for file in _existing(client)]

@@ -264,11 +264,9 @@ class _Translation:
     # ---- the variables in its texts
 
     def _text(self, value: Any, where: str, variable: str = "") -> str:
-        """A text with `${env:X}`, `${userHome}`, `${input:…}` and the like as config.toml writes them.
-
-        `variable` is the environment variable whose value this is. Raises `CannotTake` for a variable that only the
-        client can fill in.
-        """
+        """A text with `${env:X}`, `${userHome}`, `${input:…}` and the like as config.toml writes them. `variable` is
+        the environment variable whose value this is. Raises `CannotTake` for a variable that only the client can fill
+        in."""
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, int | float):

@@ -117,10 +117,8 @@ def valid_name(name: str) -> str:
 
 
 class _MergedServers:
-    """A configuration while imported entries are put into it.
-
-    Of several entries with a name that is to change, the first that can keeps it; each other takes the next new one.
-    """
+    """A configuration while imported entries are put into it. Of several entries with a name that is to change, the
+    first that can keeps it; each other takes the next new one."""
 
     def __init__(self, loaded: Config, batch: Import) -> None:
         self._loaded = loaded
@@ -239,10 +237,8 @@ def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> 
 
 
 def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
-    """Whether an entry of config.toml has all that a client's says; unless `exactly`, it may also have limits.
-
-    Its inherit_env is ours to set: no client's file has one.
-    """
+    """Whether an entry of config.toml has all that a client's says; unless `exactly`, it may also have limits. Its
+    inherit_env is ours to set: no client's file has one."""
     if exactly or not existing.tools.items() >= server.tools.items():
         return msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server
     said = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
@@ -255,11 +251,9 @@ def switched_off(name: str, why: str) -> str:
 
 
 def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = False) -> list[str]:
-    """Write the entries that can be imported into the configuration in `path`; `batch.rows` then says what was done.
-
-    A dry run writes nothing, has `permit` asked all the same, and returns the change as a diff.
-    Raises `Unusable` if some could not be imported.
-    """
+    """Write the entries that can be imported into the configuration in `path`; `batch.rows` then says what was done. A
+    dry run writes nothing, has `permit` asked all the same, and returns the change as a diff. Raises `Unusable` if some
+    could not be imported."""
     diff = []
 
     def change(document: Any) -> None:
@@ -281,10 +275,8 @@ def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = Fa
 
 
 def remarks(rows: Iterable[Row], outcome: str = "") -> Iterator[str]:
-    """Notes for a person on the entries that failed, were left out, or were changed.
-
-    `outcome` takes the place of the usual words for the first two.
-    """
+    """Notes for a person on the entries that failed, were left out, or were changed. `outcome` takes the place of the
+    usual words for the first two."""
     for row in rows:
         subject = row["source"] if row["source_name"] is None else f"{row['source']}: '{row['source_name']}'"
         if row["action"] in _OUTCOMES:

@@ -69,10 +69,8 @@ class Names:
         return list(found) or [(server, tool)]
 
     def patterns(self, rule: ClientRule) -> list[str]:
-        """The patterns that say the same here; a rule that loosens is carried only if its meaning is certain.
-
-        Raises `NotCarried`.
-        """
+        """The patterns that say the same here; a rule that loosens is carried only if its meaning is certain. Raises
+        `NotCarried`."""
         if rule.why:
             raise NotCarried(rule.why)
         patterns: list[str] = []

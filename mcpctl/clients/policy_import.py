@@ -123,10 +123,8 @@ class _MergedRules:
             self._lists[addition.effect].append(addition.pattern)
 
     def _server_of(self, rule: ClientRule, pattern: str) -> str:
-        """The server to whose own tools a rule goes: where it would come too late in its list.
-
-        Those entries go before every rule that asks, so they are only written where there was no policy before.
-        """
+        """The server to whose own tools a rule goes: where it would come too late in its list. Those entries go before
+        every rule that asks, so they are only written where there was no policy before."""
         server, name = split(pattern)
         if self._written or not rule.goes_before_ask or server not in self._servers or {"*", "?"} & set(name):
             return ""
@@ -163,10 +161,8 @@ def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
 
 
 def _own(client: str) -> list[Path]:
-    """The user's own files that exist; those of the current folder belong to a project and must be named.
-
-    A project's rules hold in the project only, and config.toml holds everywhere.
-    """
+    """The user's own files that exist; those of the current folder belong to a project and must be named. A project's
+    rules hold in the project only, and config.toml holds everywhere."""
     own = list(_places(client, None))
     for path in _places(client, Path.cwd()):
         if path.is_file() and path not in own:

@@ -30,10 +30,8 @@ _running: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def of(command: str, env: Mapping[str, str]) -> str:
-    """The output of a command without the last line break; raises `CannotLaunch`, which names its program alone.
-
-    Others that ask for the same command meanwhile wait for it; one that failed runs again.
-    """
+    """The output of a command without the last line break; raises `CannotLaunch`, which names its program alone. Others
+    that ask for the same command meanwhile wait for it; one that failed runs again."""
     with _running[command]:
         if command not in _values:
             _values[command] = _printed(command, env)
@@ -91,10 +89,8 @@ def _run(argv: list[str], env: Mapping[str, str], program: str) -> bytes:
 
 
 def _read(fd: int, until: float) -> bytes:
-    """All output until nobody has the pipe open any more, or a byte more than allowed; raises TimeoutError.
-
-    Not a read that waits: a process that has left the group, which nothing here ends, may hold the other end for ever.
-    """
+    """All output until nobody has the pipe open any more, or a byte more than allowed; raises TimeoutError. Not a read
+    that waits: a process that has left the group, which nothing here ends, may hold the other end for ever."""
     ready = select.poll()
     ready.register(fd, select.POLLIN)
     printed = b""

@@ -32,10 +32,8 @@ from mcpctl.config.settings import (
 
 
 class Config(Struct, frozen=True, eq=False, dict=True):
-    """The configuration as read for one project.
-
-    A server's entry that cannot be used is in `problems`, by its name, and not in `servers`.
-    """
+    """The configuration as read for one project. A server's entry that cannot be used is in `problems`, by its name,
+    and not in `servers`."""
 
     path: Path
     servers: Mapping[str, Server] = field(default_factory=dict)
@@ -141,10 +139,8 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return self.projects.get(self.project or "", Project())
 
     def server(self, name: str) -> Server:
-        """The server of that name.
-
-        Raises `NotFound`, for an entry that cannot be used `Unusable`, and outside the project in force `Refused`.
-        """
+        """The server of that name. Raises `NotFound`, for an entry that cannot be used `Unusable`, and outside the
+        project in force `Refused`."""
         if name in self.elsewhere:
             raise self.not_in_project(name)
         if name in self.problems:
@@ -170,11 +166,9 @@ def no_server(name: str, known: Iterable[str]) -> NotFound:
 
 
 def load(path: Path, project: str | None = None) -> Config:
-    """The configuration in `path` with this project in force, empty when there is no such file.
-
-    Raises `Unusable` when the file is not TOML or a section other than one server's is wrong, `NotFound` when nothing
-    in it names the project.
-    """
+    """The configuration in `path` with this project in force, empty when there is no such file. Raises `Unusable` when
+    the file is not TOML or a section other than one server's is wrong, `NotFound` when nothing in it names the
+    project."""
     try:
         text = files.read_text(path, code="config_unreadable").removeprefix(files.BOM)
     except NotFound:

@@ -155,10 +155,8 @@ def before_comments(table: Any) -> Iterator[Any]:
 
 
 def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
-    """Have `change` edit the document in the file, or tables for a new one; comments and order are kept.
-
-    `permit` is asked about the very text that is written.
-    """
+    """Have `change` edit the document in the file, or tables for a new one; comments and order are kept. `permit` is
+    asked about the very text that is written."""
 
     def permitted(before: bytes | None) -> bytes:
         after = _changed(path, before, change)

@@ -145,10 +145,8 @@ def in_force(
     *,
     only_tightens: bool = False,
 ) -> Policy:
-    """The policy of `[policy]` and of the table of the project in force; off where neither is written.
-
-    Where the project's `only_tightens`, it lets nothing through that `[policy]` keeps back.
-    """
+    """The policy of `[policy]` and of the table of the project in force; off where neither is written. Where the
+    project's `only_tightens`, it lets nothing through that `[policy]` keeps back."""
     if table is None and of_project is None:
         return OFF
     values = table or PolicyTable()

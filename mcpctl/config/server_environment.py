@@ -119,10 +119,8 @@ def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
 
 
 def is_here(host: str) -> bool:
-    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy.
-
-    Nor must those to the unspecified address, which the system connects to itself.
-    """
+    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy. Nor must
+    those to the unspecified address, which the system connects to itself."""
     name = host.lower().removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True

@@ -15,10 +15,8 @@ _NOT_NEWLINE = re.compile(r"[^\r\n]")
 
 
 def decoded(data: bytes) -> Any:
-    """The value of JSON text with comments and trailing commas, in any Unicode encoding, with or without a mark.
-
-    Raises ValueError with the line and column in the original text.
-    """
+    """The value of JSON text with comments and trailing commas, in any Unicode encoding, with or without a mark. Raises
+    ValueError with the line and column in the original text."""
     text = data.decode(json.detect_encoding(data))
     try:
         return json.loads(text)  # most files are plain JSON, and some are large

@@ -58,10 +58,8 @@ def append(text: str, place: Place, *values: Any) -> str:
 
 
 def insert(text: str, place: Place, *items: tuple[int, Any]) -> str:
-    """The text with more items in the array at `place`, each before the item that has its number now.
-
-    An item whose number is that of the items so far, or more, goes to the end.
-    """
+    """The text with more items in the array at `place`, each before the item that has its number now. An item whose
+    number is that of the items so far, or more, goes to the end."""
     source = _Source.of(text)
     at = _start(source, place)
     siblings = members(source.plain, at)

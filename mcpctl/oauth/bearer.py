@@ -25,10 +25,8 @@ _PAUSE_S = 5.0
 
 
 class Bearer:
-    """The tokens of one server's URL, for all requests of a connection; used on one event loop.
-
-    No request waits for another: only for a refresh, where the token has expired.
-    """
+    """The tokens of one server's URL, for all requests of a connection; used on one event loop. No request waits for
+    another: only for a refresh, where the token has expired."""
 
     def __init__(self, paths: Paths, where: Endpoint) -> None:
         self._paths = paths

@@ -27,11 +27,9 @@ _MOST_SCOPES = 8
 
 
 def refusal(status: int, challenge: str, said: str, *, has_login: bool, has_headers: bool) -> Failed | None:
-    """The failure of a 401 or 403 where a login helps; None where it does not, or nobody knows.
-
-    `challenge` is its WWW-Authenticate, `said` the server's own words; `has_headers` is whether the configuration has
-    headers for it, of which one may be meant.
-    """
+    """The failure of a 401 or 403 where a login helps; None where it does not, or nobody knows. `challenge` is its
+    WWW-Authenticate, `said` the server's own words; `has_headers` is whether the configuration has headers for it, of
+    which one may be meant."""
     challenge = challenge[:_MOST]
     if status == HTTPStatus.FORBIDDEN:
         if not has_login or not _LACKS_SCOPE.search(challenge):
@@ -55,10 +53,8 @@ _EVENTS = "text/event-stream"
 
 
 async def challenge(requests: Requests, where: Endpoint) -> httpx2.Response:
-    """A server's answer to a first request with the headers of its entry alone; raises `LoginFailed`.
-
-    The body is read only of a refusal.
-    """
+    """A server's answer to a first request with the headers of its entry alone; raises `LoginFailed`. The body is read
+    only of a refusal."""
     if where.transport == "sse":
         return await requests.send("GET", where.url, {**where.headers, "accept": _EVENTS}, reads=False)
     line = _INITIALIZE % (LEGACY_REVISIONS[-1].encode(), __version__.encode())

@@ -87,10 +87,8 @@ async def _resource(requests: Requests, where: Endpoint, asked: httpx2.Response)
 
 
 async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMetadata:
-    """An issuer's own metadata; without a name, those of the one of 2025-03-26 at the server's own origin.
-
-    Raises `LoginFailed`.
-    """
+    """An issuer's own metadata; without a name, those of the one of 2025-03-26 at the server's own origin. Raises
+    `LoginFailed`."""
     issuer = name or origin(server_url)
     for url in utils.build_oauth_authorization_server_metadata_discovery_urls(name or None, server_url):
         response = await requests.send("GET", url, _JSON)
@@ -161,9 +159,7 @@ async def dynamic(
     requests: Requests, metadata: OAuthMetadata, addresses: list[str], scope: str | None, name: str
 ) -> tuple[OAuthClient, str]:
     """A client registered just now, and the address that it may be sent back to: the first of these that is taken.
-
-    Raises `LoginFailed`, or `McpctlError` where the issuer registers nobody by itself.
-    """
+    Raises `LoginFailed`, or `McpctlError` where the issuer registers nobody by itself."""
     if metadata.registration_endpoint is None:
         raise _none(name, addresses[0], "the issuer registers no clients by itself")
     supported = metadata.token_endpoint_auth_methods_supported or METHODS

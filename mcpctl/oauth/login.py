@@ -61,9 +61,7 @@ class NewLogin:
 
 async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Callable[[str], None]) -> NewLogin | None:
     """A new login to a server; None where it needs none. `tell` says what the person has to do, with the address.
-
-    Raises `LoginFailed`, or `McpctlError` where the person has to do something first.
-    """
+    Raises `LoginFailed`, or `McpctlError` where the person has to do something first."""
     requests = Requests(where.url)
     issuer = await discovery.find(requests, where)
     return await _Login(where, requests, issuer, wish, tell).made(settings) if issuer else None

@@ -30,10 +30,8 @@ HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
 
 
 class _Answer(msgspec.Struct):
-    """An issuer's answer, of either kind.
-
-    Unused members may have any type: rejecting the response would lose the new tokens and end the login.
-    """
+    """An issuer's answer, of either kind. Unused members may have any type: rejecting the response would lose the new
+    tokens and end the login."""
 
     access_token: str | None = None
     token_type: str | None = None
@@ -54,11 +52,9 @@ class _Answer(msgspec.Struct):
 
 
 def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
-    """The login with new tokens, ours or those that another process has got meanwhile.
-
-    `secret` is the client's. It takes as long as others do and 30 s: call it in a thread, which nothing ends before
-    the answer is kept. Raises `Failed`, with `needs_login` where the login is over.
-    """
+    """The login with new tokens, ours or those that another process has got meanwhile. `secret` is the client's. It
+    takes as long as others do and 30 s: call it in a thread, which nothing ends before the answer is kept. Raises
+    `Failed`, with `needs_login` where the login is over."""
     try:
         with store.locked(tokens) as held:
             current = held.read()

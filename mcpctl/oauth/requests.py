@@ -37,10 +37,8 @@ class Requests:
         self, method: str, url: str, headers: Mapping[str, str] | None = None, content: bytes | None = None,
         *, reads: bool = True,
     ) -> httpx2.Response:  # fmt: skip
-        """The response, with its body where it `reads` it or is refused; raises `LoginFailed`.
-
-        A redirect is followed on the same origin alone, and is else a refusal of HTTP 404.
-        """
+        """The response, with its body where it `reads` it or is refused; raises `LoginFailed`. A redirect is followed
+        on the same origin alone, and is else a refusal of HTTP 404."""
         self.check(url)
         try:
             async with asyncio.timeout(_SECONDS):
