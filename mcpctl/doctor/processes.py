@@ -10,7 +10,7 @@ from functools import partial
 
 from mcpctl.base import posix
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.upstreams.server_processes import OWNER
+from mcpctl.upstreams.stdio import OWNER
 
 _TERM_S, _KILL_S = 2.0, 1.0
 _LOOK_S = 0.05

@@ -16,9 +16,9 @@ from mcpctl.base import bounds
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failed, failed
 from mcpctl.catalog.features import FeatureOwner
-from mcpctl.upstreams import listening
+from mcpctl.upstreams import server_lists
 from mcpctl.upstreams.connection import Connection
-from mcpctl.upstreams.listening import Listening
+from mcpctl.upstreams.server_lists import Listening
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
 
@@ -50,13 +50,13 @@ class _Watched:
         self.connection: Connection | None = None
         self.listening: Listening | None = None
         """The open `subscriptions/listen` on a connection of 2026-07-28."""
-        self.wait = listening.FIRST_WAIT_S
+        self.wait = server_lists.FIRST_WAIT_S
         self.asking = asyncio.Lock()
         """Held while its server is asked, or told to stop: one after the other, whatever way the requests travel."""
 
 
 class _Return(Struct):
-    wait: float = field(default_factory=lambda: listening.FIRST_WAIT_S)
+    wait: float = field(default_factory=lambda: server_lists.FIRST_WAIT_S)
     at: float = 0.0
     """When it last returned, on the loop's clock: a server that soon ends again is waited for longer and longer."""
     task: "asyncio.Task[None] | None" = None
@@ -96,7 +96,7 @@ class WatchedResources:
         if message.method == UPDATED:
             self._updated(connection, jsonrpc.members_or_empty(message.params))
         elif message.method == ACKNOWLEDGED:
-            listening.acknowledged(connection, jsonrpc.members_or_empty(message.params))
+            server_lists.acknowledged(connection, jsonrpc.members_or_empty(message.params))
         else:
             return False
         return True
@@ -111,7 +111,7 @@ class WatchedResources:
         """A lost server that somebody watches is connected again."""
         for watched in self._watched.values():
             if watched.connection is connection:
-                watched.connection, watched.listening, watched.wait = None, None, listening.FIRST_WAIT_S
+                watched.connection, watched.listening, watched.wait = None, None, server_lists.FIRST_WAIT_S
         if self._waits_for(connection.server):
             back = self._returning.setdefault(connection.server, _Return())
             if back.task is None or back.task.done():
@@ -125,11 +125,11 @@ class WatchedResources:
     async def _bring_back(self, server: str, back: _Return) -> None:
         """Connect a server again, with waits as after a start that failed; what is watched is then asked for."""
         loop = asyncio.get_running_loop()
-        if loop.time() - back.at > listening.LAST_WAIT_S:
-            back.wait = listening.FIRST_WAIT_S
+        if loop.time() - back.at > server_lists.LAST_WAIT_S:
+            back.wait = server_lists.FIRST_WAIT_S
         while True:
             await asyncio.sleep(back.wait)
-            back.wait = min(2 * back.wait, listening.LAST_WAIT_S)
+            back.wait = min(2 * back.wait, server_lists.LAST_WAIT_S)
             watcher, upstream = self._waits_for(server), self._servers.upstreams.get(server)
             if watcher is None or upstream is None:
                 return
@@ -211,7 +211,7 @@ class WatchedResources:
         if connection and watched.watchers:
             again = asyncio.get_running_loop().call_later
             again(watched.wait, lambda: self._servers.background(self._ask_again(watched, connection)))
-            watched.wait = min(2 * watched.wait, listening.LAST_WAIT_S)
+            watched.wait = min(2 * watched.wait, server_lists.LAST_WAIT_S)
 
     # ---- what servers say
 

@@ -66,13 +66,9 @@ class Exchange(msgspec.Struct, eq=False):
     caller: Caller
     reply: Reply
     tool: Tool | None = None
-    """The tool that it calls, where it is known."""
     id: bytes = b""
-    """Its id there, in JSON."""
     connection: "Connection | None" = None
-    """The connection that it was sent on."""
     was_sent: bool = False
-    """Whether the server may have begun with it."""
     timer: asyncio.TimerHandle | None = None
     other: jsonrpc.Message | None = None
     """What came in the HTTP response to it that has the id of no request."""
@@ -85,13 +81,10 @@ class Exchange(msgspec.Struct, eq=False):
 
 
 def unanswered(method: str, params: Mapping[str, Json], caller: Caller) -> Exchange:
-    """A request whose outcome is nobody's business."""
     return Exchange(method, params, {}, caller, Reply())
 
 
-class _Answer(Reply):
-    """The outcome of a request of our own, for whoever awaits it."""
-
+class _Awaited(Reply):
     def __init__(self, method: str, future: "asyncio.Future[bytes]") -> None:
         self._method = method
         self._future = future
@@ -119,7 +112,6 @@ class Connection(ABC):
         self, on_message: Callable[["Connection", jsonrpc.Message], None], on_gone: Callable[["Connection"], None]
     ) -> None:
         self.server = ""
-        """The name of its server in the configuration."""
         self.may_ask: Collection[str] = ASKS
         """What its server may ask clients."""
         self.was_refused_roots = False
@@ -160,7 +152,6 @@ class Connection(ABC):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has left so much unread that it is sent nothing more."""
         return False
 
     @property
@@ -174,7 +165,6 @@ class Connection(ABC):
         """What it said of itself lately, as `Failure.said` has it, without what looks like a secret; or nothing."""
 
     async def ready(self) -> None:
-        """Return when it can be used."""
         return
 
     @abstractmethod
@@ -223,7 +213,6 @@ class Connection(ABC):
         return jsonrpc.object_of({name: value for name, value in declared if name not in refused})
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
-        """Take a request back; a late answer to it is dropped."""
         # Its number may be another request's here, if it was sent to an earlier process.
         if self.pending.get(exchange.id) is exchange:
             del self.pending[exchange.id]
@@ -240,7 +229,6 @@ class Connection(ABC):
             self.send(unanswered("logging/setLevel", {"level": level}, caller))
 
     def notify(self, method: str, params: Mapping[str, bytes]) -> None:
-        """Send a notification."""
         self.write(jsonrpc.notification(method, jsonrpc.object_of(params) if params else b""))
 
     async def ask(self, method: str, params: Mapping[str, bytes], caller: Caller) -> bytes:
@@ -248,7 +236,7 @@ class Connection(ABC):
         if self.hung_up:
             raise Failed(self.ended())  # who waited for it was told, and nobody is told any more
         answer: asyncio.Future[bytes] = self._loop.create_future()
-        exchange = Exchange(method, params, {}, caller, _Answer(method, answer))
+        exchange = Exchange(method, params, {}, caller, _Awaited(method, answer))
         self.send(exchange)
         try:
             return await answer
@@ -260,7 +248,6 @@ class Connection(ABC):
                 self.cancel(exchange, {"reason": b'"nobody waits for it"'})
 
     def _meta(self, exchange: Exchange) -> bytes:
-        """The `_meta` of a request, in JSON; empty where it has none."""
         of = exchange.meta, exchange.caller, self.log_level
         if all(map(is_, of, self._kept_meta[0])):
             return self._kept_meta[1]
@@ -313,7 +300,6 @@ class Connection(ABC):
         return Failure("server_died", {**facts, "logs_of": self.server} if self.keeps_stderr else facts)
 
     def _is_gone(self, why: Failure) -> None:
-        """Nothing comes from it any more: whoever waits is told."""
         self.hung_up = True
         self.gone.set()
         self._on_gone(self)

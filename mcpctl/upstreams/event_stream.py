@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One event: its name, the lines of its data, and what it says of the stream."""
-
+class ServerSentEvent:
     name: str
     data: bytes
     id: str
@@ -43,8 +41,7 @@ class EventStream:
         self._size = 0
         self._retry_ms: int | None = None
 
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """The events that end in these bytes."""
+    def feed(self, data: bytes) -> Iterator[ServerSentEvent]:
         if self._skips_newline and data.startswith(b"\n"):
             data = data[1:]
         self._skips_newline = data.endswith(b"\r")
@@ -62,7 +59,7 @@ class EventStream:
         self._partial += rest
         self._check(len(self._partial))
 
-    def _line(self, line: bytes | bytearray) -> Event | None:
+    def _line(self, line: bytes | bytearray) -> ServerSentEvent | None:
         if not self._begun:
             self._begun, line = True, line.removeprefix(b"\xef\xbb\xbf")
         if not line:
@@ -83,9 +80,9 @@ class EventStream:
             self._retry_ms = int(value)
         return None
 
-    def _ended(self) -> Event | None:
+    def _ended(self) -> ServerSentEvent | None:
         # One without data is no event, but what it says of the stream counts.
-        event = Event(self._name or "message", b"\n".join(self._data), self._id, self._retry_ms)
+        event = ServerSentEvent(self._name or "message", b"\n".join(self._data), self._id, self._retry_ms)
         self._fresh()
         return event if event.data or event.id or event.retry_ms is not None else None
 

@@ -21,8 +21,6 @@ _ANNOUNCES = re.compile(rb'"(?:tools|prompts|resources)"\s*:\s*\{[^{}]*"listChan
 
 
 class _Discovered(msgspec.Struct):
-    """What is used of the answer to `server/discover`."""
-
     supportedVersions: list[str] = []
     capabilities: Raw = jsonrpc.ABSENT
     instructions: Raw = jsonrpc.ABSENT

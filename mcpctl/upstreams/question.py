@@ -22,25 +22,19 @@ class Asking(Protocol):
     """The connection that a server asks on."""
 
     server: str
-    """The server's name in the configuration."""
 
     def write(self, line: bytes) -> None:
         """Send a line that is complete."""
 
 
 class Question(Struct, eq=False):
-    """One question to a client, of a server's or of ours."""
-
     method: str
     params: bytes
     answered: Callable[[Any, bytes, bytes], None]
     """Gets the call that goes on, where there is one, and the result of the client's answer, or the error."""
     connection: "Asking | None" = None
-    """Whose question it is; None for one of ours."""
     server: str = ""
-    """The name of the server that asks."""
     id: bytes = b""
-    """The id that the question has there."""
     closed: Callable[[], None] = lambda: None
     """Called when an older client is asked it no more: it has answered, or nobody wants to know any longer."""
 
@@ -100,5 +94,4 @@ def question_in(request: bytes) -> tuple[str, bytes]:
 
 
 def refuse(question: Question) -> None:
-    """Answer that the client cannot be asked."""
     question.answered(None, b"", _CANNOT_BE_ASKED)

@@ -23,7 +23,7 @@ from mcpctl.config.server_settings import Server
 from mcpctl.oauth.bearer import Bearer
 from mcpctl.oauth.challenge import refusal
 from mcpctl.upstreams.connection import LISTEN, Connection, Exchange
-from mcpctl.upstreams.event_stream import Event, EventStream, TooLong
+from mcpctl.upstreams.event_stream import EventStream, ServerSentEvent, TooLong
 from mcpctl.wire import http_client, jsonrpc, loose_json
 from mcpctl.wire.http_client import in_words
 from mcpctl.wire.threads import apart, beside
@@ -70,16 +70,13 @@ class Remote(Connection):
 
     @property
     def is_over(self) -> bool:
-        """Whether its HTTP connections are closed."""
         return self.gone.is_set()
 
     @property
     def last_words(self) -> str:
-        """What the server said of what went wrong lately."""
         return self._why.said if self._why else ""
 
     def how_it_ended(self) -> str:
-        """Why it is gone."""
         return str(self._why.facts["reason"]) if self._why else "the server closed the connection"
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
@@ -90,7 +87,6 @@ class Remote(Connection):
                 post.cancel()
 
     async def ready(self) -> None:
-        """Return when it can be used; raises `Failed`."""
         await asyncio.shield(self._opening)
 
     def write(self, *pieces: jsonrpc.Json, exchange: Exchange | None = None) -> None:
@@ -128,7 +124,6 @@ class Remote(Connection):
         await asyncio.sleep(0)  # a socket that was closed is let go in the next turn of the loop
 
     def _other_transport(self, response: httpx2.Response) -> str:
-        """What to try where the address is one, but not of this transport."""
         if self._has_answered or response.status_code not in (400, 404, 405, 406):
             return ""
         other = "sse" if self._where.transport == "http" else "http"
@@ -137,7 +132,6 @@ class Remote(Connection):
     # ---- what the transports do differently
 
     async def _open(self) -> None:
-        """Have what the first message needs; raises `Failed`."""
         self._client = await apart(http_client.client, self._where.url, self._where.headers)
         if self._bearer:
             await self._bearer.look()
@@ -148,7 +142,6 @@ class Remote(Connection):
         """Send a message and take what its response brings; raises `Failed`."""
 
     async def _close(self) -> None:
-        """Say goodbye and let go of every socket."""
         await self._client.aclose()
 
     @asynccontextmanager
@@ -300,12 +293,12 @@ class Remote(Connection):
             raise error
 
     @asynccontextmanager
-    async def _events(self, response: httpx2.Response) -> AsyncGenerator[AsyncIterator[Event]]:
+    async def _events(self, response: httpx2.Response) -> AsyncGenerator[AsyncIterator[ServerSentEvent]]:
         """The events of a stream; what reads them is closed with it, and not some time later beside who goes on."""
         async with aclosing(self._events_of(response)) as events:
             yield events
 
-    async def _events_of(self, response: httpx2.Response) -> AsyncGenerator[Event]:
+    async def _events_of(self, response: httpx2.Response) -> AsyncGenerator[ServerSentEvent]:
         """The events of a stream, until it ends; raises `Failed` for one that is not kept, or no stream."""
         kind = http_client.media_type(response)
         if kind != EVENTS:

@@ -1,11 +1,13 @@
-"""A server that is a process: its pipes, what it was asked and has not answered, and its certain end."""
+"""Servers that are processes: each leads a session of its own, and all that is in it ends with it, for certain."""
 
 import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from mcpctl.base import bounds, posix
@@ -13,12 +15,15 @@ from mcpctl.base.failure import Failure
 from mcpctl.config.server_environment import Launch
 from mcpctl.secrets.redact import mask
 from mcpctl.upstreams.connection import Connection, Exchange
-from mcpctl.upstreams.server_processes import ServerProcesses
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.jsonrpc import Json
 from mcpctl.wire.messages import MessageReader, id_of
+from mcpctl.wire.threads import beside
 from mcpctl.wire.writer import Turn, Writer
 
+OWNER = "MCPCTL_OWNER"
+"""The variable by which a server that is left over is known: who started it, and the inode of the pipe it reads."""
+_WATCHER = Path(__file__).with_name("watcher.sh")
 _STDERR_KEPT = 8192
 _CHATTER_KEPT = 200
 _EDGE = 1024
@@ -29,9 +34,70 @@ _KILL_S = 0.2
 _LOOK_S = 0.05
 
 
-class Stdio(Connection):
-    """A started server."""
+class ServerProcesses:
+    """Starts servers, and knows what runs in their sessions."""
 
+    def __init__(self) -> None:
+        self._watcher: subprocess.Popen[bytes] | None = None
+        self._sessions: set[int] = set()
+        self._looking: dict[bool, asyncio.Task[Mapping[int, posix.Process]]] = {}
+
+    def start(self, launch: Launch) -> tuple["subprocess.Popen[bytes]", int]:
+        """A server's process and the descriptor that its stdin is read from; raises OSError."""
+        if self._watcher is None:
+            with contextlib.suppress(OSError):  # without a shell nobody ends servers after a kill -9; all else works
+                self._watcher = posix.run_aside(_WATCHER)
+        theirs, ours = os.pipe()
+        pipe = os.fstat(theirs).st_ino
+        self._tell(f"starting {pipe}")
+        try:
+            process = posix.spawn(launch.argv, {**launch.env, OWNER: f"{os.getpid()}:{pipe}"}, launch.cwd, theirs)
+        except BaseException:
+            self._tell("failed")
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        self._tell(f"started {process.pid}")
+        self._sessions.add(process.pid)
+        return process, ours
+
+    async def table(self, *, everything: bool = False) -> Mapping[int, posix.Process]:
+        """What runs now in the servers' sessions, or on the whole machine.
+
+        Many who ask at once share one look, which keeps nobody else waiting.
+        """
+        if everything not in self._looking:
+            self._looking[everything] = asyncio.get_running_loop().create_task(self._looked(everything))
+        return await asyncio.shield(self._looking[everything])
+
+    async def _looked(self, everything: bool) -> Mapping[int, posix.Process]:
+        await asyncio.sleep(0)
+        del self._looking[everything]  # whoever asks from here on gets what is then
+        sessions = None if everything else set(self._sessions)
+        return await beside(posix.processes, sessions)
+
+    def ended(self, process: "subprocess.Popen[bytes]") -> None:
+        """Nothing of this server is left that could be ended: from now on its id may be another process's."""
+        self._tell(f"ended {process.pid}")
+        self._sessions.discard(process.pid)
+        process.poll()
+
+    def close(self) -> None:
+        """Watch no more, once every server has ended."""
+        if self._watcher and self._watcher.stdin:
+            self._watcher.stdin.close()
+            self._watcher.kill()
+            self._watcher.wait()
+
+    def _tell(self, event: str) -> None:
+        """Tell the watcher. One that is gone, or does not read, costs nothing but its service."""
+        if self._watcher and self._watcher.stdin:
+            with contextlib.suppress(OSError):
+                self._watcher.stdin.write(f"{event}\n".encode())
+
+
+class Stdio(Connection):
     keeps_stderr = True
 
     def __init__(
@@ -46,7 +112,6 @@ class Stdio(Connection):
         super().__init__(on_message, on_gone)
         self.exit_status: int | None = None
         self.chatter = b""
-        """The first line on stdout that was no message."""
         self._pretty: list[bytes] = []
         """The lines so far of a message that is printed over several."""
         self._pretty_bytes = 0
@@ -55,7 +120,6 @@ class Stdio(Connection):
         self._junk = 0
         """How many lines in a row were no message."""
         self._exit = asyncio.Event()
-        """Set when the process has ended; what it said may still be read."""
         self._on_stderr = on_stderr
         self._stderr = b""
         self.detached: Mapping[int, str] = {}
@@ -82,17 +146,14 @@ class Stdio(Connection):
 
     @property
     def pid(self) -> int:
-        """The process id, which is also its session's."""
         return self._process.pid
 
     @property
     def is_over(self) -> bool:
-        """Whether neither the process nor anything of its session is left, or can be ended."""
         return self._ending is not None and self._ending.done()
 
     @property
     def last_words(self) -> str:
-        """The last lines it wrote to stderr, or what it wrote to stdout instead, on one line."""
         lines = (self._stderr.strip() or self.chatter).decode("utf-8", "replace").strip().splitlines()
         words = mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
         return f"; its last words: {words}" if words else ""
@@ -104,7 +165,6 @@ class Stdio(Connection):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has left so much unread that it is sent nothing more."""
         return self._writer.pending > bounds.MESSAGE
 
     async def stop(self) -> None:
@@ -279,7 +339,6 @@ class Stdio(Connection):
         self._is_gone(why)
 
     def how_it_ended(self) -> str:
-        """Exit status or signal, for a message."""
         status = self.exit_status
         if status is not None and status < 0:
             named = {number.value: number.name for number in signal.Signals}  # real-time signals have none

@@ -13,8 +13,7 @@ from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_environment import Endpoint, Launch, endpoint, launch
 from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.upstreams.connection import Connection
-from mcpctl.upstreams.server_processes import ServerProcesses
-from mcpctl.upstreams.stdio import Stdio
+from mcpctl.upstreams.stdio import ServerProcesses, Stdio
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart
 from mcpctl.wire.writer import Turn
@@ -39,8 +38,6 @@ class Transports(Protocol):
 
 
 class RealTransports:
-    """Processes and HTTP."""
-
     def __init__(self, paths: Paths, turn: Turn) -> None:
         # It may hold tokens that no server gets, and servers run as the same user.
         posix.hide_environment()
@@ -49,7 +46,6 @@ class RealTransports:
         self._processes = ServerProcesses()
 
     async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
-        """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
         # Aside: what an entry takes its values from, a command or a file, may take its time.
         if server.kind == STDIO:
             started = await apart(_launch, server, self._paths.config)
@@ -62,7 +58,6 @@ class RealTransports:
         return kind(server, where, self._turn, on_message, on_gone, Bearer.of(self._paths, where))
 
     def close(self) -> None:
-        """Let the watcher of processes go."""
         self._processes.close()
 
 
@@ -81,13 +76,9 @@ def _endpoint(server: Server, config: Path) -> Endpoint:
 
 
 def _remote(transport: str) -> "type[Remote]":
-    if transport == "sse":
-        from mcpctl.upstreams.sse import Sse
+    from mcpctl.upstreams.http_transports import Sse, StreamableHttp
 
-        return Sse
-    from mcpctl.upstreams.streamable_http import StreamableHttp
-
-    return StreamableHttp
+    return Sse if transport == "sse" else StreamableHttp
 
 
 def why_not_started(error: Exception, start_timeout_s: float) -> tuple[str, str]:

@@ -4,7 +4,9 @@ import asyncio
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Collection, Mapping
+from functools import partial
+from typing import Protocol
 
 from msgspec import Raw
 
@@ -16,9 +18,9 @@ from mcpctl.base.texts import printable
 from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.policy import words
 from mcpctl.secrets.redact import mask
+from mcpctl.store.server_logs import ServerLogs
 from mcpctl.upstreams import handshake
 from mcpctl.upstreams.connection import OF_CLIENTS, Connection, Exchange
-from mcpctl.upstreams.events import Events
 from mcpctl.upstreams.server_lists import ServerLists
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.transports import Transports, why_not_started
@@ -33,15 +35,51 @@ _LAST_CALLS_S = 60.0
 _LOOK_S = 0.05
 
 
-class Upstream:
-    """One configured server, started or not."""
+class UpstreamEvents(Protocol):
+    """The owner of upstreams: told what happens to them, and asked for what they need."""
 
+    @property
+    def logs(self) -> ServerLogs: ...
+    @property
+    def log_level(self) -> bytes:
+        """The level that servers are to log, in JSON; empty while no client has said."""
+
+    def exposed(self, name: str) -> Collection[str]:
+        """The kinds of its features that clients see."""
+
+    def connected(self, connection: Connection) -> None: ...
+    def gone(self, connection: Connection) -> None: ...
+    def listed(self, upstream: "Upstream", connection: Connection, definitions: list[bytes]) -> Awaitable[None]:
+        """It has listed its tools on this connection, each definition as JSON; returns when they are known."""
+
+    def features_listed(
+        self, upstream: "Upstream", connection: Connection, kind: str, definitions: list[bytes]
+    ) -> Awaitable[None]:
+        """It has listed all that it has of this kind, as `listed` has it."""
+
+    def tools_known(self, name: str) -> None:
+        """Its list is known, and is that of the current connection."""
+
+    def message(self, connection: Connection, message: jsonrpc.Message) -> None:
+        """It has sent a request or notification that is not about listing or progress."""
+
+    def failed(self, upstream: "Upstream", failure: str | None, code: str = "") -> None:
+        """Why it has failed just now, and the code of that; None when it works."""
+
+    async def known_era(self, upstream: "Upstream") -> bool | None:
+        """Whether it is known to speak 2026-07-28; None when it was never asked."""
+
+    def era_found(self, upstream: "Upstream", modern: bool) -> None:
+        """`server/discover` has shown what it speaks."""
+
+
+class Upstream:
     def __init__(
         self,
         name: str,
         server: Server,
         transports: Transports,
-        events: "Events[Upstream]",
+        events: UpstreamEvents,
         *,
         after: "asyncio.Task[None] | None" = None,
         verbose: bool = False,
@@ -50,7 +88,6 @@ class Upstream:
         self.name = name
         self.server = server
         self.connection: Connection | None = None
-        """The connection that answers now, if there is one."""
         self.down_since: float | None = None
         self.last_failure = Failure("server_did_not_start", {"server": name})
         self.start_s = 0.0
@@ -64,8 +101,8 @@ class Upstream:
         self._queue: list[Exchange] = []
         self._starting: asyncio.Task[None] | None = None
         self._lists = ServerLists(
-            name, server.start_timeout_s, self._is_current, self._listed, self._features_listed,
-            lambda: events.exposed(name),
+            name, server.start_timeout_s, self._is_current, self._listed, partial(events.features_listed, self),
+            partial(events.exposed, name),
         )  # fmt: skip
         self._failures = 0
         self._not_before = 0.0
@@ -79,9 +116,6 @@ class Upstream:
         if self.connection:
             self.connection.has_listed = self.connection is connection
         self._events.tools_known(self.name)
-
-    async def _features_listed(self, connection: Connection, kind: str, definitions: list[bytes]) -> None:
-        await self._events.features_listed(self, connection, kind, definitions)
 
     # ---- requests
 
@@ -99,12 +133,10 @@ class Upstream:
             self.connection.send(exchange)
 
     def watch(self, exchange: Exchange) -> None:
-        """Bound the time that a request may take from now."""
         if timeout := self.server.call_timeout_s:
             exchange.timer = asyncio.get_running_loop().call_later(timeout, self._time_out, exchange)
 
     def cancel(self, exchange: Exchange, params: dict[str, bytes]) -> None:
-        """Take a request back."""
         if exchange.timer:
             exchange.timer.cancel()
         if exchange in self._queue:
@@ -118,7 +150,6 @@ class Upstream:
         exchange.failed(Failure("timed_out", {"reason": reason}))
 
     async def connected(self, caller: Caller) -> Connection:
-        """Its connection, started if needed; raises `Failed`."""
         if self.connection is None:
             self._start(caller)
             if self._starting:
@@ -172,7 +203,6 @@ class Upstream:
         await self.stop()
 
     async def stop(self) -> None:
-        """End every process it has started."""
         self._is_ending = True
         if self._starting:
             self._starting.cancel()
@@ -181,13 +211,11 @@ class Upstream:
     async def _stop(self, connection: Connection) -> None:
         await connection.stop()
         if isinstance(connection, Stdio):
-            self._tell_left(connection.detached, "it has detached itself")
-            self._tell_left(connection.unended, "it cannot be ended")
-
-    def _tell_left(self, processes: Mapping[int, str], why: str) -> None:
-        for pid, name in processes.items():
-            if posix.is_running(pid):
-                warn(f"server '{self.name}' leaves process {pid} ({name}) running: {why}")
+            detached, unended = "it has detached itself", "it cannot be ended"
+            for processes, why in ((connection.detached, detached), (connection.unended, unended)):
+                for pid, name in processes.items():
+                    if posix.is_running(pid):
+                        warn(f"server '{self.name}' leaves process {pid} ({name}) running: {why}")
 
     # ---- the start
 
@@ -237,9 +265,6 @@ class Upstream:
         self._lists.begin(connection, caller)
         self._events.connected(connection)
 
-    def _last_words(self) -> str:
-        return next((each.last_words for each in self._opened if each.last_words), "")
-
     def _did_not_start(self, error: Exception) -> None:
         # What an earlier connection is still at work on comes to its end there.
         for connection in self._opened:
@@ -257,7 +282,8 @@ class Upstream:
 
     def _why_not_started(self, error: Exception) -> Mapping[str, str]:
         reason, said = why_not_started(error, self.server.start_timeout_s)
-        said = self._last_words() if isinstance(error, TimeoutError) else said
+        if isinstance(error, TimeoutError):
+            said = next((each.last_words for each in self._opened if each.last_words), "")
         did = "did not start" if self.server.kind == STDIO else "cannot be used"
         return {**self._facts(did, said), "reason": reason}
 

@@ -133,7 +133,6 @@ async def whole(response: httpx2.Response, most: int) -> bytearray:
 
 
 async def body(response: httpx2.Response) -> bytes:
-    """The beginning of the body of a refusal; empty if it does not come soon."""
     content = bytearray()
     try:
         async with asyncio.timeout(_BODY_S):
@@ -152,18 +151,15 @@ def refusal(response: httpx2.Response, body: bytes) -> str:
 
 
 def status(response: httpx2.Response) -> str:
-    """A response's status with the standard's phrase for it, such as `HTTP 404 Not Found`."""
     phrase = HTTPStatus(response.status_code).phrase if response.status_code in _STATUSES else ""
     return f"HTTP {response.status_code} {phrase}".rstrip()
 
 
 def media_type(response: httpx2.Response) -> str:
-    """The media type of a body."""
     return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def origin(url: httpx2.URL) -> tuple[str, str, int | None]:
-    """The origin of an address: scheme, host and port."""
     return url.scheme, url.host, url.port
 
 

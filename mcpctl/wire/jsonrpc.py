@@ -180,7 +180,6 @@ def text(string: bytes) -> str:
 
 
 def result(id_: bytes, payload: bytes) -> bytes:
-    """A response line."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (id_, payload)
 
 
@@ -190,17 +189,14 @@ def result_pieces(id_: bytes, payload: bytes | memoryview) -> tuple[bytes | memo
 
 
 def error(id_: bytes, payload: bytes) -> bytes:
-    """An error response line; `payload` is the JSON of the error object."""
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (id_, payload)
 
 
 def error_object(code: int, message: str, data: Any = None) -> bytes:
-    """The JSON of an error object."""
     return msgspec.json.encode({"code": code, "message": message} | ({} if data is None else {"data": data}))
 
 
 def request(id_: bytes, method: str, params: bytes) -> bytes:
-    """A request line."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (id_, msgspec.json.encode(method), params)
 
 
@@ -211,7 +207,6 @@ def request_pieces(id_: bytes, method: str, params: Mapping[str, Json]) -> list[
 
 
 def notification(method: str, params: bytes = b"") -> bytes:
-    """A notification line."""
     rest = b',"params":%b' % params if params else b""
     return b'{"jsonrpc":"2.0","method":%b%b}\n' % (msgspec.json.encode(method), rest)
 

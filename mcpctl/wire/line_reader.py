@@ -13,8 +13,7 @@ from typing import Any
 
 from mcpctl.base import bounds
 from mcpctl.base.errors import warn
-from mcpctl.wire import pipes
-from mcpctl.wire.writer import Readers
+from mcpctl.wire.writer import Readers, widen
 
 Line = bytes | bytearray
 _READ = 1 << 16
@@ -45,10 +44,8 @@ class LineReader:
         self._on_end = on_end
         self._on_too_long = on_too_long
         self._lines: deque[Line] = deque()
-        """Read, and waiting for their turn."""
         self._partial = bytearray()
         self._is_wide = False
-        """Whether a line came that was longer than a pipe is wide at first."""
         self._beginning = b""
         """Of a line that is passed over since it is too long; its last bytes are in `_partial` meanwhile."""
         self._skipped = 0
@@ -62,7 +59,6 @@ class LineReader:
         self._read_on()
 
     def resume(self) -> None:
-        """Read on, after `pause`."""
         self._held = False
         self._work()
 
@@ -172,7 +168,7 @@ class LineReader:
         self._partial += rest
         if not self._is_wide and len(self._partial) >= _READ:
             self._is_wide = True
-            pipes.widen(self._fd)
+            widen(self._fd)
         if len(self._partial) > bounds.MESSAGE:
             self._beginning, self._skipped = bytes(self._partial[:_EDGE]), len(self._partial)
             self._partial = self._partial[-_EDGE:]

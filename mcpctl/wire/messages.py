@@ -51,7 +51,6 @@ class MessageReader:
         return self._reader.finish()
 
     def close(self) -> None:
-        """Read nothing more; the descriptor stays its owner's."""
         self._reader.close()
 
     def take(self, line: Line) -> asyncio.Future[Any] | None:

@@ -4,6 +4,7 @@ written leaves together, the record first, and who reads for a client stops whil
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import select
 import stat
@@ -12,9 +13,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Protocol
 
-from mcpctl.base import bounds
-from mcpctl.wire import pipes
-from mcpctl.wire.slack import Slack
+from mcpctl.base import bounds, posix
 
 _SMALL = 1 << 14
 """Bytes that are joined rather than sent in pieces."""
@@ -24,6 +23,25 @@ _MOST_PIECES = 512
 """Sent at once; Linux and macOS take twice as many."""
 _PIPE_PIECE = select.PIPE_BUF
 """What a pipe that polls writable takes without blocking (POSIX, `write`), and less than any socket's."""
+_WIDE = 1 << 20
+"""What anyone may ask for (Linux); a pipe has 64 kB at first."""
+_QUIET_S = 4.0
+"""By then the last of them are in the index of the records, too."""
+
+
+class Slack:
+    """What the allocator keeps of it until it is told not to."""
+
+    def __init__(self) -> None:
+        self._giving_back: asyncio.TimerHandle | None = None
+
+    def has_grown(self) -> None:
+        """Have it given back once no large message has come for a while."""
+        if self._giving_back:
+            self._giving_back.cancel()
+        loop = asyncio.get_running_loop()
+        # Aside: it may take some milliseconds.
+        self._giving_back = loop.call_later(_QUIET_S, loop.run_in_executor, None, posix.give_back_memory)
 
 
 class Pausable(Protocol):
@@ -63,11 +81,9 @@ class Turn:
         return Readers(self, self.readers)
 
     def begin_record(self, flush: Callable[[], None]) -> None:
-        """Have `flush` called before anything leaves."""
         self._records.append(flush)
 
     def end_record(self, flush: Callable[[], None]) -> None:
-        """Call `flush` no more."""
         self._records.remove(flush)
 
     def _record(self) -> None:
@@ -75,7 +91,6 @@ class Turn:
             flush()
 
     def take(self, handle: Callable[[], None]) -> None:
-        """Have lines handled that were read."""
         self._reads += 1
         self.reading = self._reads
         try:
@@ -115,7 +130,6 @@ class Readers:
             shared._clients.append(self)
 
     def close(self) -> None:
-        """Its client is gone: it holds nobody up any more."""
         self.release()
         if self._shared:
             self._shared._clients.remove(self)
@@ -128,7 +142,6 @@ class Readers:
             reader.pause()
 
     def leave(self, reader: Pausable) -> None:
-        """Forget a reader that reads no more."""
         self._readers.discard(reader)
 
     def hold(self) -> None:
@@ -142,7 +155,6 @@ class Readers:
                 self._shared._follow()
 
     def release(self) -> None:
-        """Read on."""
         if not self._taken.is_set():
             self._taken.set()
             self._held.clear()
@@ -192,14 +204,11 @@ class Writer:
         self._queue: deque[memoryview] = deque()
         self._waiting = False
         self._is_due = False
-        """Whether it is flushed at the end of this turn."""
         self._is_wide = False
         self._is_holding = False
         """Whether nothing is read since the other side takes nothing."""
         self.pending = 0
-        """Bytes that were given and not yet taken."""
         self.taken = 0
-        """Bytes that the other side has taken."""
         if inherited and not self._reopened():
             self._poll = select.poll()
             self._poll.register(fd, select.POLLOUT)
@@ -230,7 +239,7 @@ class Writer:
             self._queue.extend(memoryview(piece) for piece in pieces if piece)
             if size > _PIPE and not self._is_wide:
                 self._is_wide = True
-                pipes.widen(self._fd)
+                widen(self._fd)
         if not (self._waiting or self._is_due):
             self._is_due = True
             self._turn.written(self)
@@ -239,7 +248,6 @@ class Writer:
             self._holds.hold()
 
     def close(self) -> None:
-        """Send nothing more and close the descriptor."""
         if self._fd >= 0:
             self._wait(False)
             fd, self._fd = self._fd, -1
@@ -251,7 +259,6 @@ class Writer:
                 self._holds.release()
 
     def flush(self) -> None:
-        """Send what is queued, as far as the other side takes it."""
         self._is_due = False
         if self._fd < 0:
             return
@@ -297,3 +304,10 @@ class Writer:
         elif self._waiting and not waiting:
             self._loop.remove_writer(self._fd)
         self._waiting = waiting
+
+
+def widen(fd: int) -> None:
+    """Have a pipe hold 1 MB, where the system lets us, so that a large message passes in a few steps."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):  # no pipe, or its user has too many wide ones
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _WIDE)

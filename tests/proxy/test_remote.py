@@ -15,7 +15,7 @@ from mcpctl.base.failure import Failed
 from mcpctl.config.server_environment import Endpoint
 from mcpctl.config.server_settings import Server
 from mcpctl.upstreams.connection import Connection
-from mcpctl.upstreams.sse import Sse
+from mcpctl.upstreams.http_transports import Sse
 from mcpctl.wire import http_client
 from mcpctl.wire.jsonrpc import Message
 from mcpctl.wire.writer import Turn

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcpctl.base import bounds
-from mcpctl.upstreams.event_stream import Event, EventStream, TooLong
-from mcpctl.upstreams.streamable_http import _wait
+from mcpctl.upstreams.event_stream import EventStream, ServerSentEvent, TooLong
+from mcpctl.upstreams.http_transports import _wait
 from tests.proxy.client import Client, until
 from tests.proxy.conftest import Serve
 from tests.proxy.test_bounds import memory_mb
@@ -151,7 +151,7 @@ def test_a_failed_reconnection_ends_no_call_that_is_at_work(serve: Serve) -> Non
 
 @pytest.mark.parametrize(("retry_ms", "seconds"), [(0, 1.0), (1, 1.0), (5000, 5.0), (999_999_999, 30.0), (None, 3.0)])
 def test_a_stream_is_opened_again_neither_at_once_nor_never(retry_ms: int | None, seconds: float) -> None:
-    assert _wait(Event("message", b"", "", retry_ms), 3.0) == seconds
+    assert _wait(ServerSentEvent("message", b"", "", retry_ms), 3.0) == seconds
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
@@ -163,10 +163,10 @@ def test_events_come_whole_however_they_are_cut(size: int) -> None:
     stream = EventStream(100)
     events = [event for start in range(0, len(text), size) for event in stream.feed(text[start : start + size])]
     assert events == [
-        Event("message", b"one\ntwo", "5", None),
-        Event("odd", b" \xc3\xa9", "5", None),
-        Event("message", b"", "5", 20),
-        Event("message", b"", "5", None),
+        ServerSentEvent("message", b"one\ntwo", "5", None),
+        ServerSentEvent("odd", b" \xc3\xa9", "5", None),
+        ServerSentEvent("message", b"", "5", 20),
+        ServerSentEvent("message", b"", "5", None),
     ]
 
 

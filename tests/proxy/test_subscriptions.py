@@ -16,7 +16,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.catalog.features import Feature
 from mcpctl.proxy import subscriptions
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.upstreams import listening as upstream_listening
+from mcpctl.upstreams import server_lists
 from mcpctl.upstreams.connection import Connection
 from tests.proxy.client import LATEST, META
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, tool
@@ -263,7 +263,7 @@ def test_a_server_that_is_back_is_asked_again_and_what_it_said_meanwhile_is_made
 def test_a_server_that_dies_is_connected_again_for_who_watches(
     revision: str, server: Callable[[], Telling], scene: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upstream_listening, "FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(server_lists, "FIRST_WAIT_S", 0.0)
 
     async def played(world: World) -> None:
         client = await world.client(revision)
@@ -289,7 +289,7 @@ def test_a_server_that_dies_is_connected_again_for_who_watches(
 def test_a_server_that_cannot_be_started_again_is_tried_again_while_somebody_watches(
     scene: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upstream_listening, "FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(server_lists, "FIRST_WAIT_S", 0.0)
 
     async def played(world: World) -> None:
         client = await world.client()
@@ -322,7 +322,7 @@ def test_a_server_that_cannot_be_started_again_is_tried_again_while_somebody_wat
 
 
 def test_a_newer_server_that_ends_a_subscription_is_asked_again(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream_listening, "FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(server_lists, "FIRST_WAIT_S", 0.0)
 
     async def played(world: World) -> None:
         client = await world.client()

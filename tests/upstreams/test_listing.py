@@ -5,7 +5,7 @@ from typing import Any
 
 from mcpctl.base.callers import LEGACY_REVISIONS, Caller
 from mcpctl.base.failure import failed
-from mcpctl.upstreams.listing import Listing, ListOf, pages
+from mcpctl.upstreams.server_lists import Listing, ListOf, pages
 
 
 class Connection:

@@ -8,7 +8,7 @@ from mcpctl.base.callers import Caller
 from mcpctl.config.server_environment import Endpoint
 from mcpctl.config.server_settings import Server
 from mcpctl.upstreams import remote
-from mcpctl.upstreams.streamable_http import StreamableHttp
+from mcpctl.upstreams.http_transports import StreamableHttp
 from mcpctl.wire.writer import Turn
 
 

@@ -7,13 +7,13 @@ import threading
 import pytest
 
 from mcpctl.base import posix
-from mcpctl.wire import slack
+from mcpctl.wire import writer
 from mcpctl.wire.line_reader import LineReader
 from mcpctl.wire.writer import Turn
 
 
 def test_the_memory_of_large_messages_is_given_back_once_they_have_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slack, "_QUIET_S", 0.05)
+    monkeypatch.setattr(writer, "_QUIET_S", 0.05)
     given_back: list[int] = []
     monkeypatch.setattr(posix, "give_back_memory", lambda: given_back.append(threading.get_ident()))
 

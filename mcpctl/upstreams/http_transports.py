@@ -1,6 +1,7 @@
-"""Streamable HTTP: a message is a POST, its answer is in the response, and what else there is to say in a GET's stream.
+"""The two transports over HTTP, Streamable HTTP and the older one of 2024-11-05.
 
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 """
 
 import asyncio
@@ -16,11 +17,12 @@ import httpx2
 
 from mcpctl.base import bounds
 from mcpctl.base.callers import MODERN_REVISION
-from mcpctl.base.failure import Failed, failed
+from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.upstreams.connection import RESOURCES_READ, Exchange
-from mcpctl.upstreams.event_stream import Event
+from mcpctl.upstreams.event_stream import ServerSentEvent
 from mcpctl.upstreams.remote import EVENTS, JSON, Remote
 from mcpctl.wire import http_client, jsonrpc
+from mcpctl.wire.http_client import in_words
 from mcpctl.wire.threads import beside
 
 _RESUMPTIONS = 2
@@ -28,11 +30,10 @@ _HEADER_SINCE = "2025-06-18"
 """The first revision whose requests carry the MCP-Protocol-Version header."""
 _SESSION = "mcp-session-id"
 _PRINTABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?\Z")
+_LONGEST_URL = 4096
 
 
 class StreamableHttp(Remote):
-    """A connection over Streamable HTTP."""
-
     session = ""
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
@@ -146,7 +147,7 @@ class StreamableHttp(Remote):
         return headers
 
 
-def _wait(event: Event, otherwise: float) -> float:
+def _wait(event: ServerSentEvent, otherwise: float) -> float:
     """Seconds before the stream is opened again, as its server wishes within bounds."""
     if event.retry_ms is None:
         return otherwise
@@ -183,3 +184,52 @@ def _named(schema: Mapping[str, Any], line: bytes) -> dict[str, str]:
     except (ValueError, RecursionError):
         return {}  # the server can read it, perhaps
     return mcp_param_headers(x_mcp_header_map(schema), params.get("arguments") or {})
+
+
+class Sse(Remote):
+    """Every message of the server is in one stream, which names the address that messages to it go to."""
+
+    _endpoint = ""
+
+    async def _open(self) -> None:
+        await super()._open()
+        opened: asyncio.Future[str] = self._loop.create_future()
+        self._spawn(self._hear(opened))
+        self._endpoint = await opened
+
+    async def _hear(self, opened: "asyncio.Future[str]") -> None:
+        end = failed("server_died", "the connection broke off")
+        try:
+            stream = self._http("GET", self._where.url, {"accept": EVENTS})
+            async with stream as response, self._events(response) as events:
+                if response.status_code >= HTTPStatus.BAD_REQUEST:
+                    await self._refusal(response, None, had_session=False)
+                async for event in events:
+                    if event.name == "endpoint" and not opened.done():
+                        opened.set_result(self._checked(event.data[:_LONGEST_URL].decode("utf-8", "replace")))
+                    elif event.data:
+                        await self._take(event.data, None)
+        except Exception as error:
+            end = error if isinstance(error, Failed) else failed("server_died", in_words(error))
+        self._why = end.failure
+        if not opened.done():
+            opened.set_exception(end)
+            return
+        # What was asked can only have been answered here.
+        self._retire()
+        for exchange in list(self.pending.values()):
+            self._has_failed(exchange, Failure("server_died", end.failure.facts, was_sent=True))
+
+    def _checked(self, address: str) -> str:
+        url = httpx2.URL(self._where.url).join(address)
+        if http_client.origin(url) != http_client.origin(httpx2.URL(self._where.url)):
+            raise failed("http_error", "it wants its messages at another place than its url's", said=f": {url.host}")
+        return str(url)
+
+    async def _post(self, line: bytes, exchange: Exchange | None) -> None:
+        async with self._http("POST", self._endpoint, {"content-type": JSON}, line) as response:
+            if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+                status = response.status_code
+                raise failed("no_session", http_client.status(response), was_sent=False, http_status=status)
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                await self._refusal(response, exchange, had_session=False)
