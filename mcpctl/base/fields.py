@@ -416,6 +416,7 @@ class Server:
     failed_at: Annotated[str | None, "The time when it could last not be used, or null."]
 
 
+INDEX_VERSION = 9  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 """The rows of the index, by the names of their tables."""
 

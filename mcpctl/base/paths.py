@@ -10,7 +10,6 @@ from pathlib import Path
 from mcpctl.base.errors import Unusable
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-INDEX_VERSION = 9  # part of the index's file name: programs with different schemas never share a file
 
 
 class _InData:
@@ -27,7 +26,6 @@ class Paths:
     data: Path
 
     sessions = _InData("sessions")  # the journals, one file a session
-    index = _InData(f"index-v{INDEX_VERSION}.db")  # derived from the journals alone
     evictions = _InData("evicted.jsonl")  # the removals from the record, and for which limit
     responses = _InData("responses")
     """Whole answers of which a client got a part, one folder a session, one file a call."""
@@ -42,8 +40,17 @@ class Paths:
     search_index = _InData("search-index.npz")  # the last search of a command, derived from the catalog alone
 
     @property
+    def index(self) -> Path:
+        """Derived from the journals alone. Programs with different tables never share a file."""
+        from mcpctl.base.fields import INDEX_VERSION
+
+        return self.data / f"index-v{INDEX_VERSION}.db"
+
+    @property
     def older_indexes(self) -> list[Path]:
         """All that is in them is in this version's index."""
+        from mcpctl.base.fields import INDEX_VERSION
+
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
 
     def log(self, server: str) -> Path:

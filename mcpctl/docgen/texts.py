@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from mcpctl.base.paths import INDEX_VERSION
+from mcpctl.base.fields import INDEX_VERSION
 
 TEXTS: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("manual.toml").read_text(encoding="utf-8").replace("{INDEX_VERSION}", str(INDEX_VERSION))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.base import paths
+from mcpctl.base import fields, paths
 from mcpctl.base.errors import Unusable
 from tests.conftest import Mcpctl
 
@@ -15,7 +15,7 @@ def test_home_holds_everything() -> None:
     found = paths.find(env=HOME)
     assert (found.config, found.data) == (Path("/h/config.toml"), Path("/h/data"))
     assert (found.sessions, found.state) == (Path("/h/data/sessions"), Path("/h/data/state.db"))
-    assert found.index.name == f"index-v{paths.INDEX_VERSION}.db"
+    assert found.index.name == f"index-v{fields.INDEX_VERSION}.db"
 
 
 def test_a_variable_of_its_own_goes_before_home() -> None:
