@@ -33,11 +33,8 @@ def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> by
     """Raises `NotFound` if it does not exist, and `Unusable` with `code` if it has more than `most` bytes, cannot be
     read, or is not a regular file: a pipe would block, and a device never ends."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
+        with posix.opened(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY) as fd:
             return _content(fd, path, most, code)
-        finally:
-            os.close(fd)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"there is no file {path}", "check the name", "file_not_found") from None
     except OSError as error:
@@ -79,14 +76,7 @@ def _content(fd: int, path: Path, most: int, code: str) -> bytes:
     return b"".join(parts)
 
 
-def edit(
-    path: Path,
-    change: Change,
-    hint: str,
-    *,
-    private: bool = True,
-    within: Path | None = None,
-) -> None:
+def edit(path: Path, change: Change, hint: str, *, private: bool = True, within: Path | None = None) -> None:
     """Replace a file's content by the result of `change`; None stands for no file, before and after. The steps are
     lock, read, change, write beside, fsync, compare, rename: edits at the same time lose nothing, and a crash leaves a
     whole file. If a program without locks writes meanwhile, its content is changed. A file keeps its mode and its

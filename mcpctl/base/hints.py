@@ -139,15 +139,12 @@ def cell(hint: Hint) -> str:
     return ("yes" if hint.value else "no") + (MARK if hint.source == "override" else "")
 
 
-_LETTERS = (("readOnlyHint", "R"), ("destructiveHint", "D"), ("idempotentHint", "I"), ("openWorldHint", "O"))
-
-
-def compact(recorded: Mapping[str, Any] | None) -> str:
+def compact(known: Mapping[str, Any] | None) -> str:
     """Such as `RdI-`: a capital for true, small for false, `-` not declared, `*` overridden."""
-    out = []
-    for name, letter in _LETTERS:
-        entry = (recorded or {}).get(name)
-        value = entry.get("value") if isinstance(entry, dict) else None
-        mark = MARK if isinstance(entry, dict) and entry.get("source") == "override" else ""
-        out.append("-" if value is None else (letter if value else letter.lower()) + mark)
-    return "".join(out)
+    out, hints = "", recorded(known)
+    for name, letter in zip(HINTS, "RDIO", strict=True):
+        if hint := hints.get(name):
+            out += (letter if hint.value else letter.lower()) + (MARK if hint.source == "override" else "")
+        else:
+            out += "-"
+    return out

@@ -29,6 +29,16 @@ def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
     return True
 
 
+@contextlib.contextmanager
+def opened(path: Path, flags: int, mode: int = 0o600) -> Iterator[int]:
+    """The descriptor of a file, closed after the block; no process that is started gets it."""
+    fd = os.open(path, flags | os.O_CLOEXEC, mode)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
 class Process(NamedTuple):
     parent: int
     group: int
@@ -163,16 +173,9 @@ def signal_session(session: int, number: int, table: Mapping[int, Process]) -> N
 
 def has_terminal() -> bool:
     """A person can type there, and nobody pipes into it."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
+    with contextlib.suppress(OSError), opened(Path("/dev/tty"), os.O_RDWR | os.O_NOCTTY) as terminal:
         return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
+    return False
 
 
 def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
@@ -199,10 +202,8 @@ def _in_hex(address: bytes) -> str:
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    except OSError as error:
+        return isinstance(error, PermissionError)
     return True
 
 
@@ -216,11 +217,14 @@ def _descends(pid: int, session: int, table: Mapping[int, Process]) -> bool:
     return False
 
 
+def _pids() -> list[int]:
+    with os.scandir("/proc") as folders:
+        return [int(folder.name) for folder in folders if folder.name.isdigit()]
+
+
 def _processes_by_proc(sessions: Collection[int] | None = None) -> dict[int, Process]:
     table: dict[int, Process] = {}
-    with os.scandir("/proc") as folders:
-        pids = [int(folder.name) for folder in folders if folder.name.isdigit()]
-    for pid in pids:
+    for pid in _pids():
         with contextlib.suppress(OSError, ValueError):
             if sessions is not None and os.getsid(pid) not in sessions:
                 continue
@@ -245,38 +249,33 @@ def _beginning(path: str, size: int = 4096) -> bytes:
 
 def _environments_by_proc(variable: str) -> Iterator[tuple[int, str]]:
     begins = f"{variable}=".encode()
-    with os.scandir("/proc") as folders:
-        pids = [folder.name for folder in folders if folder.name.isdigit()]
-    for pid in pids:
+    for pid in _pids():
         with contextlib.suppress(OSError):
             if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
                 continue
             texts = _beginning(f"/proc/{pid}/environ", _MOST_ENVIRONMENT).split(b"\0")
             values = [text.removeprefix(begins).decode("utf-8", "replace") for text in texts if text.startswith(begins)]
             if values and Path(f"/proc/{pid}/ns/pid").readlink() == Path("/proc/self/ns/pid").readlink():
-                yield int(pid), values[0]
+                yield pid, values[0]
+
+
+def _ps(options: str, *columns: str) -> list[str]:
+    import subprocess  # commands that only read records need locks but no processes
+
+    arguments = ["ps", options, *(word for column in columns for word in ("-o", f"{column}="))]
+    return subprocess.run(arguments, capture_output=True, check=False).stdout.decode("utf-8", "replace").splitlines()
 
 
 def _environments_by_ps(variable: str) -> Iterator[tuple[int, str]]:
-    import subprocess  # commands that only read records need locks but no processes
-
-    said = subprocess.run(
-        ["ps", "xeww", "-o", "pid=", "-o", "command="], capture_output=True, check=False
-    ).stdout.decode("utf-8", "replace")
-    for line in said.splitlines():
+    for line in _ps("xeww", "pid", "command"):
         pid, _, words = line.strip().partition(" ")
         if (place := words.find(f" {variable}=")) >= 0:
             yield int(pid), words[place + len(variable) + 2 :].partition(" ")[0]
 
 
 def _processes_by_ps() -> dict[int, Process]:
-    import subprocess  # commands that only read records need locks but no processes
-
-    columns = ["ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state=", "-o", "comm="]
     table: dict[int, Process] = {}
-    for line in (
-        subprocess.run(columns, capture_output=True, check=False).stdout.decode("utf-8", "replace").splitlines()
-    ):
+    for line in _ps("-A", "pid", "ppid", "pgid", "state", "comm"):
         with contextlib.suppress(OSError, ValueError):
             pid, parent, group, state, name = line.split(maxsplit=4)
             if not state.startswith("Z"):
@@ -292,15 +291,12 @@ def put(beside: Path, path: Path) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # A file system without links: whoever finds that looks and renames under the folder's lock.
-        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
+        # On a file system without links every process looks and renames under the folder's lock.
+        with opened(path.parent, os.O_RDONLY) as folder:
             lock(folder, wait=True)
             if os.path.lexists(path):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
             beside.rename(path)
-        finally:
-            os.close(folder)
 
 
 def write(fd: int, *parts: bytes | memoryview) -> None:
@@ -312,8 +308,5 @@ def write(fd: int, *parts: bytes | memoryview) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened(folder, os.O_RDONLY) as fd:
         os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -103,7 +103,6 @@ def _written_beside(path: Path, created: "SessionCreated", *, shared: bool) -> I
     descriptor is closed."""
     from mcpctl.store import journal_lines
 
-    private_dir(path.parent.parent)
     private_dir(path.parent)
     fd, beside = files.create_beside(path, shared=shared, must_lock=True)
     try:

@@ -49,16 +49,9 @@ class Recorder:
         self.values = Recordable(self._paths, settings)  # how the texts of others are put on record
 
     def call_started(
-        self,
-        server: str,
-        tool: str,
-        arguments: Json,
-        *,
-        request_id: bytes,
-        annotations: bytes,
-        origin: Origin,
+        self, server: str, tool: str, arguments: Json, *, request_id: bytes, annotations: bytes, origin: Origin,
         parent_id: str | None = None,
-    ) -> OpenCall:
+    ) -> OpenCall:  # fmt: skip
         """Before it is sent; `arguments`, `request_id` and `annotations` are JSON. `parent_id` is the call that this
         one goes on with, after the tool had asked for input, or repeats."""
         if self._journal is None:
@@ -154,17 +147,9 @@ class Recorder:
         self._lines.append(journal_lines.encode_all((line,)))
 
     def discovery_finished(
-        self,
-        queries: Sequence[str],
-        context: str | None,
-        *,
-        provider: str,
-        fallback: str | None,
-        results: Sequence[dict[str, object]],
-        started: float,
-        answer_bytes: int,
-        origin: Origin,
-    ) -> None:
+        self, queries: Sequence[str], context: str | None, *, provider: str, fallback: str | None,
+        results: Sequence[dict[str, object]], started: float, answer_bytes: int, origin: Origin,
+    ) -> None:  # fmt: skip
         """`started` is in seconds since the epoch."""
         line = journal_lines.DiscoveryFinished(
             timestamp=clock.now(),
@@ -183,22 +168,10 @@ class Recorder:
         self._lines.append(journal_lines.encode_all((line,)))
 
     def decision_made(
-        self,
-        key: str,
-        decision: str,
-        rule: str,
-        *,
-        origin: Origin,
-        place: str = "",
-        call_id: str = "",
-        channel: str = "rule",
-        scope: str = "",
-        arguments_hash: str = "",
-        pin: str = "",
-        token_id: str = "",
-        waited_ms: int | None = None,
-        enforced: bool = True,
-    ) -> str:
+        self, key: str, decision: str, rule: str, *, origin: Origin, place: str = "", call_id: str = "",
+        channel: str = "rule", scope: str = "", arguments_hash: str = "", pin: str = "", token_id: str = "",
+        waited_ms: int | None = None, enforced: bool = True,
+    ) -> str:  # fmt: skip
         """On a call, or on an attempt that became none; returns its id."""
         key, rule, place = self.values.names((key, rule, place))
         line = journal_lines.DecisionMade(

@@ -61,8 +61,8 @@ def keep(
     line = msgspec.json.encode(owner) + b"\n"
     if keep_mb:
         _make_room(paths, keep_mb * _MIB - len(line) - len(result))
-    private_dir(private_dir(paths.responses) / owner.session_id)
     path = _path(paths, owner.session_id, call_id)
+    private_dir(path.parent)
     with files.beside(path) as (fd, beside):
         posix.write(fd, line, result)
         if fsync:

@@ -66,7 +66,7 @@ class Upkeep:
         try:
             index.catch_up_on_disk(self._paths, self._pause)
         except (OSError, sqlite3.Error, Unusable):
-            return  # the journals have it all; whoever reads next catches up
+            return  # the journals have it all; the next reader catches up
 
     def _pause(self, done: int, total: int) -> None:
         """After each step, with nothing locked: wait until nobody has been served for a moment, but not for ever."""
@@ -169,13 +169,17 @@ def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
 
     def added(before: bytes | None) -> bytes:
         kept = [*_lines(before or b""), *evictions][-_KEPT:]
-        return b"".join(msgspec.json.encode(each) + b"\n" for each in kept)
+        return msgspec.json.Encoder().encode_lines(kept)
 
     files.edit(paths.evictions, added, "what is removed from the record is not noted there")
 
 
 def evictions(paths: Paths) -> Sequence[Row]:
-    return [msgspec.structs.asdict(each) for each in reversed(_read(paths))]
+    try:
+        removed = _lines(files.read(paths.evictions, _MOST_BYTES))
+    except McpctlError:
+        return []
+    return [msgspec.structs.asdict(each) for each in reversed(removed)]
 
 
 def remarks(evictions: Sequence[Row]) -> Iterator[str]:
@@ -187,13 +191,6 @@ def remarks(evictions: Sequence[Row]) -> Iterator[str]:
         when = " on" if len(of_limit) == 1 else ", the last on"
         why = f"{limit} = {of_limit[0]['value']} in [records]"
         yield f"{removed} removed{when} {of_limit[0]['timestamp'][:10]}: {why}"
-
-
-def _read(paths: Paths) -> list[Eviction]:
-    try:
-        return _lines(files.read(paths.evictions, _MOST_BYTES))
-    except McpctlError:
-        return []
 
 
 def _lines(text: bytes) -> list[Eviction]:

@@ -18,11 +18,8 @@ class _Here(msgspec.Struct):
 
 def url(paths: Paths) -> str:
     """Empty where none runs."""
-    with suppress(OSError, msgspec.MsgspecError):
-        fd = os.open(paths.dashboard, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            if not posix.lock(fd, shared=True):  # its process holds it as long as it runs
-                return f"http://127.0.0.1:{msgspec.json.decode(os.read(fd, _MOST_BYTES), type=_Here).port}/"
-        finally:
-            os.close(fd)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
+    with suppress(OSError, msgspec.MsgspecError), posix.opened(paths.dashboard, flags) as fd:
+        if not posix.lock(fd, shared=True):  # its process holds it as long as it runs
+            return f"http://127.0.0.1:{msgspec.json.decode(os.read(fd, _MOST_BYTES), type=_Here).port}/"
     return ""

@@ -35,6 +35,18 @@ _PIECE = 8192  # bytes that are searched for secrets at once: nothing else can r
 _REST = 4  # others have the processor so many times longer than that took
 _LAST_S = 0.2
 _HINT = "the stderr of servers is not kept there"
+_MOST_OF_PIECE = 4 * _PIECE
+_GOES_ON = (b":", b"=", b",", b"\\", b"{", b"[")
+_TELLING = 10  # as many lines tell an end from others
+
+
+class _LogLine(msgspec.Struct):
+    time: str
+    pid: int
+    text: str
+
+
+_encoder, _decoder = msgspec.json.Encoder(), msgspec.json.Decoder(_LogLine)
 
 
 class _Stderr(Struct):
@@ -109,13 +121,14 @@ class ServerLogs:
         if not lines:
             return 0
         # More than are kept: a private key of many lines is known by its first.
-        texts = self._without_secrets([_short(line) for line in lines[-2 * KEPT :]])
+        texts = self._without_secrets(
+            [line if len(line) <= _LINE else cut(line, _LINE) + "…".encode() for line in lines[-2 * KEPT :]]
+        )
         if said.left_out or len(lines) > KEPT:
             left_out = "[mcpctl: lines before this one were left out: there were too many at once]"
             texts = [left_out, *texts[-KEPT:]]
         when = clock.iso(said.at)
-        found = [dict(zip(FIELDS, (when, pid, text), strict=True)) for text in texts]
-        self._add(server, b"".join(msgspec.json.encode(each) + b"\n" for each in found))
+        self._add(server, _encoder.encode_lines([_LogLine(when, pid, text) for text in texts]))
         return len(texts)
 
     def _whole(self, process: tuple[str, int], said: _Stderr) -> list[bytes]:
@@ -153,7 +166,6 @@ class ServerLogs:
 
     def _add(self, server: str, lines: bytes) -> None:
         path = self._paths.log(server)
-        private_dir(path.parent.parent)
         private_dir(path.parent)
         if server not in self._lines:
             self._lines[server] = _text(self._paths, server).count(b"\n")
@@ -161,7 +173,7 @@ class ServerLogs:
             pass
         self._lines[server] += lines.count(b"\n")
         if self._lines[server] >= 2 * KEPT:
-            files.edit(path, lambda before: _end(before or b""), _HINT)
+            files.edit(path, lambda before: _last_lines(before or b"", KEPT), _HINT)
             self._lines[server] = KEPT
 
 
@@ -182,27 +194,11 @@ def _pieces(lines: list[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-_MOST_OF_PIECE = 4 * _PIECE
-_GOES_ON = (b":", b"=", b",", b"\\", b"{", b"[")
-
-
-def _short(line: bytes) -> bytes:
-    return line if len(line) <= _LINE else cut(line, _LINE) + "…".encode()
-
-
 def _append(path: Path, lines: bytes) -> bool:
     """False where the file has been replaced meanwhile."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    fd = os.open(path, flags, 0o600)
-    try:
+    with posix.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK) as fd:
         posix.lock(fd, shared=True, wait=True)
         return files.is_at(path, fd) and os.write(fd, lines) > 0
-    finally:
-        os.close(fd)
-
-
-def _end(text: bytes) -> bytes:
-    return b"".join(text.splitlines(keepends=True)[-KEPT:])
 
 
 def remove(paths: Paths, server: str) -> None:
@@ -238,13 +234,12 @@ def _since(seen: bytes, text: bytes) -> bytes:
     """The bytes that a file has gained, though its beginning may be gone."""
     if text.startswith(seen):
         return text[len(seen) :]
-    place = text.rfind(end := _last_lines(seen))
+    place = text.rfind(end := _last_lines(seen, _TELLING))
     return text[place + len(end) :] if place >= 0 else text
 
 
-def _last_lines(text: bytes) -> bytes:
-    """As many lines as tell an end from others."""
-    return b"".join(text.splitlines(keepends=True)[-10:])
+def _last_lines(text: bytes, most: int) -> bytes:
+    return b"".join(text.splitlines(keepends=True)[-most:])
 
 
 def _text(paths: Paths, server: str) -> bytes:
@@ -259,15 +254,9 @@ def _last(rows: list[Row], most: int) -> list[Row]:
     return rows[max(len(rows) - most, 0) :]
 
 
-class _LogLine(msgspec.Struct):
-    time: str
-    pid: int
-    text: str
-
-
 def _rows(text: bytes) -> list[Row]:
     found: list[Row] = []
     for line in text.splitlines():
         with contextlib.suppress(msgspec.MsgspecError):
-            found.append(msgspec.structs.asdict(msgspec.json.decode(line, type=_LogLine)))
+            found.append(msgspec.structs.asdict(_decoder.decode(line)))
     return found

@@ -182,12 +182,9 @@ def put(beside: Path, path: Path, *, replace: bool, release: Callable[[], None])
 def alone(folder: Path) -> Iterator[None]:
     """Nobody else makes or removes a database in the folder meanwhile; the folder is made if need be."""
     private_dir(folder)
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with posix.opened(folder, os.O_RDONLY) as fd:
         posix.lock(fd, wait=True)
         yield
-    finally:
-        os.close(fd)
 
 
 def _unlink(path: Path) -> None:
