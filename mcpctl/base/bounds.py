@@ -51,3 +51,8 @@ PATH_MEMORY = 512 << 20  # bytes of memory that it may take
 
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 """The shortest and longest wait before a stream is opened again, whatever its server asks for."""
+
+
+def back_off(failures: int, first_s: float, last_s: float) -> float:
+    """Seconds before the next try, after so many failures in a row: twice as long after each, up to `last_s`."""
+    return min(first_s * 2.0 ** min(failures - 1, 100), last_s)

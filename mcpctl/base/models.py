@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 Row = Mapping[str, Any]  # one session, call, discovery, tool or server, under the names that users see
 
@@ -52,6 +52,23 @@ Progress = Callable[[int, int], None]  # it is called with the amount done and t
 
 def unseen(done: int, total: int) -> None:
     """A `Progress` that shows nothing."""
+
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Newest(dict[_Key, _Value]):
+    """A dictionary that keeps so many of the keys that were added last."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: _Key, value: _Value) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            del self[next(iter(self))]
 
 
 class RawJson(str):

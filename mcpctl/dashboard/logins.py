@@ -12,6 +12,8 @@ import struct
 import time
 from dataclasses import dataclass, field
 
+from mcpctl.base.models import Newest
+
 LINK_S = 60
 """Seconds in which a link can be used, once."""
 MOST = 50
@@ -56,7 +58,7 @@ class Logins:
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key or secrets.token_bytes(32)
         self._used: set[bytes] = set()
-        self._logins: dict[bytes, Login] = {}
+        self._logins = Newest[bytes, Login](MOST)
         self._script = Login(may_answer=False, form_token="", by_token=True)
 
     def exchange(self, code: str) -> str | None:
@@ -73,8 +75,6 @@ class Logins:
             return None
         self._used.add(nonce)  # for good: the clock may be set back
         cookie = secrets.token_urlsafe(32)
-        while len(self._logins) >= MOST:
-            del self._logins[next(iter(self._logins))]
         self._logins[_hashed(cookie)] = Login(may_answer, secrets.token_urlsafe(32))
         return cookie
 

@@ -13,6 +13,7 @@ from functools import partial
 from mcpctl.base import bounds, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
+from mcpctl.base.models import Newest
 from mcpctl.policy import approvals, consent, words
 from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval, WantedCall
 from mcpctl.policy.consent import digest_of
@@ -44,7 +45,7 @@ class Consent:
         self._gateway = gateway
         self._recorder = recorder
         self._questions = questions
-        self._was_asked: dict[str, None] = {}
+        self._was_asked = Newest[str, None](_MOST_REMEMBERED)
         """The approvals that the client was asked for, and the calls that it declined by itself: it is not asked
         again."""
         self._forms = Forms()
@@ -165,7 +166,7 @@ class Consent:
         scopes = (ONCE, SESSION) if self._may_hold(call) and not is_long else (ONCE,)
         form = ConsentForm(approval, scopes, failure, lambda late: self._came_late(late, call, failure))
         self._forms.open(form)
-        self._remember(approval.id)
+        self._was_asked[approval.id] = None
         shown = await beside(consent.in_form, arguments) if is_long else consent.in_form(arguments)
         fields = form_of(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
         question = Question("elicitation/create", fields, form.answered, closed=partial(self._forms.close, form))
@@ -188,11 +189,6 @@ class Consent:
         form.look_at_the_clock()
         self._note(call, failure, "expired", channel="client", waited_ms=form.waited_ms)
         return await self._pending(failure, approval)
-
-    def _remember(self, id_: str) -> None:
-        if len(self._was_asked) >= _MOST_REMEMBERED:
-            del self._was_asked[next(iter(self._was_asked))]
-        self._was_asked[id_] = None
 
     async def _waited(self, form: ConsentForm, call: Request, failure: Failure) -> Outcome:
         """Wait for the client as long as the policy says; an answer from a terminal meanwhile ends the wait, too."""
@@ -247,7 +243,7 @@ class Consent:
             decision, channel = ("expired", "dismissed") if form.was_dismissed else ("unanswerable", "client")
             self._note(call, failure, decision, channel=channel, waited_ms=form.waited_ms)
             if not form.was_dismissed:
-                self._remember(approval.binding)
+                self._was_asked[approval.binding] = None
             return False
         goes_on = approval.binding == call.subject.binding and call.is_at_work
         is_yes = scope != NO

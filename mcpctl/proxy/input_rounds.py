@@ -191,7 +191,7 @@ class InputRounds:
         elif questions:
             self._ask(questions, state)
         else:
-            wait = min(_SHORTEST_WAIT_S * 2 ** (self._number - 1), _LONGEST_WAIT_S)
+            wait = bounds.back_off(self._number, _SHORTEST_WAIT_S, _LONGEST_WAIT_S)
             self._pause = asyncio.get_running_loop().call_later(wait, self._call.repeat, state)
 
     def end(self) -> None:

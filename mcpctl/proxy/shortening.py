@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl.base.errors import warn
+from mcpctl.base.models import Newest
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import OWN, READ_TOOL, join
 from mcpctl.metatools import offers
@@ -42,7 +43,7 @@ class Shortening:
     def __init__(
         self, paths: Paths, recorder: Recorder, finish: Callable[[Request, Looked, bytes | None], None]
     ) -> None:
-        self.calls: dict[str, None] = {}
+        self.calls = Newest[str, None](_REMEMBERED)
         """Calls whose answers were kept, the newest last; some of the older ones may be left out."""
         self._paths = paths
         self.recorder = recorder
@@ -83,8 +84,6 @@ class Shortening:
             return
         if short:
             self.calls[call.record_id] = None
-            if len(self.calls) > _REMEMBERED:
-                del self.calls[next(iter(self.calls))]
         self.finish(call, result, short)
 
     def _shortened(

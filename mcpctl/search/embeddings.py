@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.base.errors import McpctlError
-from mcpctl.base.models import Progress
+from mcpctl.base.models import Newest, Progress
 from mcpctl.base.paths import Paths
 from mcpctl.search.ranking import Unavailable
 from mcpctl.search.tokens import sendable
@@ -59,7 +59,7 @@ class Embeddings:
         self._known: dict[bytes, Directions] = {}
         """The vectors of the last catalog, by the hash of their text, in case state.db cannot keep them."""
         self._remembering = Lock()
-        self._queries: dict[str, NDArray[np.float32]] = {}
+        self._queries = Newest[str, NDArray[np.float32]](_MAX_QUERIES)
 
     def begin(self, texts: Sequence[str]) -> "_Making":
         with self._starting:
@@ -110,9 +110,8 @@ class Embeddings:
                 portion = missing[start : start + model.portion]
                 vectors.update(zip(portion, _embed(model, portion, are_queries=True, seconds=remaining), strict=True))
             with self._remembering:
-                self._queries |= vectors
-                while len(self._queries) > _MAX_QUERIES:
-                    del self._queries[next(iter(self._queries))]
+                for text, vector in vectors.items():
+                    self._queries[text] = vector
         return np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def forget(self) -> None:

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mcpctl.base import bounds
 from mcpctl.base.failure import Failed
 from mcpctl.search.ranking import Unavailable
 
@@ -45,7 +46,7 @@ class Service:
             if began >= self._late:  # requests that were sent at once count as one
                 self._slow, self._late = self._slow + 1, time.monotonic()
             if self._slow > 1:  # the second failure starts a pause, so that not each search waits
-                self._not_before = time.monotonic() + min(_FIRST_PAUSE_S * 2 ** (self._slow - 2), _LAST_PAUSE_S)
+                self._not_before = time.monotonic() + bounds.back_off(self._slow - 1, _FIRST_PAUSE_S, _LAST_PAUSE_S)
             raise Unavailable(f"no answer within {seconds:.3g} s") from None
         except Unavailable:
             self._slow = 0

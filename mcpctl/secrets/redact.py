@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mcpctl.base.models import Newest
 from mcpctl.secrets.secret_names import is_secret_name
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _LONGEST_TOKEN = 32_768
 _LEAST_LEARNT = 12
 _OF_ONE, _MOST_LEARNT = 9, 64
-learnt: dict[str, tuple[bytes, ...]] = {}
+learnt = Newest[str, tuple[bytes, ...]](_MOST_LEARNT)
 """The secrets of this process by owner, the latest last: nobody's many drive out another's."""
 _learning = threading.Lock()
 _OUTSIDE_STRINGS = frozenset(b"{}[],: \t\r\n+-.0123456789Etruefalsn")  # JSON outside strings
@@ -42,8 +43,6 @@ def learn(whose: str, *secrets: str | None, least: int = _LEAST_LEARNT) -> None:
         before = (secret for secret in learnt.get(whose, ()) if secret not in latest)
         if every := (*before, *latest):
             learnt[whose] = every[-_OF_ONE:]
-        if len(learnt) > _MOST_LEARNT:
-            del learnt[next(iter(learnt))]
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from mcpctl.base.fields import CALL_FIELDS
-from mcpctl.base.models import Row
+from mcpctl.base.models import Newest, Row
 from mcpctl.store import clock, filters, index, journal, journal_lines, projection, query, schema, sqlite
 from mcpctl.store.cursor import Cursor, JournalPlace, Lost
 from mcpctl.store.filters import EVERYTHING, CallFilter
@@ -70,7 +70,7 @@ class JournalEvents:
         self._of_rows = replace(wanted, since=None, until=None)
         """The conditions on rows; a time is compared with that of the event."""
         self._without = without
-        self._ended: dict[str, None] = {}
+        self._ended = Newest[str, None](_ENDED)
         self._lost = False
         self._cursor = Cursor()
 
@@ -123,8 +123,6 @@ class JournalEvents:
     def _note(self, said: AnyLine) -> None:
         if isinstance(said, CallFinished):
             self._ended[said.id] = None
-            if len(self._ended) > _ENDED:
-                del self._ended[next(iter(self._ended))]
 
     def _compare(self, ends: Mapping[str, int]) -> None:
         """Some journals may be new, gone, or another under an old name."""

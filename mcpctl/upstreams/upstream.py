@@ -274,7 +274,7 @@ class Upstream:
             self.last_failure, self._failures = error.failure.about(server=self.name), 0
         # The first try again is free, and so is one after a login; a server that keeps failing is asked less and less.
         self._failures += 1
-        delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
+        delay = 0.0 if self._failures == 1 else bounds.back_off(self._failures - 1, 1.0, _MAX_BACKOFF_S)
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
         self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)

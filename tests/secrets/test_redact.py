@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpctl.base.models import Newest
 from mcpctl.secrets import redact
 from mcpctl.secrets.redact import MARK, cut, is_secret_name
 from mcpctl.secrets.redactor import Redactor
@@ -193,7 +194,7 @@ def test_a_token_with_quotes_is_hidden_in_parts(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_only_so_many_who_have_secrets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redact, "learnt", {})
+    monkeypatch.setattr(redact, "learnt", Newest(redact._MOST_LEARNT))
     for number in range(100):
         redact.learn(str(number), f"horse battery {number:03}")
     shown = redact.mask("horse battery 035, horse battery 036, horse battery 099")
