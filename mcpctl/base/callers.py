@@ -29,7 +29,7 @@ class Claims:
     """The claims of a request beside its envelope; unproven, secret in part, and never passed on."""
 
     token: str | None = field(default=None, repr=False)
-    """None where it has none, so that the process's own applies."""
+    """None where the request has none: the process's own token applies."""
     project: str | None = field(default=None, repr=False)
     """The project to which it narrows what is seen; empty for none of them, None where it does not say."""
     of_person: bool = False  # a person at the command line asks, whom no project has to be named for

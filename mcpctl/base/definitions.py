@@ -45,7 +45,8 @@ def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=8192)
 def hash_of(tool: Tool, version: str = VERSION) -> str:
-    """As its server defines it."""
+    """The hash of a tool as its server defines it. One nested deeper than any that is meant to be read is hashed as it
+    came."""
     try:
         return hashed(described(tool, version), version)
     except TooDeep:

@@ -28,7 +28,7 @@ class Failure(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """For people and the record, never for a model."""
+        """The server's own words, for people and the record, never for a model."""
         return str(self.facts.get("said", ""))
 
 

@@ -22,7 +22,7 @@ def list_of(kind: str) -> str:
 
 
 def kind_of_list(capabilities: str) -> str:
-    """Empty for a list of tools."""
+    """The kind of a list; empty for a list of tools."""
     return capabilities.removeprefix(_MARK) if capabilities.startswith(_MARK) else ""
 
 
@@ -31,7 +31,7 @@ def join(kind: str, name: str) -> str:
 
 
 def split(name: str) -> tuple[str, str]:
-    """A tool's name has no kind."""
+    """The kind and the name; the kind is empty for a tool's name."""
     if not name.startswith(_PREFIXES):
         return "", name
     kind, _, rest = name[len(_MARK) :].partition("/")
@@ -43,5 +43,5 @@ def is_feature(name: str) -> bool:
 
 
 def is_reserved(kind: str, name: str) -> bool:
-    """A URI that would pass for one of ours, or for another server's."""
+    """Whether a URI would pass for one of ours, or for another server's: no server may have it."""
     return kind != PROMPTS and name[:16].casefold().startswith(_RESERVED)

@@ -44,7 +44,7 @@ def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> by
 
 
 def read_text(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> str:
-    """UTF-8, with its byte order mark; raises the errors of `read`."""
+    """The UTF-8 text of a file, with its byte order mark; raises the errors of `read`."""
     try:
         return read(path, most, code).decode()
     except UnicodeDecodeError as error:
@@ -248,7 +248,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the files of killed writers: ours, that no process has locked."""
+    """Remove the files of killed writers: those of our own that no process has locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for leftover in [Path(entry.path) for entry in entries if _BESIDE.fullmatch(entry.name)]:
             with contextlib.suppress(OSError):

@@ -86,7 +86,7 @@ def is_loose(name: str, value: bool) -> bool:
 
 
 def permission(tool: Tool) -> str:
-    """Without a declaration `destructive`."""
+    """One of `PERMISSIONS`; a tool without a declaration needs `destructive`."""
     return {"read-only": "read", "changing": "write"}.get(risk(deciding(tool)), "destructive")
 
 
@@ -107,7 +107,7 @@ def risk(hints: Mapping[str, Hint]) -> str:
 
 
 def declared(tool: Tool) -> dict[str, bool]:
-    """Those that a server or toolset has set, without defaults."""
+    """The hints that a server or toolset has set, without defaults."""
     return {name: hint.value for name, hint in effective(tool).items() if hint.is_known}
 
 
@@ -123,7 +123,7 @@ def snapshot(tool: Tool | None) -> bytes:
 
 
 def recorded(known: Any) -> dict[str, Hint]:
-    """From the JSON of a `snapshot`; odd ones are left out."""
+    """The hints in the JSON of a `snapshot`; odd ones are left out."""
     entries = {name: known.get(name) for name in HINTS} if isinstance(known, Mapping) else {}
     return {
         name: Hint(entry["value"], str(entry.get("source")))

@@ -48,7 +48,7 @@ class Paths:
 
     @property
     def older_indexes(self) -> list[Path]:
-        """All that is in them is in this version's index."""
+        """This version's index has all that is in them."""
         from mcpctl.base.fields import INDEX_VERSION
 
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
@@ -60,7 +60,7 @@ class Paths:
 
 
 def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[str, str] = os.environ) -> Paths:
-    """From the options, else the environment, else the user's own folders."""
+    """The paths of the options, else of the environment, else the user's own folders."""
     return Paths(
         config=config or _named(env, "MCPCTL_CONFIG") or _base(env, "config") / "config.toml",
         data=data_dir or _named(env, "MCPCTL_DATA_DIR") or _base(env, "data"),
@@ -81,7 +81,7 @@ _ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_
 
 
 def private_dir(path: Path) -> Path:
-    """Only its owner can read it, if it is made here."""
+    """Make the folder if there is none; only its owner can read a new one."""
     try:
         for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)

@@ -21,7 +21,7 @@ _THREADS = 13  # the position of the number of threads in `/proc/PID/stat`, coun
 
 
 def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """False when another process holds it and `wait` is not set."""
+    """Lock an open file; False when another process holds the lock and `wait` is not set."""
     try:
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
@@ -172,7 +172,7 @@ def signal_session(session: int, number: int, table: Mapping[int, Process]) -> N
 
 
 def has_terminal() -> bool:
-    """A person can type there, and nobody pipes into it."""
+    """Whether this process is in front of a terminal: a person can type there, and nobody pipes into it."""
     with contextlib.suppress(OSError), opened(Path("/dev/tty"), os.O_RDWR | os.O_NOCTTY) as terminal:
         return os.tcgetpgrp(terminal) == os.getpgrp()
     return False
@@ -194,7 +194,7 @@ def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int 
 
 
 def _in_hex(address: bytes) -> str:
-    """As the kernel prints it: by words, in the byte order of the machine."""
+    """An address as the kernel prints it: by words, in the byte order of the machine."""
     words = (address[start : start + 4] for start in range(0, len(address), 4))
     return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
 
@@ -285,7 +285,7 @@ def _processes_by_ps() -> dict[int, Process]:
 
 
 def put(beside: Path, path: Path) -> None:
-    """Raises FileExistsError rather than put it in the place of another."""
+    """Give a file the name `path`; raises FileExistsError where there is one."""
     try:
         os.link(beside, path)
     except FileExistsError:
@@ -300,7 +300,7 @@ def put(beside: Path, path: Path) -> None:
 
 
 def write(fd: int, *parts: bytes | memoryview) -> None:
-    """All of it, however little the system takes at once."""
+    """Write all of it, however little the system takes at once."""
     for part in parts:
         rest = memoryview(part)
         while rest:

@@ -11,7 +11,7 @@ _SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe
 
 
 def visible(text: str) -> str:
-    """Without hidden characters; line breaks and tabs stay."""
+    """The text without hidden characters; line breaks and tabs stay."""
     if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():  # nearly every text
         return text
     hidden = {ord(c) for c in set(text) if c not in _KEPT and unicodedata.category(c) in _HIDDEN}
@@ -19,7 +19,7 @@ def visible(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """With U+FFFD for each character that a terminal does not print, or takes for a command."""
+    """The text with U+FFFD for each character that a terminal does not print, or takes for a command."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -28,7 +28,8 @@ def one_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """On one line, with each character that a person would not see, or not as it is, as an escape such as `\\u202e`."""
+    """The text on one line, with each character that a person would not see, or not as it is, as an escape such as
+    `\\u202e`."""
     if text.isascii() and text.isprintable():
         return text
     return text.translate({ord(c): c.encode("unicode_escape").decode() for c in set(text) if _is_unseen(c)})

@@ -12,13 +12,13 @@ OWN, READ_TOOL = "@mcpctl", "read"
 
 
 def split(key: str) -> tuple[str, str]:
-    """At the first `:`; the tool is empty where there is none."""
+    """The server and tool of a key, split at the first `:`; the tool is empty where there is none."""
     server, _, tool = key.partition(":")
     return server, tool
 
 
 def split_typed(key: str) -> tuple[str, str]:
-    """`server:tool` or `server.tool`."""
+    """The server and tool of a name that a person types: `server:tool` or `server.tool`."""
     if ":" in key:
         return split(key)
     server, _, tool = key.partition(".")
@@ -30,7 +30,7 @@ def join(server: str, tool: str) -> str:
 
 
 def is_plain(key: str) -> bool:
-    """With a name of the protocol's grammar, which cannot say anything in a sentence of ours."""
+    """Whether a key has a name of the protocol's grammar, which cannot say anything in a sentence of ours."""
     return _PLAIN.fullmatch(key) is not None
 
 

@@ -85,7 +85,7 @@ def _level(length: int) -> int:
 
 
 def unescaped(text: bytes) -> bytes:
-    """The same object where there are no escapes."""
+    """The text with its escapes read; the same object where there are none."""
     for first, sign in zip((b"\\", b"%"), SIGNS, strict=True):
         if text.find(first) >= 0 and sign.search(text):
             meant = _ESCAPE.sub(_meant, text)
@@ -106,6 +106,6 @@ class WayBack:
         self._ends = [end - shift for (end, _), shift in zip(found, self._shifts[1:], strict=True)]
 
     def span(self, span: Span) -> Span:
-        """An escape belongs to it as a whole."""
+        """The place in the original text of one in the unescaped text; an escape belongs to it as a whole."""
         begin, end = (place + self._shifts[bisect_right(self._ends, place)] for place in span)
         return begin, end

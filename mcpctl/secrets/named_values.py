@@ -166,7 +166,7 @@ def _all_named(backwards: bytes, telling: Mapping[bytes, Kind]) -> Iterator[_Can
 
 
 def _named(text: bytes, name: bytes, kind: Kind) -> Iterator[_Candidate]:
-    """Faster for few names than to look at all that are there."""
+    """Where one name stands: for few names faster than to look at all that are there."""
     begin = text.find(name)
     while begin >= 0:
         end = begin + len(name)

@@ -94,7 +94,7 @@ def own(text: bytes) -> "list[Found]":
 
 
 def _of_escape(text: bytes, at: int) -> int:
-    """Bytes of an escape of JSON that begins before, such as the n of `\\n`."""
+    """The number of bytes there that belong to an escape of JSON that begins before, such as the n of `\\n`."""
     begun = _BEGUN.search(text, max(at - 5, 0), at)
     if begun is None:
         return 0

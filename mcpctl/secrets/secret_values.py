@@ -127,7 +127,7 @@ def _is_worded(value: bytes) -> bool:
 
 
 def _is_mixed(value: bytes, least: int = 8) -> bool:
-    """Letters and digits take turns in it as in no name or version."""
+    """Whether letters and digits take turns in it as in no name or version."""
     chunks = [chunk for chunk in _CHUNK.findall(value) if not _HASH.fullmatch(chunk)]
     turns = sum(len(_TURN.findall(chunk)) for chunk in chunks)
     has_sign = turns > 0 and re.search(rb"[!@#$%^&*?]", value) is not None
@@ -137,7 +137,7 @@ def _is_mixed(value: bytes, least: int = 8) -> bool:
 
 
 def _is_login(value: bytes) -> bool:
-    """`user:password` in base64, as in a client's configuration of Docker."""
+    """Whether it is `user:password` in base64, as in a client's configuration of Docker."""
     if not _BASE64.fullmatch(value):
         return False
     try:

@@ -47,7 +47,7 @@ def has(text: bytes, mark: bytes) -> bool:
 
 
 def spans(text: bytes) -> Iterator[Span]:
-    """From left to right; of two that overlap the one that begins first."""
+    """The places of secrets, from left to right; of two that overlap the one that begins first."""
     finders = [_user] if has(text, b"://") else []
     runs = text.translate(RUNS)
     if runs.find(_LEAST_OTHER) >= 0:

@@ -38,8 +38,8 @@ class Cursor:
 
     @classmethod
     def read(cls, text: str, ends: Mapping[str, int]) -> tuple[Self, bool]:
-        """For the journals that there are, by their ends; also whether some are gone that were not read. Raises `Lost`
-        for another text."""
+        """The cursor that a text stands for, for the journals that there are, by their ends; and whether some are gone
+        that were not read. Raises `Lost` for another text."""
         cursor = cls()
         cursor._done_before, places = _decoded(text)
         if cursor._done_before > time.time_ns():
@@ -99,7 +99,7 @@ def _entries(data: bytes) -> Iterator[tuple[bytes, JournalPlace]]:
 
 
 def _number(number: int) -> bytes:
-    """In groups of seven bits, the lowest first."""
+    """A number in groups of seven bits, the lowest first."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)

@@ -93,7 +93,7 @@ class JournalEvents:
         return self._cursor.text()
 
     def look(self) -> object:
-        """It differs once a journal that is not at its end gained something, or journals came or went."""
+        """A value that differs once a journal that is not at its end gained something, or journals came or went."""
         growing = (self._folder / name for name, place in self._cursor.places.items() if not place.is_closed)
         return _status(self._folder, "st_mtime_ns"), [_status(path, "st_size") for path in growing]
 
@@ -117,7 +117,8 @@ class JournalEvents:
             self._note(line.said)
 
     def _was_told(self, said: AnyLine) -> bool:
-        """The end of a call may be on record again, since it could not be written whole before."""
+        """Whether this end of a call was read already: it is on record again where it could not be written whole
+        before."""
         return isinstance(said, CallFinished) and said.id in self._ended
 
     def _note(self, said: AnyLine) -> None:
@@ -125,7 +126,7 @@ class JournalEvents:
             self._ended[said.id] = None
 
     def _compare(self, ends: Mapping[str, int]) -> None:
-        """Some journals may be new, gone, or another under an old name."""
+        """Note the journals that are new, gone, or another under an old name."""
         for name in self._cursor.places.keys() - ends.keys():
             self._lost |= not self._cursor.forget(name).is_closed
         for name, end in ends.items():
@@ -146,7 +147,7 @@ class JournalEvents:
     # ---- the newest
 
     def _go_back(self, number: int) -> None:
-        """As far as there are so many."""
+        """Put the position before so many of the newest events, as far as there are so many."""
         found: list[_Found] = []
         journals_seen = 0
         ends = {name: place.offset for name, place in self._cursor.places.items()}
@@ -169,7 +170,7 @@ class JournalEvents:
             self._cursor.move(event.journal, JournalPlace(event.begin, event.number))
 
     def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_Found]:
-        """No line before the byte `first` can have one."""
+        """The newest events of one journal; no line before the byte `first` can have one."""
         size = _AT_ONCE
         while True:
             begin = max(first, end - size)
@@ -191,7 +192,7 @@ class JournalEvents:
         return {name: _last_line(self._folder / name, end) for name, end in old}
 
     def _having(self) -> Collection[str]:
-        """By the rows of the index."""
+        """The journals that may have such events, by the rows of the index."""
         wanted = replace(self._wanted, since=None)
         if "running" in wanted.statuses:
             wanted = replace(wanted, statuses=())  # a call that has ended was running when it began

@@ -68,7 +68,7 @@ def calls(wanted: CallFilter) -> "Conditions":
 
 
 def searches(wanted: CallFilter) -> "Conditions":
-    """Rows of `discoveries` have no server, tool, status or hints."""
+    """The conditions on rows of `discoveries`, which have no server, tool, status or hints."""
     asked = _nothing().any_of("session_id", wanted.sessions).any_of("project", wanted.projects)
     if wanted.clients:
         inner = _nothing().any_of("client_name", wanted.clients)
@@ -78,7 +78,7 @@ def searches(wanted: CallFilter) -> "Conditions":
 
 
 def sessions(wanted: CallFilter) -> "Conditions":
-    """Active in that time, and with such calls if it asks for calls."""
+    """The conditions on rows of `sessions`: active in that time, and with such calls if it asks for calls."""
     asked = _nothing().any_of("id", wanted.sessions).any_of("project", wanted.projects)
     asked.any_of("client_name", wanted.clients)
     asked.when("last_activity >= ?", wanted.since).when("start_time < ?", wanted.until)
@@ -179,8 +179,9 @@ def option(name: str) -> str:
 def call_filter(
     given: Mapping[str, Any], called: Called = option, *, of_sessions: bool = False, commas: bool = True
 ) -> CallFilter:
-    """Its sessions are as they were typed, and `status` of sessions is not in it. Without `commas`, a comma is a part
-    of the name of a server, tool or project. Raises `WrongUsage`, with the names by `called`."""
+    """The filter that people give; its sessions are as they were typed, and `status` of sessions is not in it. Without
+    `commas`, a comma is a part of the name of a server, tool or project. Raises `WrongUsage`, with the names by
+    `called`."""
     since, until = (moment(called(name), given.get(name)) for name in ("since", "until"))
     if since and until and since >= until:
         raise WrongUsage(
@@ -273,7 +274,7 @@ def milliseconds(called: str, text: str) -> int:
 
 
 def _milliseconds(text: str) -> int | None:
-    """Such as 1h30m: each unit once, the largest first. None for another text."""
+    """A duration such as 1h30m: each unit once, the largest first. None for another text."""
     import re
 
     found = re.fullmatch("".join(rf"(?:(\d{{1,9}}){unit})?" for unit in _UNITS_MS), text, re.ASCII) if text else None

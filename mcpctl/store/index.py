@@ -40,7 +40,7 @@ _BUILDING = (
 
 @contextmanager
 def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Connection]:
-    """Caught up with the journals: on disk, or in memory where the disk cannot be written. The temporary table
+    """An index caught up with the journals: on disk, or in memory where the disk cannot be written. Its temporary table
     `dead(session_id)` has the sessions whose process is gone."""
     with closing(_caught_up(paths, on_progress)) as db:
         try:
@@ -56,7 +56,7 @@ def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Con
 
 
 def on_disk(paths: Paths, on_progress: Progress = unseen) -> Path:
-    """The path, caught up, for SQL of others; raises `Unusable` when it cannot be written."""
+    """The path of the index, caught up, for SQL of others; raises `Unusable` when it cannot be written."""
     with _refused(paths), closing(_on_disk(paths, on_progress)) as db:
         mark_the_dead(db, paths.sessions)
         if db.execute("SELECT session_id FROM dead EXCEPT SELECT session_id FROM gone").fetchone():
@@ -73,7 +73,7 @@ def rebuild(paths: Paths, on_progress: Progress = unseen) -> None:
 
 
 def catch_up_on_disk(paths: Paths, on_progress: Progress = unseen) -> None:
-    """Raises sqlite3.Error or OSError. While `on_progress` runs, nothing is locked."""
+    """Raises sqlite3.Error or OSError. Nothing is locked while `on_progress` runs."""
     _on_disk(paths, on_progress).close()
 
 
@@ -98,7 +98,8 @@ def remove_older(paths: Paths, unused_s: float = 0) -> None:
 def catch_up(
     db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen, patience_s: float = math.inf
 ) -> None:
-    """Progress is in bytes. After so long a wait for others who write the index it is left to them."""
+    """Read the journals' new lines; progress is in bytes. After so long a wait for others who write the index it is
+    left to them."""
     present = sizes(sessions)
     known = offsets(db)
     gone = [name for name in known if name not in present and _is_gone(sessions / name)]
@@ -185,7 +186,7 @@ def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
 
 
 def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
-    """It is closed where that fails."""
+    """An empty database as an index; it is closed where that fails."""
     # In one transaction: the end of each writes every page that it has touched, and ids touch pages anywhere.
     with sqlite.closed_on_error(db), sqlite.transaction(db):
         _execute(db, schema.TABLES)
@@ -195,7 +196,7 @@ def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqli
 
 
 def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
-    """It may be an empty file; it is closed where that fails."""
+    """An index, which may be an empty file; it is closed where that fails."""
     whole = f"SELECT 1 FROM sqlite_master WHERE name = '{schema.LAST}'"
     with sqlite.closed_on_error(db):
         if not db.execute(whole).fetchone():
@@ -221,7 +222,7 @@ def _refused(paths: Paths) -> Iterator[None]:
 
 
 def sizes(sessions: Path) -> dict[str, int]:
-    """In bytes, by name. Those that cannot be read are named on stderr."""
+    """The sizes of the journals in bytes, by name. Those that cannot be read are named on stderr."""
     try:
         with os.scandir(sessions) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".jsonl")]

@@ -22,7 +22,7 @@ NOT_REGULAR = "it is not a regular file"
 
 
 class Journal:
-    """Locked for as long as it is open. The lock, never a pid, says that its session lives."""
+    """A journal is locked for as long as it is open. The lock, never a pid, says that its session lives."""
 
     def __init__(self, path: Path, fd: int, session_id: str, *, shared: bool = False) -> None:
         self.path = path
@@ -34,7 +34,7 @@ class Journal:
 
     @classmethod
     def create(cls, folder: Path, created: "SessionCreated") -> "Journal":
-        """Other processes never see it unlocked or empty."""
+        """A new session's journal; other processes never see it unlocked or empty."""
         path = folder / f"{time.time_ns()}_{created.id}.jsonl"
         with _written_beside(path, created, shared=False) as (fd, beside):
             beside.rename(path)
@@ -42,8 +42,8 @@ class Journal:
 
     @classmethod
     def of_the_day(cls, folder: Path, created: "SessionCreated", key: bytes) -> "Journal":
-        """Today's command-line calls share it; the first of them creates it; the day is that of here. The `key` of the
-        data directory makes its id one that no other directory has; it does not tell the key."""
+        """The journal that today's command-line calls share, made by the first of them; the day is that of here. The
+        `key` of the data directory makes its id one that no other directory has; it does not tell the key."""
         import hashlib
         import uuid
 
@@ -64,8 +64,8 @@ class Journal:
         raise OSError(errno.EEXIST, "it can neither be opened nor made", str(path))
 
     def append(self, line: bytes, *, fsync: bool = False) -> None:
-        """With one write; raises OSError and leaves no half line joined to the next. Lines that were written before it
-        failed may be given again: each is told by its id."""
+        """Write lines with one write; raises OSError and leaves no half line joined to the next. Lines that were
+        written before it failed may be given again: each is told by its id."""
         if self._torn or (self._shared and _ends_torn(self._fd)):
             line = b"\n" + line
         written = os.write(self._fd, line)
@@ -89,7 +89,7 @@ class Journal:
 
 
 def open_file(path: Path, flags: int) -> int:
-    """Raises OSError for a file that is not regular, without waiting for a FIFO's writer."""
+    """A journal's descriptor; raises OSError for a file that is not regular, without waiting for a FIFO's writer."""
     fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -99,8 +99,8 @@ def open_file(path: Path, flags: int) -> int:
 
 @contextlib.contextmanager
 def _written_beside(path: Path, created: "SessionCreated", *, shared: bool) -> Iterator[tuple[int, Path]]:
-    """With its first line, to be given its name. Whatever the block does, nothing is left beside; where it fails, the
-    descriptor is closed."""
+    """A new file with the first line, to be given its name. Whatever the block does, nothing is left beside; where it
+    fails, the descriptor is closed."""
     from mcpctl.store import journal_lines
 
     private_dir(path.parent)
@@ -123,7 +123,7 @@ def _ends_torn(fd: int) -> bool:
 
 
 def is_alive(path: Path, *, shared: bool = False) -> bool:
-    """By its lock; `shared` says that command-line calls share it."""
+    """Whether a process has locked the journal; `shared` says that command-line calls share it."""
     try:
         fd = open_file(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -139,7 +139,7 @@ def is_alive(path: Path, *, shared: bool = False) -> bool:
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[int | None]:
-    """Locked, or None while a session lives in it or it is gone."""
+    """The journal's descriptor, locked, or None while a session lives in it or it is gone."""
     try:
         fd = open_file(path, _FLAGS)
     except OSError:
@@ -152,7 +152,7 @@ def claimed(path: Path) -> Iterator[int | None]:
 
 
 def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
-    """On record; False while it lives."""
+    """Write the end of a session whose process is gone; False while it lives."""
     from mcpctl.store import journal_lines
 
     with claimed(path) as fd:
@@ -166,7 +166,7 @@ def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
 
 
 def evict(path: Path) -> bool:
-    """Also a file that was left beside one; False while it lives."""
+    """Remove a journal, or a file that was left beside one; False while its session lives."""
     with claimed(path) as fd:
         if fd is None:
             return False

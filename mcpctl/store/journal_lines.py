@@ -69,7 +69,7 @@ def encode(line: AnyLine) -> bytes:
 
 
 def decode(text: bytes) -> AnyLine | None:
-    """None where its type is of a later version; raises `msgspec.DecodeError`."""
+    """The line of a text, None where its type is of a later version; raises `msgspec.DecodeError`."""
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError:
@@ -79,8 +79,8 @@ def decode(text: bytes) -> AnyLine | None:
 
 
 def decode_all(text: bytes, position: int, skipped: Callable[[int], None]) -> Iterator[tuple[int, AnyLine]]:
-    """Each with the byte at which it begins, the first at `position`. `skipped` gets the begins of unreadable lines.
-    Lines of a later version's types are left out in silence."""
+    """The lines of a text, each with the byte at which it begins, the first at `position`. `skipped` gets the begins of
+    unreadable lines. Lines of a later version's types are left out in silence."""
     for line in text.split(b"\n")[:-1]:
         try:
             decoded = decode(line)

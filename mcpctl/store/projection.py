@@ -30,7 +30,7 @@ _OF_SESSIONS = SessionCreated, SessionClosed
 
 
 class StartedCall(msgspec.Struct, gc=False):
-    """Its end is there if that is among the lines, too."""
+    """A call that began among the lines, with its end if that is among them, too."""
 
     position: int
     start: CallStarted
@@ -79,7 +79,7 @@ class Changes:
 
 
 def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
-    """As few as keep the order of the lines."""
+    """The changes of the lines, in as few batches as keep their order."""
     changes = Changes()
     for position, line in lines:
         if type(line) in _OF_SESSIONS and changes.come_before(line):
@@ -104,7 +104,7 @@ def activity(
     discoveries: Iterable[DiscoveryFinished],
     reads: Iterable[ReadFinished],
 ) -> Mapping[str, Activity]:
-    """By session. `ended` are the lines that ended an earlier call."""
+    """The gains of each session. `ended` are the lines that ended an earlier call."""
     sessions: dict[str, Activity] = {}
 
     def of(session: str, timestamp: str) -> Activity:
@@ -228,14 +228,14 @@ def _annotations(raw: bytes) -> tuple[str | None, str]:
 
 
 def _message(error: msgspec.Raw) -> str | None:
-    """One that was cut is the text of its beginning."""
+    """The text of an error; one that was cut is the text of its beginning."""
     told = _decoded(error)
     message = told.get("message") if isinstance(told, dict) else told
     return message if isinstance(message, str) else None
 
 
 def _reason(line: CallFinished) -> str | None:
-    """The tool's own words, the beginning of its first text."""
+    """A tool's own words on what went wrong, the beginning of its first text."""
     result = _decoded(line.response)
     reason = result if isinstance(result, str) else _first_text(result)  # one that was cut is the text of its beginning
     return reason if not reason or len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…"

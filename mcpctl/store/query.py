@@ -14,7 +14,7 @@ _TYPES = {name: type_ for row in TABLES.values() for name, type_ in types(row).i
 _JSON_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("Json"))
 _BOOL_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("bool"))
 COLUMNS = {table: {name: name for name in names(row)} for table, row in TABLES.items()}
-"""By table the SQL of each field."""
+"""The SQL of each field, by table."""
 COLUMNS["sessions"].update(status=schema.session_status("dead"), end_time=schema.session_end("dead"))
 COLUMNS["calls"].update(schema.ELSEWHERE["calls"], status=schema.call_status("dead"))
 BY_TIME = "started_at DESC, session_id DESC, position DESC"
@@ -30,7 +30,7 @@ _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class Conditions:
-    """A value of None asks nothing."""
+    """The conditions on a row; one with a value of None asks nothing."""
 
     def __init__(self) -> None:
         self._sql: list[str] = []

@@ -59,7 +59,7 @@ class Recordable:
         self._names: dict[tuple[str | None, ...], Any] = {}
 
     def json(self, json: Json) -> bytes:
-        """A text too long becomes a JSON string of its beginning."""
+        """A text that is too long becomes a JSON string of its beginning."""
         if len(json) > self.limit:
             beginning = cut(bytes(json[: self.limit + 1]), self.limit)
             return msgspec.json.encode(self._redactor.json(beginning).decode("utf-8", "replace"))
@@ -81,7 +81,7 @@ class Recordable:
         return self.names((name,))[0]
 
     def names(self, names: _Names) -> _Names:
-        """Those of a call are nearly always those of calls before it."""
+        """Several names at once: those of a call are nearly always those of calls before it."""
         recorded: _Names | None = self._names.get(names)
         if recorded is None:
             every: Any = tuple(map(self._name, names))
@@ -104,7 +104,7 @@ class Recordable:
         return self._redactor.json(cut(text.encode("utf-8", "replace"), self.limit)).decode("utf-8", "replace")
 
     def shown(self, json: bytes) -> "ShownJson":
-        """For a person who is asked about it: without secrets, and with the size of what is left out."""
+        """JSON for a person who is asked about it: without secrets, and with the size of what is left out."""
         kept = cut(json[: _WHOLE + 1], _WHOLE)
         redacted = self._redactor.json(kept)
         hidden = len(MARK.findall(redacted.decode("utf-8", "replace"))) - len(
@@ -119,7 +119,7 @@ class Recordable:
         return ShownJson(beginning, text, max(0, hidden), left_out)
 
     def masked(self, json: bytes) -> bytes:
-        """Without secrets, but whole; the rest of it is as it was."""
+        """JSON without secrets, but whole; the rest of it is as it was."""
         return self._redactor.json(json)
 
     @cached_property
@@ -144,7 +144,7 @@ def _readable(text: bytes) -> bytes:
 
 
 def redaction_key(paths: Paths) -> bytes:
-    """Made where there is none yet. Where it cannot be had, a key of this process's own: marks are then comparable
+    """The key, made where there is none yet; where it cannot be had, one of this process: marks are then comparable
     within one session only."""
     try:
         return _kept_key(paths.redaction_key) or _made_key(paths)
@@ -182,7 +182,7 @@ def _made_key(paths: Paths) -> bytes:
 
 
 def _key_of_older_versions(state: Path) -> bytes | None:
-    """From state.db; raises OSError while that is locked, rather than make another."""
+    """The key that older versions kept in state.db; raises OSError while that is locked, rather than make another."""
     if not state.exists():
         return None
     try:
@@ -196,7 +196,7 @@ def _key_of_older_versions(state: Path) -> bytes | None:
 
 
 def obstacle(row: Row) -> str:
-    """Empty if the call can be called again."""
+    """Why a call cannot be called again; empty if it can."""
     if row["server"] == OWN:
         return "it read a stored answer, which only that session can read" if row["parent_id"] else OWN_READ
     if row["parent_id"] and row["via"] != REPLAY:
@@ -214,7 +214,7 @@ def obstacle(row: Row) -> str:
 
 
 def redacted_at(value: Any) -> str:
-    """Such as `$.auth.token`; empty if there is none."""
+    """The path of the first redacted value or name, such as `$.auth.token`; empty if there is none."""
     waiting: list[tuple[str, Any]] = [("$", value)]
     while waiting:
         path, each = waiting.pop()
@@ -235,5 +235,5 @@ def _path_of_member(path: str, name: str) -> str:
 
 
 def _short_path(path: str) -> str:
-    """Paths are made for each value, and so have a length."""
+    """Paths are made for each value, and so have a longest length."""
     return path if len(path) <= _LONGEST_PATH else f"{path[: _LONGEST_PATH - 1]}…"

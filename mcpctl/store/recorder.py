@@ -52,8 +52,8 @@ class Recorder:
         self, server: str, tool: str, arguments: Json, *, request_id: bytes, annotations: bytes, origin: Origin,
         parent_id: str | None = None,
     ) -> OpenCall:  # fmt: skip
-        """Before it is sent; `arguments`, `request_id` and `annotations` are JSON. `parent_id` is the call that this
-        one goes on with, after the tool had asked for input, or repeats."""
+        """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON. `parent_id` is
+        the call that this one goes on with, after the tool had asked for input, or repeats."""
         if self._journal is None:
             self._open(origin)
         call, client, input_tokens = OpenCall(new_id(), time.monotonic()), origin.client, tokens(len(arguments))
@@ -84,9 +84,9 @@ class Recorder:
         self, call: OpenCall, status: str, *, response: Json = b"null", error: bytes = b"null",
         recorded: bytes | None = None, delivered: int | None = None,
     ) -> None:  # fmt: skip
-        """Before it is answered; `response` and `error` are JSON as the upstream sent it. `recorded` is the result of
-        `values.json` for the response, where that is known. `delivered` is the size of the client's part of a response
-        that is kept whole beside the record."""
+        """Put an end on record before the call is answered; `response` and `error` are JSON as the upstream sent it.
+        `recorded` is the result of `values.json` for the response, where that is known. `delivered` is the size of the
+        client's part of a response that is kept whole beside the record."""
         size = 0 if len(response) == len(b"null") and response == b"null" else len(response)
         line = journal_lines.CallFinished(
             id=call.id,
@@ -108,7 +108,7 @@ class Recorder:
         self, id_: str, kind: str, server: str | None, name: str, status: str, *, started: float, response_bytes: int,
         error: bytes, origin: Origin,
     ) -> None:  # fmt: skip
-        """Before it is answered. `id_` is a `new_id`, and `started` is in seconds since the epoch."""
+        """Put a read on record before it is answered. `id_` is a `new_id`; `started` is in seconds since the epoch."""
         line = journal_lines.ReadFinished(
             timestamp=clock.now(),
             id=id_,
@@ -172,7 +172,7 @@ class Recorder:
         channel: str = "rule", scope: str = "", arguments_hash: str = "", pin: str = "", token_id: str = "",
         waited_ms: int | None = None, enforced: bool = True,
     ) -> str:  # fmt: skip
-        """On a call, or on an attempt that became none; returns its id."""
+        """Put a decision on a call, or on an attempt that became none, on record; returns its id."""
         key, rule, place = self.values.names((key, rule, place))
         line = journal_lines.DecisionMade(
             timestamp=clock.now(),
@@ -204,7 +204,7 @@ class Recorder:
         return self._journal is not None
 
     def flush(self) -> None:
-        """Nothing that depends on it may be sent before."""
+        """Write the lines. Nothing that depends on them may be sent before."""
         if self._journal is None:
             self._lines.clear()
         if self._journal is None or not self._lines:

@@ -56,9 +56,9 @@ class Records:
 
     @classmethod
     def as_they_lie(cls, paths: Paths) -> "Records":
-        """As the index has them: nothing made, caught up or repaired, and no waiting; for a glance. Entering raises
-        `sqlite3.Error` where there is no index that can be read. A session whose process was killed counts as active.
-        """
+        """The records as the index has them: nothing made, caught up or repaired, and no waiting; for a glance.
+        Entering raises `sqlite3.Error` where there is no index that can be read. A session whose process was killed
+        counts as active."""
         return _Untouched(paths)
 
     def __enter__(self) -> Self:
@@ -85,9 +85,9 @@ class Records:
     # ---- lists
 
     def sessions(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
-        """Last activity newest first: active in that time, and with such calls where it asks for calls; with the
-        `tokens` of their calls and searches together. `statuses` are those of the sessions; those of `wanted` are of
-        calls."""
+        """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls; with
+        the `tokens` of their calls and searches together. `statuses` are those of the sessions; those of `wanted` are
+        of calls."""
         columns = COLUMNS["sessions"] | _TOKENS
         return query.select(self._db, "sessions", columns, _conditions(wanted, statuses), _BY_ACTIVITY)
 
@@ -98,16 +98,16 @@ class Records:
         return query.select(self._db, "sessions", _OVERHEADS, conditions, _BY_ACTIVITY)
 
     def calls(self, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
-        """Newest first, with these fields, of which one may be the key of the tool."""
+        """Calls, newest first, with these fields, of which one may be the key of the tool."""
         columns = {name: (COLUMNS["calls"] | _KEY)[name] for name in fields}
         return query.select(self._db, "calls", columns, filters.calls(wanted), BY_TIME)
 
     def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
-        """Newest first. They have no servers, tools, statuses and hints to ask for."""
+        """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
         return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(wanted), BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
-        """In their order, also on attempts that became no call."""
+        """Decisions in their order, also on attempts that became no call."""
         conditions = Conditions().equal("session_id", session).equal("call_id", call)
         order = "made_at, session_id, position"
         return query.select(self._db, "decisions", COLUMNS["decisions"], conditions, order)
@@ -119,12 +119,12 @@ class Records:
         return list(rows.rows(at_most, 0))
 
     def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
-        """Those whose id begins so: `{id, server, tool, status, started_at}`."""
+        """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
         columns = query.plain("id", "server", "tool", "status", "started_at")
         return list(query.select(self._db, "calls", columns, query.beginning(prefix), BY_TIME).rows(at_most, 0))
 
     def newest_sessions(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
-        """Those whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
+        """The newest sessions whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
         columns = query.plain("id", "client_name", "tool_call_count", "last_activity")
         rows = query.select(self._db, "sessions", columns, query.beginning(prefix), _BY_ACTIVITY)
         return list(rows.rows(at_most, 0))
@@ -147,8 +147,8 @@ class Records:
         return row[0] if row else None
 
     def session(self, ref: str, call_fields: Sequence[str] | None = None) -> Row:
-        """With `tools` (totals), and `calls` (with these fields or all but the responses, which may be large), `reads`
-        and `decisions`, each a `Found`, oldest first."""
+        """One session with `tools` (totals), and `calls` (with these fields or all but the responses, which may be
+        large), `reads` and `decisions`, each a `Found`, oldest first."""
         from mcpctl.store import statistics
 
         id_ = self.session_id(ref)
@@ -166,7 +166,7 @@ class Records:
         }
 
     def client_of(self, session_id: str) -> str | None:
-        """None where it has none, or is gone."""
+        """The name of a session's client; None where it has none, or is gone."""
         row = self._db.execute("SELECT client_name FROM sessions WHERE id = ?", (session_id,)).fetchone()
         return row[0] if row else None
 
@@ -200,7 +200,7 @@ class Records:
         return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
 
     def names(self, noun: str) -> Iterator[str]:
-        """Those of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
+        """The names of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
         if noun == "server":
             yield from {server for server, _ in self.usage()}
         elif noun == "tool":
@@ -237,7 +237,7 @@ class Records:
         index.mark_the_dead(self._db, self._paths.sessions)
 
     def died(self) -> Sequence[str]:
-        """Looked for now; their end is not on record."""
+        """The sessions whose process is gone by now, and whose end is not on record."""
         from mcpctl.store import index
 
         index.mark_the_dead(self._db, self._paths.sessions)
@@ -255,8 +255,8 @@ class Records:
         return JournalEvents(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
 
     def follow(self, events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
-        """`pause` is called after all that was new, and ends it by raising. While nothing is new, only the journals of
-        sessions that are not closed are looked at, and seldom all of them."""
+        """The events without end; `pause` is called after all that was new, and ends it by raising. While nothing is
+        new, only the journals of sessions that are not closed are looked at, and seldom all of them."""
         watch = Watch()
         while True:
             if watch.is_due(events.look()):
@@ -276,7 +276,7 @@ class Records:
         return True
 
     def version(self) -> Hashable:
-        """It differs once anything has come on record, or gone from it."""
+        """A value that differs once anything has come on record, or gone from it."""
         from mcpctl.store import index
 
         return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))
@@ -319,7 +319,7 @@ class _Untouched(Records):
 
 
 def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
-    """Where nothing was ever recorded, asking makes no index."""
+    """The use of tools. Where nothing was ever recorded, asking makes no index."""
     if not paths.sessions.exists():
         return {}
     with Records(paths, on_progress) as records:

@@ -49,15 +49,15 @@ _owner: msgspec.json.Decoder[ResponseOwner] = msgspec.json.Decoder(ResponseOwner
 
 
 def is_id(text: str) -> bool:
-    """And so may be in a path."""
+    """Whether a text can be the id of a call, and so be in a path."""
     return _ID.fullmatch(text) is not None
 
 
 def keep(
     paths: Paths, call_id: str, owner: ResponseOwner, result: bytes | memoryview, *, keep_mb: int, fsync: bool = False
 ) -> None:
-    """Before this returns; the oldest make room for it. Raises OSError or `Unusable` where that cannot be, also for one
-    that is larger than all that may be kept."""
+    """Write a result to disk before this returns; the oldest make room for it. Raises OSError or `Unusable` where that
+    cannot be, also for one that is larger than all that may be kept."""
     line = msgspec.json.encode(owner) + b"\n"
     if keep_mb:
         _make_room(paths, keep_mb * _MIB - len(line) - len(result))
@@ -71,7 +71,7 @@ def keep(
 
 
 def find(paths: Paths, call_id: str, session_id: str = "") -> Kept | None:
-    """Looked for in this session first; None where it is not kept, or not any more."""
+    """The answer of a call, looked for in this session first; None where it is not kept, or not any more."""
     if not is_id(call_id):
         return None
     sessions = [session_id] if session_id else []

@@ -17,7 +17,7 @@ class _Here(msgspec.Struct):
 
 
 def url(paths: Paths) -> str:
-    """Empty where none runs."""
+    """The address of the dashboard that runs; empty where none does."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
     with suppress(OSError, msgspec.MsgspecError), posix.opened(paths.dashboard, flags) as fd:
         if not posix.lock(fd, shared=True):  # its process holds it as long as it runs

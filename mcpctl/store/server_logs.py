@@ -116,7 +116,7 @@ class ServerLogs:
                 self._changed.wait_for(lambda: self._is_closing, lines * _LINE_S)
 
     def _write(self, server: str, pid: int, said: _Stderr) -> int:
-        """How many lines were whole."""
+        """Write the whole lines; returns how many there were."""
         lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), said)) if line]
         if not lines:
             return 0
@@ -178,7 +178,7 @@ class ServerLogs:
 
 
 def _pieces(lines: list[bytes]) -> Iterator[bytes]:
-    """None of them ends within a private key, or between a name and its value."""
+    """Pieces of the lines, none of which ends within a private key, or between a name and its value."""
     from mcpctl.secrets import shapes
 
     piece = b""
@@ -195,7 +195,7 @@ def _pieces(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def _append(path: Path, lines: bytes) -> bool:
-    """False where the file has been replaced meanwhile."""
+    """Add lines; False where the file has been replaced meanwhile."""
     with posix.opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK) as fd:
         posix.lock(fd, shared=True, wait=True)
         return files.is_at(path, fd) and os.write(fd, lines) > 0
@@ -211,7 +211,7 @@ def read(paths: Paths, server: str, most: int = KEPT) -> list[Row]:
 
 
 def hint(paths: Paths, server: str) -> str:
-    """Empty where nothing is kept of it."""
+    """How a person sees what a server has written; empty where nothing is kept of it."""
     try:
         return f"see what it wrote with: mcpctl servers logs {server}" if read(paths, server, 1) else ""
     except McpctlError:
@@ -219,7 +219,7 @@ def hint(paths: Paths, server: str) -> str:
 
 
 def followed(paths: Paths, server: str, most: int, pause: Callable[[], object]) -> Iterator[list[Row]]:
-    """As by `read`, and then those that come, though the file is trimmed or removed. `pause` is called between them,
+    """The last lines, and then those that come, though the file is trimmed or removed. `pause` is called between them,
     and ends it by raising."""
     rows = _last(_rows(seen := _text(paths, server)), most)
     while True:

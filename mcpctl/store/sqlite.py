@@ -71,7 +71,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """As it was at one moment, whatever other processes write meanwhile."""
+    """Read the database as it was at one moment, whatever other processes write meanwhile."""
     db.execute("BEGIN")
     try:
         yield
@@ -91,7 +91,7 @@ def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
 
 
 def is_held(error: sqlite3.Error) -> bool:
-    """Only another connection has the database at this moment."""
+    """Whether it was only that another connection has the database at this moment."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -104,7 +104,7 @@ def create(path: Path) -> None:
 
 
 def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
-    """For reading and writing, in WAL mode and in autocommit mode."""
+    """A database for reading and writing, in WAL mode and in autocommit mode."""
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -126,9 +126,9 @@ def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Con
 
 
 def switch_on_wal(db: sqlite3.Connection) -> None:
-    """Two who switch at once do not wait for each other, whatever their timeout is: SQLite tells one of them that it is
-    locked, so that one tries again. https://www.sqlite.org/wal.html One who has it alone is waited for as for any lock,
-    and not once for each try."""
+    """Two who switch to WAL mode at once do not wait for each other, whatever their timeout is: SQLite tells one of
+    them that it is locked, so that one tries again. https://www.sqlite.org/wal.html One who has it alone is waited for
+    as for any lock, and not once for each try."""
     last = time.monotonic() + _patience_s()
     while True:
         try:
@@ -161,7 +161,7 @@ def is_empty(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Connections that are open keep the deleted file."""
+    """Delete a database and its log; connections that are open keep the deleted file."""
     with alone(path.parent):
         _unlink(path)
 
@@ -201,7 +201,7 @@ class DatabaseKind(NamedTuple):
 
 
 def connect_grown(path: Path, kind: DatabaseKind) -> sqlite3.Connection:
-    """Raises `Unusable` when it is newer, broken or cannot be opened. To make one, be `alone` there."""
+    """Raises `Unusable` for a database that is newer, broken or cannot be opened. To make one, be `alone` there."""
     try:
         return _grown(path, kind)
     except OSError as error:

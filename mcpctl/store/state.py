@@ -79,9 +79,9 @@ class State:
 
     @classmethod
     def opened(cls, paths: Paths, *, create: bool = False, waits: bool = False) -> Self:
-        """In memory where there is none (and none is to be made) or it cannot be used. Raises `Unusable` only for a
-        newer one, whose content must not be taken for nothing; and where it `waits`, for one that another process has:
-        it is there later."""
+        """State in memory where there is none on disk (and none is to be made) or it cannot be used. Raises `Unusable`
+        only for a newer one, whose content must not be taken for nothing; and where it `waits`, for one that another
+        process has: it is there later."""
         with told():
             return cls(state_file.opened(paths, create=create, waits=waits))
 
@@ -124,9 +124,9 @@ class State:
     def replace(
         self, of: ListKey, tools: list[tuple[str, str]], instructions: str = "", *, asked: bool = False
     ) -> bool:
-        """At once; True when that changed anything. An empty list from a server that had tools is taken for a blip
-        unless a person `asked` for it. One that was kept a moment ago is not written again: of many processes that
-        start at once, each would wait for the others."""
+        """Put a server's list in place of the one before; True when that changed anything. An empty list from a server
+        that had tools is taken for a blip unless a person `asked` for it. One that was kept a moment ago is not written
+        again: of many processes that start at once, each would wait for the others."""
         if not asked and self._is_kept(of, tools, instructions):
             return False
         with told(), sqlite.transaction(self._db):
@@ -146,7 +146,7 @@ class State:
         return not keep
 
     def _is_kept(self, of: ListKey, tools: list[tuple[str, str]], instructions: str) -> bool:
-        """A moment ago, as the latest list of the server."""
+        """Whether the same was kept a moment ago, as the latest list of the server."""
         with told(), sqlite.snapshot(self._db):
             latest = self._db.execute(
                 "SELECT capabilities, instructions FROM lists WHERE server = :server AND fingerprint = :fingerprint"
@@ -158,13 +158,13 @@ class State:
             return latest == (of.capabilities, instructions) and self._tools(of) == tools
 
     def listed(self, of: ListKey) -> KeptList | None:
-        """None when the server has never been asked."""
+        """A server's last list; None when it has never been asked."""
         with told(), sqlite.snapshot(self._db):
             row = self._row(f"SELECT generation, fetched_at, instructions FROM lists WHERE {_OF_LIST}", of)
             return KeptList(row[0], row[1], self._tools(of), row[2]) if row else None
 
     def capability_sets(self, server: str, fingerprint: str) -> list[str]:
-        """The latest list first."""
+        """The capabilities for which a server has listed its tools, the latest list first."""
         rows = self._rows(
             "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? AND capabilities NOT LIKE '@%'"
             " ORDER BY fetched_at DESC",
@@ -178,12 +178,12 @@ class State:
         return {ListKey(*key): instructions for *key, instructions in rows}
 
     def generations(self) -> dict[ListKey, int]:
-        """They grow whenever the tools change."""
+        """A number per list that grows whenever its tools change."""
         rows = self._rows("SELECT server, fingerprint, capabilities, generation FROM lists")
         return {ListKey(*key): generation for *key, generation in rows}
 
     def listed_names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, ListedPlace]]:
-        """By name, for whatever clients they were listed."""
+        """The tools of a server whose name begins so, by name, for whatever clients they were listed."""
         rows = self._rows(
             # SQLite takes the other columns from the row that has the least.
             "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND"
@@ -219,7 +219,7 @@ class State:
             self._rows("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
     def last_failure(self, server: str, fingerprint: str) -> LastFailure | None:
-        """None when it has worked since."""
+        """None when the server has worked since."""
         with told():
             try:
                 row = self._db.execute(
@@ -230,7 +230,7 @@ class State:
         return LastFailure(*row) if row else None
 
     def remember_failure(self, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
-        """A message of None: it works."""
+        """A message of None says that the server works."""
         key = (server, fingerprint)
         if message is not None:
             self._rows("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?)", (*key, time.time(), message, code))
@@ -272,7 +272,7 @@ class State:
         return True
 
     def remember_named(self, path: str) -> None:
-        """A `serve` was started with this toolset, by the real path of its file."""
+        """Note that a `serve` was started with this toolset, by the real path of its file."""
         if not self.is_named(path):
             self._set(f"{_NAMED}{path}", "")
 
@@ -305,12 +305,12 @@ class State:
     # ---- vectors
 
     def vector(self, model: str, text: bytes) -> bytes | None:
-        """By the hash of the text."""
+        """A model's vector of the text with this hash."""
         row = self._row("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, text))
         return row[0] if row else None
 
     def keep_vectors(self, model: str, vectors: Mapping[bytes, bytes], at_most: int) -> None:
-        """By the hash of their text; with more than `at_most` of all models the oldest go."""
+        """Keep vectors by the hash of their text; with more than `at_most` of all models the oldest go."""
         rows = [(model, text, vector) for text, vector in vectors.items()]
         with told(), sqlite.transaction(self._db):
             self._db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
@@ -321,12 +321,12 @@ class State:
 
 
 def is_passing(error: Unusable) -> bool:
-    """Another process has it at this moment."""
+    """Whether a database cannot be used only because another process has it at this moment."""
     return error.code == sqlite.HELD
 
 
 def trouble(paths: Paths, error: Unusable) -> str:
-    """And how to fix it."""
+    """Why something could not be kept there, and how to fix it."""
     failure = sqlite.unwritable(paths.state, error.cause) if isinstance(error, StateError) else error
     return f"{failure.message} ({failure.hint})"
 

@@ -56,7 +56,7 @@ KIND = DatabaseKind("state", STEPS, "remove it; it is a cache and fills again")
 
 
 def connect(paths: Paths) -> sqlite3.Connection:
-    """Brought up to date; raises `Unusable` when it is newer, broken or cannot be opened."""
+    """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened."""
     if paths.state.exists():
         return sqlite.connect_grown(paths.state, KIND)
     try:
@@ -67,8 +67,9 @@ def connect(paths: Paths) -> sqlite3.Connection:
 
 
 def opened(paths: Paths, *, create: bool = False, waits: bool = False) -> sqlite3.Connection:
-    """In memory where there is none (and none is to be made) or it cannot be used. Raises `Unusable` only for a newer
-    one, whose content must not be taken for nothing; and where it `waits`, for one that another process has."""
+    """The database, or one in memory where there is none (and none is to be made) or it cannot be used. Raises
+    `Unusable` only for a newer one, whose content must not be taken for nothing; and where it `waits`, for one that
+    another process has."""
     if not create and not paths.state.exists():
         return in_memory()
     try:
@@ -81,7 +82,7 @@ def opened(paths: Paths, *, create: bool = False, waits: bool = False) -> sqlite
 
 
 def in_memory() -> sqlite3.Connection:
-    """Connections of this process share it, and it ends with it."""
+    """Connections of this process share the database, and it ends with it."""
     shared = "file:mcpctl-state?mode=memory&cache=shared"
     db = sqlite3.connect(shared, uri=True, isolation_level=None, check_same_thread=False)
     with sqlite.closed_on_error(db):

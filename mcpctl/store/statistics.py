@@ -91,13 +91,13 @@ class _Percentiles:
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
-    """`{server, tool, calls, failed, denied, total_tokens, duration_ms}`."""
+    """Totals by tool: `{server, tool, calls, failed, denied, total_tokens, duration_ms}`."""
     return totals(db, ("server", "tool"), CallFilter(sessions=(session,)), fields=_OF_SESSION)
 
 
 def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
-    """With a project, the searches made while it was in force. A call belongs to the latest search before it that had
-    its tool. A search is `{query, context}`, its query JSON. Searches that led to no call are left out."""
+    """The searches with calls of their results. With a project, those made while it was in force. A call belongs to the
+    latest search before it that had its tool. A search is `{query, context}`, its query JSON."""
     rows = db.execute(
         "SELECT session_id, started_at, position, NULL AS key, query, context, results FROM discoveries"
         " WHERE :project IS NULL OR project = :project"

@@ -79,7 +79,7 @@ def _count(
 def _insert(
     db: sqlite3.Connection, table: str, things: Mapping[str, T], row: Callable[[T], Sequence[Any]]
 ) -> Mapping[str, T]:
-    """Those whose id was not there."""
+    """Insert rows; returns those whose id was not there."""
     if not things:
         return things
     (last,) = db.execute(f"SELECT max(rowid) FROM {table}").fetchone()
@@ -91,7 +91,7 @@ def _insert(
 
 
 def _end_calls(db: sqlite3.Connection, lines: Iterable[CallFinished]) -> list[CallFinished]:
-    """The lines that ended one."""
+    """End calls that are in the table; returns the lines that ended one."""
     return [line for line in lines if db.execute(_END, (*projection.end_row(line, 0), line.id)).rowcount > 0]
 
 
