@@ -41,9 +41,8 @@ def doctor(
     from mcpctl.base.models import DOCTOR_FIELDS, Found
     from mcpctl.base.texts import counted
     from mcpctl.commands.check_options import write_rules
-    from mcpctl.doctor.codes import CODES
     from mcpctl.doctor.examination import examined, repaired
-    from mcpctl.doctor.finding import Case
+    from mcpctl.doctor.findings import CODES, Case
 
     if list_codes:
         write_rules(CODES, "json" if place.json else "text")

@@ -9,7 +9,7 @@ from mcpctl.checks import findings
 from mcpctl.docgen import guides, roff
 from mcpctl.docgen.texts import TEXTS
 from mcpctl.docgen.tree import Node, Parameter, whole
-from mcpctl.doctor import codes
+from mcpctl.doctor.findings import CODES
 from mcpctl.toolsets import lint
 
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")
@@ -18,7 +18,7 @@ RULES: Mapping[tuple[str, ...], Rules] = {
     ("mcpctl", "tools", "check"): findings.RULES,
     ("mcpctl", "policy", "check"): policy_check.RULES,
     ("mcpctl", "tools", "diff"): drift.RULES,
-    ("mcpctl", "doctor"): codes.CODES,
+    ("mcpctl", "doctor"): CODES,
 }
 
 

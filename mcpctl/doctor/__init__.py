@@ -1,1 +1,1 @@
-"""`mcpctl doctor`: what is wrong with an installation, with a stable code and a fix for each."""
+"""`mcpctl doctor`: the problems of an installation, with a stable code and a fix for each."""

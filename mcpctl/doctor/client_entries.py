@@ -1,4 +1,4 @@
-"""What the files of clients have: the entries for mcpctl, and those beside them."""
+"""The entries in the files of clients: those for mcpctl, and those beside them."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -18,13 +18,13 @@ from mcpctl.config.server_settings import ALL, MINIMAL, Server
 
 
 @dataclass(frozen=True)
-class Entry:
-    """An entry for a server in a client's own file, read as config.toml has them."""
+class OwnEntry:
+    """An entry for a server in a client's own file, read like one of config.toml."""
 
     raw: ClientEntry
     client: str
     server: Server | None
-    """None where it cannot be read so."""
+    """None where it cannot be read like that."""
     problem: str = ""
 
     @property
@@ -34,12 +34,11 @@ class Entry:
 
     @property
     def has_window(self) -> bool:
-        """Whether its client has no PATH of a shell."""
+        """Whether its client does not start from a shell, and so has no PATH of one."""
         return not CLIENTS[self.client].from_shell
 
     @property
     def is_mcpctl(self) -> bool:
-        """Whether it starts mcpctl."""
         return is_mcpctl(self.raw.value)
 
     @property
@@ -49,19 +48,18 @@ class Entry:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The variables that the entry sets."""
         return self.server.env if self.server else {}
 
     @property
-    def anew(self) -> str:
-        """How a person puts it in anew; `install` leaves alone what is for one project."""
+    def install(self) -> str:
+        """The command that puts it in again; `mcpctl install` leaves entries of one project alone."""
         return f"mcpctl {'serve --print-config' if self.raw.project else 'install'} {self.client}"
 
     def launched(self) -> Launch:
         """The command as the client starts it, from a window with little environment; raises `CannotLaunch`.
 
-        An entry without a folder starts in the root: Python would run a `mcpctl` that lies in the current folder, and
-        that may be a stranger's.
+        An entry without a folder starts in the root: Python would run a `mcpctl` in the current folder, which may be a
+        stranger's.
         """
         assert self.server
         server = msgspec.structs.replace(self.server, inherit_env=ALL)
@@ -71,27 +69,27 @@ class Entry:
 
 @dataclass(frozen=True)
 class OwnFile:
-    """A client's file of this user's, and what is in it."""
+    """A client's file of this user, with its entries."""
 
     file: ClientFile
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[OwnEntry] = field(default_factory=list)
     problem: Unusable | None = None
 
     @cached_property
-    def ours(self) -> list[Entry]:
+    def ours(self) -> list[OwnEntry]:
         """The entries that start mcpctl."""
         return [entry for entry in self.entries if entry.is_mcpctl]
 
 
 def own_files() -> Iterator[OwnFile]:
-    """The files of all clients that are there. Those of the current folder may be a stranger's, and are left out."""
+    """The files of all clients. Those of the current folder may be a stranger's, and are left out."""
     for client in CLIENTS.values():
         for path in dict.fromkeys(client_kinds.own_places(client)):
             if os.path.lexists(path):
                 yield _read(ClientFile(path, client), client.name)
 
 
-def own_entries() -> list[Entry]:
+def own_entries() -> list[OwnEntry]:
     """The entries that start mcpctl in the files that can be read."""
     return [entry for file in own_files() for entry in file.ours]
 
@@ -103,9 +101,9 @@ def _read(file: ClientFile, client: str) -> OwnFile:
         return OwnFile(file, problem=Unusable(error.message, error.hint))
 
 
-def _entry(raw: ClientEntry, client: str) -> Entry:
+def _entry(raw: ClientEntry, client: str) -> OwnEntry:
     try:
         table, _ = table_of(raw)
     except CannotTake as error:
-        return Entry(raw, client, None, str(error))
-    return Entry(raw, client, msgspec.convert({"inherit_env": MINIMAL, **table}, Server))
+        return OwnEntry(raw, client, None, str(error))
+    return OwnEntry(raw, client, msgspec.convert({"inherit_env": MINIMAL, **table}, Server))

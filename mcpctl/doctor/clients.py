@@ -1,4 +1,4 @@
-"""The clients on this machine: what they start, whether mcpctl is among it, and whether that starts."""
+"""The clients on this machine: whether they start mcpctl, and whether that works."""
 
 import re
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from mcpctl.clients import client_config
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_environment import Launch
-from mcpctl.doctor import exchange
-from mcpctl.doctor.client_entries import Entry, OwnFile, own_files
-from mcpctl.doctor.finding import Case, Finding, found
+from mcpctl.doctor import processes
+from mcpctl.doctor.client_entries import OwnEntry, OwnFile, own_files
+from mcpctl.doctor.findings import Case, DoctorFinding, finding
 from mcpctl.secrets.redact import mask
 
 _AT_ONCE = 4
@@ -26,42 +26,43 @@ _INITIALIZE = (
 )
 _SCRIPT = re.compile(rb"#!.*\bfrom mcpctl\.main import main\b", re.DOTALL)
 _PYTHON = re.compile(r"python[\d.]*")
-_MOST_SAID = 300
+_LONGEST_STDERR = 300
+_REINSTALLED = ("D171", "D172", "D176", "D180")
 
 
-class _Info(msgspec.Struct):
+class _ServerInfo(msgspec.Struct):
     name: str = ""
     version: str = ""
 
 
-class _Result(msgspec.Struct):
-    serverInfo: _Info
+class _Initialized(msgspec.Struct):
+    serverInfo: _ServerInfo
 
 
-class _Answer(msgspec.Struct):
-    result: _Result
+class _Greeting(msgspec.Struct):
+    result: _Initialized
 
 
-def of_files(case: Case) -> Iterator[Finding]:
-    """What is in the clients' files, without starting anything."""
+def of_files(case: Case) -> Iterator[DoctorFinding]:
+    """The entries in the clients' files, without starting anything."""
     files = list(own_files())
     for file in files:
         title = CLIENTS[file.file.source].title
         if file.problem:
-            yield found("D173", file.problem.message, title, file.problem.hint)
+            yield finding("D173", file.problem.message, title, file.problem.hint)
         elif file.ours:
             yield from _doubled(file)
             yield from _passed_by(case, file)
         elif file.entries:
             names = ", ".join(entry.raw.name for entry in file.entries)
             fix = f"mcpctl install {file.file.source}"
-            yield found("D179", f"it starts {names} itself, from {file.file.path}", title, fix)
+            yield finding("D179", f"it starts {names} itself, from {file.file.path}", title, fix)
     if not any(file.ours for file in files):
-        yield Finding("no client has an entry for mcpctl")
+        yield DoctorFinding("no client has an entry for mcpctl")
 
 
-def of_starts(case: Case) -> Iterator[Finding]:
-    """Every entry for mcpctl started as its client does, and greeted: that starts no server, and is not on record."""
+def of_starts(case: Case) -> Iterator[DoctorFinding]:
+    """Every entry for mcpctl, started as by its client, and greeted: that starts no server, and is not on record."""
     entries = [entry for file in own_files() for entry in file.ours]
     # Once each: Claude Code may have the same one for many projects.
     different = {_key(entry): entry for entry in entries}
@@ -71,40 +72,41 @@ def of_starts(case: Case) -> Iterator[Finding]:
         code, message = outcomes[_key(entry)]
         if not code:
             code, message = _configured(case, entry)
-        fix = f"put the entry in anew: {entry.anew}" if code in ("D171", "D176", "D180") else ""
-        fix = fix or (f"fix what it says, or put the entry in anew: {entry.anew}" if code == "D172" else "")
+        fix = f"put the entry in again: {entry.install}" if code in _REINSTALLED else ""
+        if code == "D172":
+            fix = f"fix what it says, or {fix}"
         where = f"{message} ({entry.raw.name} in {entry.raw.file.path})" if code else message
-        yield found(code, where, entry.title, fix)
+        yield finding(code, where, entry.title, fix)
 
 
-def _key(entry: Entry) -> str:
+def _key(entry: OwnEntry) -> str:
     return f"{entry.client} {entry.server}" if entry.server else f"{entry.raw}"
 
 
-def _doubled(file: OwnFile) -> Iterator[Finding]:
+def _doubled(file: OwnFile) -> Iterator[DoctorFinding]:
     seen: dict[str, str] = {}
     for entry in file.ours:
         if entry.server and not entry.is_off:
             other = seen.setdefault(f"{entry.raw.project} {entry.server.launch}", entry.raw.name)
             if other != entry.raw.name:
-                yield found("D174", f"'{other}' and '{entry.raw.name}' in {file.file.path} are the same", entry.title)
+                yield finding("D174", f"'{other}' and '{entry.raw.name}' in {file.file.path} are the same", entry.title)
 
 
-def _passed_by(case: Case, file: OwnFile) -> Iterator[Finding]:
-    """The servers beside mcpctl that mcpctl has, too."""
+def _passed_by(case: Case, file: OwnFile) -> Iterator[DoctorFinding]:
+    """Servers beside mcpctl that mcpctl has, too."""
     programs = {(server.command, *server.args, server.url): name for name, server in case.config.enabled.items()}
     for entry in file.entries:
         if entry.server and not entry.is_mcpctl and not entry.is_off:
             name = programs.get((entry.server.command, *entry.server.args, entry.server.url))
             if name:
                 fix = f"remove '{entry.raw.name}' from {file.file.path}"
-                yield found(
+                yield finding(
                     "D178", f"it also starts '{entry.raw.name}' itself, which mcpctl has as {name}", entry.title, fix
                 )
 
 
-def _started(case: Case, entry: Entry) -> tuple[str, str]:
-    """The code and the message of what came of it; without a code it works."""
+def _started(case: Case, entry: OwnEntry) -> tuple[str, str]:
+    """The code and the message of its outcome; without a code it works."""
     if entry.server is None:
         return "D175", f"its entry is not as mcpctl reads it: {entry.problem}"
     if entry.is_off:
@@ -113,7 +115,7 @@ def _started(case: Case, entry: Entry) -> tuple[str, str]:
         launch = entry.launched()
     except CannotLaunch as error:
         return "D172", error.message
-    program = exchange.program(launch)
+    program = processes.program(launch)
     if program is None:
         return "D171", f"there is no program {launch.argv[0]}"
     if not _is_certainly_mcpctl(program, launch.argv):
@@ -123,8 +125,8 @@ def _started(case: Case, entry: Entry) -> tuple[str, str]:
     return _greeted(launch)
 
 
-def _configured(case: Case, entry: Entry) -> tuple[str, str]:
-    """What to say of an entry that starts: its configuration may be another than the one that was looked at."""
+def _configured(case: Case, entry: OwnEntry) -> tuple[str, str]:
+    """The same for an entry that starts: its configuration may be another than the one that is examined."""
     launch = entry.launched()
     config = _config_of(launch)
     if config == case.paths.config.absolute():
@@ -151,13 +153,13 @@ def _is_certainly_mcpctl(program: Path, argv: list[str]) -> bool:
 
 def _greeted(launch: Launch) -> tuple[str, str]:
     try:
-        said = exchange.first_line(launch, _INITIALIZE, _ANSWERS_S)
+        output = processes.first_line(launch, _INITIALIZE, _ANSWERS_S)
     except OSError as error:
         return "D172", f"it cannot be started: {error.strerror}"
     try:
-        info = msgspec.json.decode(said.line, type=_Answer).result.serverInfo
+        info = msgspec.json.decode(output.line, type=_Greeting).result.serverInfo
     except msgspec.MsgspecError:
-        words = mask(" ".join(said.stderr.decode("utf-8", "replace").split()))[-_MOST_SAID:]
+        words = mask(" ".join(output.stderr.decode("utf-8", "replace").split()))[-_LONGEST_STDERR:]
         return "D172", f"it does not answer{f': {words}' if words else f' within {_ANSWERS_S} s'}"
     if (info.name, info.version) != ("mcpctl", __version__):
         return "D176", f"it starts {info.name} {info.version}; this is mcpctl {__version__}"

@@ -13,55 +13,55 @@ from mcpctl.clients import client_config
 from mcpctl.config import config, exposure, server_environment
 from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_settings import STDIO
-from mcpctl.doctor.client_entries import Entry, own_entries
-from mcpctl.doctor.finding import Case, Finding, found
+from mcpctl.doctor.client_entries import OwnEntry, own_entries
+from mcpctl.doctor.findings import Case, DoctorFinding, finding
 from mcpctl.oauth.token_store import EXPIRED, NEEDED
 from mcpctl.toolsets import in_force
 
 
-def of_file(case: Case) -> Iterator[Finding]:
+def of_file(case: Case) -> Iterator[DoctorFinding]:
     """Whether the file can be used, and what is in it."""
     path = case.paths.config
     if case.problem:
-        yield found("D101", case.problem.message, path, case.problem.hint)
+        yield finding("D101", case.problem.message, path, case.problem.hint)
         return
     for name, problem in case.config.problems.items():
-        yield found("D102", problem.removeprefix(f"{path}: "), name, f"fix [servers.{name}] in {path}")
+        yield finding("D102", problem.removeprefix(f"{path}: "), name, f"fix [servers.{name}] in {path}")
     servers = case.config.servers
     for name in sorted(name for name, server in servers.items() if not server.enabled):
-        yield found("D107", "it is disabled", name, f"mcpctl servers enable {name}")
+        yield finding("D107", "it is disabled", name, f"mcpctl servers enable {name}")
     if not servers and not case.config.problems:
-        yield found("D108", "there is no server yet", path)
-    yield Finding(f"{counted(len(servers), 'server')} in {path}")
+        yield finding("D108", "there is no server yet", path)
+    yield DoctorFinding(f"{counted(len(servers), 'server')} in {path}")
 
 
-def of_servers(case: Case) -> Iterator[Finding]:
-    """Whether what the entries need is there, as far as that can be told without starting anything."""
+def of_servers(case: Case) -> Iterator[DoctorFinding]:
+    """Whether the entries have what they need, as far as that can be told without starting anything."""
     clients = list(_environments(case))
-    # What a client's entry sets is there when the client starts mcpctl.
+    # Variables of a client's entry are there when the client starts mcpctl.
     env = {**{name: value for entry, _ in clients for name, value in entry.env.items()}, **os.environ}
-    lacking: dict[str, list[tuple[str, Entry]]] = {}
+    lacking: dict[str, list[tuple[str, OwnEntry]]] = {}
     for name, server in case.config.enabled.items():
         try:
             expand = server_environment.launch if server.kind == STDIO else server_environment.endpoint
             expand(server, case.paths.config, env)
         except CannotLaunch as error:
-            yield found("D103", error.message, name, error.hint)
+            yield finding("D103", error.message, name, error.hint)
         else:
             for entry, variables in clients:
                 if missing := server_environment.unset(server, case.paths.config, variables):
                     lacking.setdefault(entry.title, []).append((f"{', '.join(missing)} of {name}", entry))
         if exposed := exposure.in_the_clear(server):
-            yield found("D105", exposed, name)
+            yield finding("D105", exposed, name)
     for title, each in lacking.items():
         missing_there = ", ".join(dict.fromkeys(text for text, _ in each))
         raw = each[0][1].raw
         fix = f"set it in the environment of '{raw.name}' in {raw.file.path}, or give its value in config.toml"
-        yield found("D110", f"it starts mcpctl without {missing_there}", title, fix)
+        yield finding("D110", f"it starts mcpctl without {missing_there}", title, fix)
 
 
-def _environments(case: Case) -> Iterator[tuple[Entry, Mapping[str, str]]]:
-    """What an mcpctl has that each client starts with this configuration."""
+def _environments(case: Case) -> Iterator[tuple[OwnEntry, Mapping[str, str]]]:
+    """The environment of each mcpctl that a client starts with this configuration."""
     for entry in own_entries():
         if entry.server and not entry.is_off:
             with contextlib.suppress(CannotLaunch):  # which is found where the client's entry is looked at
@@ -70,23 +70,25 @@ def _environments(case: Case) -> Iterator[tuple[Entry, Mapping[str, str]]]:
                     yield entry, launched.env
 
 
-def of_last_starts(case: Case) -> Iterator[Finding]:
-    """What is kept of the servers that were last tried: which did not work, and which need a login."""
+def of_last_starts(case: Case) -> Iterator[DoctorFinding]:
+    """Servers that did not work when they were last tried, or need a login."""
     if case.problem:
         return
     words = {NEEDED: "it needs a login", EXPIRED: "its login has ended"}
     try:
         for row in servers.ls(case.paths):
             if row["enabled"] and row["login"] in words:
-                yield found("D109", words[row["login"]], row["name"], f"mcpctl servers login {row['name']}")
+                yield finding("D109", words[row["login"]], row["name"], f"mcpctl servers login {row['name']}")
             elif row["enabled"] and row["failed_at"]:
-                told = f"when it was last tried, at {row['failed_at']}, it {row['problem']}"
-                yield found("D111", told, row["name"], f"see whether it works now: mcpctl servers check {row['name']}")
+                message = f"when it was last tried, at {row['failed_at']}, it {row['problem']}"
+                yield finding(
+                    "D111", message, row["name"], f"see whether it works now: mcpctl servers check {row['name']}"
+                )
     except McpctlError:
-        return  # what cannot be opened is found where the data is looked at
+        return  # files.py finds what cannot be opened
 
 
-def of_names(case: Case) -> Iterator[Finding]:
+def of_names(case: Case) -> Iterator[DoctorFinding]:
     """Whether the projects and toolsets that are named can be used."""
     if case.problem:
         return
@@ -95,19 +97,19 @@ def of_names(case: Case) -> Iterator[Finding]:
         try:
             in_force.check(case.paths, config.load(case.paths.config, project), None)
         except McpctlError as error:
-            yield found("D104", error.message, project, error.hint)
+            yield finding("D104", error.message, project, error.hint)
 
 
-def of_policy(case: Case) -> Iterator[Finding]:
-    """Whether the hook of a client may say yes, and whether the rules match tools, where the tools are known."""
+def of_policy(case: Case) -> Iterator[DoctorFinding]:
+    """Whether a client's hook may say yes, and whether the rules match tools, where the tools are known."""
     if case.problem or not case.config.policy.is_on:
         return
     if case.config.policy.table.claude_hook:
         line = case.config.line_of(("policy",), "claude_hook")
-        yield found("D112", "claude_hook = true: the hook of Claude Code may say yes", f"{case.paths.config}:{line}")
+        yield finding("D112", "claude_hook = true: the hook of Claude Code may say yes", f"{case.paths.config}:{line}")
     try:
         with rows.catalog(case.paths, quiet=True) as catalog:
             checked = policy_check.check(catalog, Selection("never", ["W901"]))
-            yield from (found("D106", each["message"], f"{each['path']}:{each['line']}") for each in checked.findings)
+            yield from (finding("D106", each["message"], f"{each['path']}:{each['line']}") for each in checked.findings)
     except McpctlError:
-        return  # what cannot be opened is found where the data is looked at
+        return  # files.py finds what cannot be opened

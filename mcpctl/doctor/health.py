@@ -17,9 +17,9 @@ from mcpctl.store.sqlite import DatabaseKind
 
 _LOOKS_S = 0.5
 _STEPS = 10_000
-"""How many steps SQLite takes between two looks at the clock."""
+"""SQLite's steps between two looks at the clock."""
 _MOST_READ = 32 << 20
-"""How many bytes of journals are read, those of the newest first: what is quick."""
+"""Bytes of journals that are read, the newest first: so many are quick."""
 _MOST_BAD = 1000
 _LOOSENED_S = 7 * 86_400
 _MOST_LOOSENED = 10
@@ -27,19 +27,18 @@ _MOST_LOOSENED = 10
 
 @dataclass
 class Journals:
-    """What was seen of the journals."""
+    """The journals that were seen, and their problems."""
 
     count: int = 0
     bytes: int = 0
     read: int = 0
     unreadable: dict[Path, str] = field(default_factory=dict)
-    """Why one cannot be read."""
     bad_lines: dict[Path, list[int]] = field(default_factory=dict)
-    """Where the lines begin that cannot be read, of those that were read."""
+    """The byte at which each unreadable line begins, of those that were read."""
 
 
 def journals(sessions: Path) -> Journals:
-    """Every journal looked at, and the newest of them read."""
+    """Look at every journal, and read the newest of them."""
     looked = Journals()
     try:
         names = sorted((name for name in os.listdir(sessions) if name.endswith(".jsonl")), reverse=True)  # noqa: PTH208 - names are all that is needed
@@ -61,13 +60,13 @@ def journals(sessions: Path) -> Journals:
 
 
 def damage(path: Path) -> str | None:
-    """Why a database is not whole, as far as that can be told quickly; None for one that is, or is not there."""
-    # Twice: what nobody had open is read as it lies, and looks damaged if somebody begins to write it then.
+    """The damage of a database, as far as that can be told quickly; None for one that is whole, or is not there."""
+    # Twice: a file that nobody had open is read as it lies, and looks damaged if somebody begins to write it then.
     return _damage(path) and _damage(path)
 
 
 def dead(paths: Paths) -> list[str]:
-    """The sessions that the index has as open, though their processes are gone; that of today's commands is not."""
+    """The sessions that are open in the index though their processes are gone."""
     try:
         with closing(sqlite.connect_unchanged(paths.index, patience_s=_LOOKS_S)) as db:
             index.mark_the_dead(db, paths.sessions)
@@ -77,8 +76,8 @@ def dead(paths: Paths) -> list[str]:
 
 
 def loosened(paths: Paths) -> list[journal_lines.DecisionMade]:
-    """The changes of the last days by which more may be called without a yes, as journals have them, the newest
-    first: those of the command line, which are on no session of a client's."""
+    """The changes of the last days by which more may be called without a yes, the newest first: those of the command
+    line, whose journals are of no client's session."""
     found = []
     since = time.time() - _LOOSENED_S
     for path in paths.sessions.glob("*000000000_*.jsonl"):
@@ -97,18 +96,18 @@ def loosened(paths: Paths) -> list[journal_lines.DecisionMade]:
 
 
 def leftovers(paths: Paths) -> list[Path]:
-    """What older versions, and processes that were killed while they wrote, have left in the data directory."""
+    """Files that older versions, and processes that were killed while writing, have left in the data directory."""
     unfinished = [path for path in paths.sessions.glob("*.new") if not journal.is_alive(path)]
     return [path for path in paths.older_indexes if os.path.lexists(path)] + unfinished
 
 
 def of_state(paths: Paths) -> tuple[str, str]:
-    """Why state.db cannot be used, and what to do about it; empty where it can be."""
+    """The problem of state.db, and its fix; empty where it can be used."""
     return _of(paths.state, state_file.KIND)
 
 
 def of_policy(paths: Paths) -> tuple[str, str]:
-    """Why policy.db cannot be used, and what to do about it; empty where it can be."""
+    """The problem of policy.db, and its fix; empty where it can be used."""
     try:
         policy_file.PolicyFile.is_made(paths)
     except Unusable as error:
@@ -124,7 +123,7 @@ def of_policy(paths: Paths) -> tuple[str, str]:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether somebody has it for so long that who writes would give up; nobody does where it has no log."""
+    """Whether somebody has it for so long that a writer would give up; nobody does where it has no log."""
     if not all(file.is_file() for file in sqlite.files(path)[:2]):
         return False
     try:
@@ -145,11 +144,11 @@ def _damage(path: Path) -> str | None:
         with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
             last = time.monotonic() + _LOOKS_S
             db.set_progress_handler(lambda: time.monotonic() > last, _STEPS)
-            (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+            (result,) = db.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.Error as error:
         in_time = getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT
         return str(error) if in_time and not sqlite.is_held(error) else None
-    return None if said == "ok" else str(said)
+    return None if result == "ok" else str(result)
 
 
 def _of(path: Path, kind: DatabaseKind) -> tuple[str, str]:

@@ -13,51 +13,51 @@ from mcpctl.clients.client_environment import missing_in_windows
 from mcpctl.config import server_environment
 from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_environment import Launch
-from mcpctl.doctor import exchange
+from mcpctl.doctor import processes
 from mcpctl.doctor.client_entries import own_entries
-from mcpctl.doctor.finding import Case, Finding, found
+from mcpctl.doctor.findings import Case, DoctorFinding, finding
 
 _NODE = 18
 _ANSWERS_S = 5
 _RUNNERS = {"npx": "node", "npm": "node", "node": "node", "uvx": "uv", "uv": "uv"}
-"""What the programs that start most servers need."""
+"""The runtimes of the programs that start most servers."""
 _NAMING = ("-p", "--package", "--from")
 _UNPINNED = re.compile(r"(?:@[\w.-]+/)?\w[\w.-]*(?:@latest)?\Z")
 _GET = {"node": "install Node.js: https://nodejs.org", "uv": "install uv: https://docs.astral.sh/uv"}
 
 
-def of_mcpctl(_: Case) -> Iterator[Finding]:
-    """Which mcpctl this is."""
+def of_mcpctl(_: Case) -> Iterator[DoctorFinding]:
+    """The mcpctl that runs, and the first on the PATH."""
     words = client_config.command()
     python = ".".join(map(str, sys.version_info[:3]))
-    yield Finding(f"mcpctl {__version__} is {' '.join(words)}, on Python {python}")
+    yield DoctorFinding(f"mcpctl {__version__} is {' '.join(words)}, on Python {python}")
     first = shutil.which(client_config.NAME)
     if first and len(words) == 1 and Path(first).resolve() != Path(words[0]).resolve():
-        yield found("D134", f"this is {words[0]}", first)
+        yield finding("D134", f"this is {words[0]}", first)
 
 
-def of_commands(case: Case) -> Iterator[Finding]:
-    """Whether each command is there, and what runs it."""
+def of_commands(case: Case) -> Iterator[DoctorFinding]:
+    """Whether the command of each server exists, and its runtime."""
     needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
     for name, launch in _launches(case):
         program = Path(launch.argv[0]).name
-        if not exchange.program(launch):
+        if not processes.program(launch):
             where = "" if os.sep in launch.argv[0] else f" on the PATH{_own_path(case, name)}"
             get = _GET.get(_RUNNERS.get(program, ""), "install it, or write its absolute path into the entry")
-            yield found("D131", f"'{launch.argv[0]}' is not found{where}", name, get)
+            yield finding("D131", f"'{launch.argv[0]}' is not found{where}", name, get)
         elif runner := _RUNNERS.get(program):
             needed.setdefault((runner, launch.env.get("PATH", "")), (name, launch.env))
     for (runner, path), (name, env) in needed.items():
         if why := _unfit(runner, path, env):
-            yield found("D133", why, name, _GET[runner])
+            yield finding("D133", why, name, _GET[runner])
     if newest := [name for name, server in case.local.items() if _takes_the_newest(server.command, server.args)]:
-        yield found(
+        yield finding(
             "D135", f"no version is named in the entries of: {', '.join(newest)}", fix="name one: package@1.2.3"
         )
 
 
-def of_windows(case: Case) -> Iterator[Finding]:
-    """Whether clients find what starts the servers on the PATH that they have."""
+def of_windows(case: Case) -> Iterator[DoctorFinding]:
+    """Whether clients find the programs of the servers on the PATH that they have."""
     for entry in own_entries():
         path = entry.env.get("PATH")
         if entry.is_off or (path is None and not entry.has_window):
@@ -65,8 +65,8 @@ def of_windows(case: Case) -> Iterator[Finding]:
         hidden = missing_in_windows(case.local, path)
         if hidden:
             lost = ", ".join(f"{program} of {name}" for name, program in hidden.items())
-            fix = f"put the entry in anew: {entry.anew}" if entry.has_window else "remove PATH from the entry"
-            yield found("D132", f"it does not find {lost}", entry.title, fix)
+            fix = f"put the entry in again: {entry.install}" if entry.has_window else "remove PATH from the entry"
+            yield finding("D132", f"it does not find {lost}", entry.title, fix)
 
 
 def _launches(case: Case) -> Iterator[tuple[str, Launch]]:
@@ -74,7 +74,7 @@ def _launches(case: Case) -> Iterator[tuple[str, Launch]]:
         try:
             yield name, server_environment.launch(server, case.paths.config)
         except CannotLaunch:
-            continue  # which is found where the configuration is looked at
+            continue  # configuration.py finds it
 
 
 def _own_path(case: Case, name: str) -> str:
@@ -82,15 +82,15 @@ def _own_path(case: Case, name: str) -> str:
 
 
 def _unfit(program: str, path: str, env: Mapping[str, str]) -> str | None:
-    """Why a program cannot run servers; None if it can."""
+    """The reason why a program cannot run servers; None if it can."""
     file = shutil.which(program, path=path or os.defpath)
     if file is None:
         return f"it needs {program}, which is not found on the PATH"
     try:
-        said = exchange.first_line(Launch([file, "--version"], dict(env), os.sep), b"", _ANSWERS_S)
+        output = processes.first_line(Launch([file, "--version"], dict(env), os.sep), b"", _ANSWERS_S)
     except OSError as error:
         return f"{file} cannot be started: {error.strerror}"
-    version = re.search(rb"(\d{1,9})(?:\.\d+)*", said.line)
+    version = re.search(rb"(\d{1,9})(?:\.\d+)*", output.line)
     if version is None:
         return f"{file} does not say its version within {_ANSWERS_S} s"
     if program == "node" and int(version[1]) < _NODE:

@@ -10,8 +10,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
 from mcpctl.doctor import examination
-from mcpctl.doctor.codes import CODES
-from mcpctl.doctor.finding import Case, Finding
+from mcpctl.doctor.findings import CODES, Case, DoctorFinding
 from tests.configured import DEMO, configure
 from tests.conftest import Mcpctl, Ran
 
@@ -107,7 +106,7 @@ def test_what_can_be_fixed_is_fixed_and_told(mcpctl: Mcpctl, paths: Paths) -> No
     assert ran.err.splitlines() == [
         f"chmod go-w {paths.config}",
         f"closed {paths.data} to other users",
-        "mcpctl db rebuild: made the index anew, closed sessions of the dead, removed what was left over",
+        "mcpctl db rebuild: made the index again, closed sessions of the dead, removed what was left over",
     ]
     assert mcpctl("calls", "ls", "--count").out == "1\n"
     assert paths.data.stat().st_mode & 0o777 == 0o700
@@ -119,7 +118,7 @@ def test_a_check_that_fails_is_a_finding_and_the_others_are_done(
     monkeypatch.delenv("MCPCTL_DEBUG")
     configure(paths, {"gone": {"command": "no-such-program"}})
 
-    def broken(_: Case) -> list[Finding]:
+    def broken(_: Case) -> list[DoctorFinding]:
         raise KeyError("x")
 
     monkeypatch.setattr(examination, "AREAS", {**examination.AREAS, "permissions": (broken,)})

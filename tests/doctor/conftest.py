@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from mcpctl.doctor import examination
-from mcpctl.doctor.finding import Case, Finding
+from mcpctl.doctor.findings import Case, DoctorFinding
 from tests.proxy.conftest import serve_process  # noqa: F401
 
-Found = Callable[[str], list[Finding]]
+Found = Callable[[str], list[DoctorFinding]]
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +27,12 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def found() -> Found:
     """What is wrong in an area, or worth knowing."""
 
-    def of(area: str) -> list[Finding]:
+    def of(area: str) -> list[DoctorFinding]:
         return [each for each in examination.examined(Case.of(None, None), [area])[area] if each.code]
 
     return of
 
 
-def told(findings: list[Finding]) -> list[tuple[str, str | None, str]]:
+def told(findings: list[DoctorFinding]) -> list[tuple[str, str | None, str]]:
     """Codes, subjects and messages."""
     return [(each.code, each.subject, each.message) for each in findings]

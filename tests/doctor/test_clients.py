@@ -11,7 +11,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config.server_environment import Launch
 from mcpctl.doctor import clients, examination
-from mcpctl.doctor.finding import Case
+from mcpctl.doctor.findings import Case
 from tests.clients.test_client_environment import program
 from tests.configured import configure, stub
 from tests.conftest import ROOT
@@ -56,7 +56,7 @@ def test_an_entry_with_another_configuration_says_which(found: Found, user: Path
     (finding,) = found("clients")
     gone = f"it starts with {other}/config.toml, which does not exist (mcpctl in {file})"
     assert (finding.code, finding.message) == ("D180", gone)
-    assert finding.fix == "put the entry in anew: mcpctl install cursor"
+    assert finding.fix == "put the entry in again: mcpctl install cursor"
     other.mkdir(exist_ok=True)
     (other / "config.toml").touch(mode=0o600)
     messages = [each.message for each in examination.examined(Case.of(None, None), ["clients"])["clients"]]
@@ -74,7 +74,7 @@ def test_an_entry_that_does_not_start_says_why(found: Found, user: Path, home: P
     assert (finding.code, finding.subject) == ("D172", "Cursor")
     assert "no project 'none'" in finding.message
     assert f"(mcpctl in {file})" in finding.message
-    assert finding.fix == "fix what it says, or put the entry in anew: mcpctl install cursor"
+    assert finding.fix == "fix what it says, or put the entry in again: mcpctl install cursor"
     cursor(user, mcpctl=ours(home, env={"PYTHONPATH": str(ROOT), "MCPCTL_CONFIG": "/no/such.toml"}))
     assert "there is no configuration file /no/such.toml" in found("clients")[0].message
 
@@ -222,6 +222,6 @@ def test_the_entry_of_many_projects_is_started_once(
     findings = found("clients")
     assert [each.subject for each in findings] == [f"Claude Code (/p{number})" for number in range(5)]
     assert {each.fix for each in findings} == {
-        "fix what it says, or put the entry in anew: mcpctl serve --print-config claude-code"
+        "fix what it says, or put the entry in again: mcpctl serve --print-config claude-code"
     }
     assert len(started) == 1

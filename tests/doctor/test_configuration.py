@@ -10,8 +10,8 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
-from mcpctl.doctor import permissions
-from mcpctl.doctor.finding import Case
+from mcpctl.doctor import files
+from mcpctl.doctor.findings import Case
 from mcpctl.store.state import State
 from tests.configured import configure, listed, stub
 from tests.doctor.conftest import Found, told
@@ -164,7 +164,7 @@ def test_what_belongs_to_somebody_else_is_named(paths: Paths, monkeypatch: pytes
     paths.data.mkdir(parents=True)
     other = os.geteuid() + 1
     monkeypatch.setattr("os.geteuid", lambda: other)
-    ((code, subject, message),) = told(list(permissions.of_owners(Case.of(None, None))))
+    ((code, subject, message),) = told(list(files.of_owners(Case.of(None, None))))
     assert (code, subject) == ("D123", str(paths.data))
     assert str(other) in message
 

@@ -113,7 +113,7 @@ def test_a_client_with_a_window_needs_a_path_that_finds_what_starts_servers(
     file.write_text(CURSOR % "", encoding="utf-8")
     (finding,) = found("programs")
     assert told([finding]) == [("D132", "Cursor", "it does not find runner of s")]
-    assert finding.fix == "put the entry in anew: mcpctl install cursor"
+    assert finding.fix == "put the entry in again: mcpctl install cursor"
     file.write_text(CURSOR % ', "env": {"PATH": "/usr/bin"}', encoding="utf-8")
     assert [each.code for each in found("programs")] == ["D132"]
     file.write_text(CURSOR % f', "env": {{"PATH": "{bin_}"}}', encoding="utf-8")

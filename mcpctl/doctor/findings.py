@@ -1,6 +1,19 @@
-"""Everything that the doctor can find, each with its reason and its fix. Scripts read the codes: none is used anew."""
+"""The findings of the doctor: everything that it can find, each with its reason and its fix, and one that it made."""
 
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from mcpctl.base import paths
+from mcpctl.base.errors import McpctlError, Unusable
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
 from mcpctl.base.rules import Rule
+from mcpctl.config import config
+from mcpctl.config.config import Config
+from mcpctl.config.server_settings import Server
 
 _ERROR, _WARNING, _INFO = "error", "warning", "info"
 _ALL = (
@@ -28,10 +41,11 @@ _ALL = (
     Rule("D111", "A server did not work when it was last tried.", "Its tools are not there until it works again.",
          "Fix what the message says, then: mcpctl servers check NAME", _WARNING),
     Rule("D112", "The hook of Claude Code may say yes.",
-         "What allow names is called without Claude Code's prompt, and a shell in it is enough to say yes for you.",
+         "Tools in allow are called without Claude Code's prompt, and a shell among them is enough to say yes for you.",
          "If you do not want that, remove claude_hook from [policy].", _INFO),
     Rule("D121", "Others can change config.toml, or read the secrets in it.",
-         "What it names is started as you, and a secret that others read is none.", "mcpctl doctor --fix", _WARNING),
+         "Programs named in it run with your rights, and its secrets are no longer secret.",
+         "mcpctl doctor --fix", _WARNING),
     Rule("D122", "Others can read files of the data directory.",
          "The records have the arguments and results of every call.", "mcpctl doctor --fix", _WARNING),
     Rule("D123", "A file belongs to another user.",
@@ -42,17 +56,18 @@ _ALL = (
          "Install the program, or write its absolute path into the entry.", _ERROR),
     Rule("D132", "A client's PATH does not find what starts a server.",
          "Programs with a window do not have your shell's PATH: the server starts here, but not there.",
-         "Put the entry in anew, with a PATH that does: mcpctl install CLIENT", _WARNING),
+         "Put the entry in again, with a PATH that does: mcpctl install CLIENT", _WARNING),
     Rule("D133", "Node or uv is missing, too old or does not run.", "The servers that npx or uvx runs do not start.",
          "Install Node 18 or newer, or uv.", _ERROR),
-    Rule("D134", "Another mcpctl is the first on the PATH.", "What you type and what was checked are two programs.",
+    Rule("D134", "Another mcpctl is the first on the PATH.", "The mcpctl that you type is another than this one.",
          "Remove one of them, or change the PATH.", _INFO),
     Rule("D135", "A server runs whatever version is newest.",
          "npx and uvx without a version run code that nobody has looked at.",
          "Name a version: package@1.2.3.", _INFO),
     Rule("D141", "The data directory cannot be used.", "Without it there are no records, no pins and no catalog.",
          "Make it writable, or name another with --data-dir or MCPCTL_DATA_DIR.", _ERROR),
-    Rule("D142", "The disk is almost full.", "What cannot be written is not on record.", "Make room there.", _WARNING),
+    Rule("D142", "The disk is almost full.", "Calls are not on record if they cannot be written.",
+         "Make room there.", _WARNING),
     Rule("D143", "A journal cannot be read.", "Its session is missing in the records.",
          "Make it a file that you can read, or move it away.", _WARNING),
     Rule("D144", "Lines of a journal cannot be read.", "They are skipped; all other lines are kept.",
@@ -68,27 +83,27 @@ _ALL = (
     Rule("D149", "policy.db cannot be used.", "It has what people have decided: pins, approvals and tokens.",
          "Put a copy of it back.", _ERROR),
     Rule("D150", "Sessions were removed from the record to keep its limits.",
-         "What was removed cannot be looked at any more.", "Raise the limit in [records], if they are missed.", _INFO),
+         "Removed sessions cannot be shown any more.", "Raise the limit in [records], if they are missed.", _INFO),
     Rule("D151", "The configuration was loosened.",
          "Tools may be called without a question that could not be before.",
          "If you did not want that: mcpctl policy check; then take the change back.", _INFO),
     Rule("D161", "Servers of an mcpctl that is gone are still running.",
          "Nobody talks to them any more; they cost memory, and may hold files and ports.",
          "mcpctl doctor --fix", _WARNING),
-    Rule("D162", "Processes of servers whose mcpctl is gone have gone on by themselves.",
+    Rule("D162", "Processes of servers go on by themselves though their mcpctl is gone.",
          "They may be meant to: a server can start something that stays. They are never ended for you.",
          "Look at them; end one with: kill PID", _INFO),
     Rule("D171", "A client's entry for mcpctl names a program that is not there.", "The client has no tools.",
-         "Put the entry in anew: mcpctl install CLIENT", _ERROR),
+         "Put the entry in again: mcpctl install CLIENT", _ERROR),
     Rule("D172", "A client's entry for mcpctl does not start.", "The client has no tools.",
-         "Fix what the message says, or put the entry in anew: mcpctl install CLIENT", _ERROR),
+         "Fix what the message says, or put the entry in again: mcpctl install CLIENT", _ERROR),
     Rule("D173", "A client's file cannot be read.", "The client may not read it either.", "Fix the file.", _WARNING),
     Rule("D174", "A client starts the same mcpctl twice.", "Every tool is shown twice, and every server runs twice.",
          "Remove one of the entries.", _WARNING),
     Rule("D175", "A client's entry for mcpctl was not tried.", "Only what certainly is mcpctl is started.",
          "Start the client, and look whether it has the tools.", _INFO),
-    Rule("D176", "A client starts another version of mcpctl.", "What was checked here may be different there.",
-         "Put the entry in anew: mcpctl install CLIENT", _INFO),
+    Rule("D176", "A client starts another version of mcpctl.", "It may behave otherwise than the one that was checked.",
+         "Put the entry in again: mcpctl install CLIENT", _INFO),
     Rule("D177", "A client's entry for mcpctl is switched off.", "The client does not use mcpctl.",
          "Switch it on in the client.", _INFO),
     Rule("D178", "A client also starts a server itself that mcpctl has.",
@@ -97,8 +112,80 @@ _ALL = (
     Rule("D179", "A client does not use mcpctl.", "Its servers are neither recorded nor bound by the policy.",
          "mcpctl install CLIENT", _INFO),
     Rule("D180", "The mcpctl of a client has no configuration.", "It has no servers, so the client has no tools.",
-         "Put the entry in anew: mcpctl install CLIENT", _WARNING),
+         "Put the entry in again: mcpctl install CLIENT", _WARNING),
     Rule("D191", "A check failed itself.", "Nobody knows what it would have found; the others were done.",
          "Run it again with MCPCTL_DEBUG=1, and report it.", _ERROR),
 )  # fmt: skip
 CODES = {rule.id: rule for rule in _ALL}
+"""Scripts read the codes: none is used again for something else."""
+
+Repair = Callable[[], str]
+"""Does everything that is safe to do, and returns a sentence about it."""
+
+
+@dataclass(frozen=True)
+class DoctorFinding:
+    """A finding with a `code`, or a fact that is in order."""
+
+    message: str
+    code: str = ""
+    subject: str | None = None
+    """A server, a file, a client."""
+    fix: str = ""
+    """The fix here, where that is more than the code's."""
+    repair: Repair | None = None
+
+    @property
+    def status(self) -> str:
+        """`ok`, `info`, `warning` or `error`."""
+        return CODES[self.code].severity if self.code else "ok"
+
+    def row(self, area: str) -> Row:
+        return {
+            "area": area,
+            "status": self.status,
+            "code": self.code or None,
+            "subject": self.subject,
+            "message": self.message,
+            "fix": self.fix or (CODES[self.code].fix if self.code else None),
+            "fixable": self.repair is not None,
+        }
+
+
+def finding(
+    code: str, message: str, subject: object = None, fix: str = "", repair: Repair | None = None
+) -> DoctorFinding:
+    """A finding of that code. A message that begins with its subject is taken without it."""
+    about = None if subject is None else str(subject)
+    return DoctorFinding(message.removeprefix(f"{about}: "), code, about, fix, repair)
+
+
+@dataclass(frozen=True)
+class Case:
+    """The installation that is examined. Where its configuration cannot be used, `config` is an empty one."""
+
+    paths: Paths
+    config: Config
+    problem: McpctlError | None = None
+    """Why the configuration cannot be used."""
+
+    @classmethod
+    def of(cls, file: Path | None, data: Path | None) -> "Case":
+        """The installation of these options and the environment; raises `Unusable` where there is no home folder."""
+        places = paths.find(file, data)
+        try:
+            loaded = config.load(places.config)
+        except McpctlError as error:
+            return cls(places, Config(places.config), error)
+        if (file or os.environ.get("MCPCTL_CONFIG")) and not os.path.exists(places.config):  # noqa: PTH110 - Path.exists raises
+            hint = "check the name; mcpctl servers add creates a new file"
+            return cls(places, loaded, Unusable(f"there is no configuration file {places.config}", hint))
+        return cls(places, loaded)
+
+    @cached_property
+    def local(self) -> Mapping[str, Server]:
+        """The enabled servers that are started by a command."""
+        return {name: server for name, server in self.config.enabled.items() if server.command}
+
+
+Check = Callable[[Case], Iterator[DoctorFinding]]

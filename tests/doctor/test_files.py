@@ -10,7 +10,7 @@ import pytest
 from mcpctl.base import posix
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.doctor import data, health
+from mcpctl.doctor import files, health
 from mcpctl.policy import policy_file
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import index, retention, sqlite, state_file
@@ -57,7 +57,7 @@ def test_a_folder_that_cannot_be_made_is_named(paths: Paths, found: Found, monke
 
 
 def test_little_room_is_told(paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "_LITTLE", 1 << 62)
+    monkeypatch.setattr(files, "_LITTLE", 1 << 62)
     ((code, _, message),) = told(found("data"))
     assert code == "D142"
     assert message.endswith(" MB are left")
