@@ -54,7 +54,6 @@ _ROUTES: list[BaseRoute] = [
 
 
 def guarded(dashboard: Dashboard) -> Guard:
-    """The dashboard for those who have logged in."""
     return Guard(app(dashboard), dashboard)
 
 
@@ -81,8 +80,6 @@ async def _lifespan(served: Starlette) -> AsyncIterator[None]:
 
 
 class _Bodies:
-    """The application, with each request's body in its state."""
-
     def __init__(self, app: "ASGIApp") -> None:
         self._app = app
 

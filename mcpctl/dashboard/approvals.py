@@ -43,8 +43,6 @@ _BECAME = {
 
 
 class _Notice(NamedTuple):
-    """The notice on top of the page, after an answer."""
-
     text: str
     is_error: bool = False
 
@@ -61,8 +59,6 @@ def approval(request: Request, query: Parameters) -> Response:
 
 
 class ApprovalAnswer(msgspec.Struct, forbid_unknown_fields=True):
-    """A person's answer to a call that waits."""
-
     decision: Literal["allow", "deny"]
     scope: fields.Scope = "once"
 
@@ -102,7 +98,6 @@ def _page(request: Request, notice: _Notice | None, status: int = 200) -> Respon
 
 
 def _clients(dashboard: Dashboard, pending: Sequence[Row]) -> Mapping[str, str]:
-    """The client of each session that is known."""
     ids = {row["session_id"] for row in pending if row["session_id"]}
     if not ids or not dashboard.paths.sessions.exists():
         return {}
@@ -150,7 +145,6 @@ def answer_form(request: Request) -> Response:
 
 
 def take_back(request: Request) -> Response:
-    """Take back a yes that holds for more than one call."""
     require_answering(request)
     try:
         rows = answering.revoke(dashboard_of(request).paths, request.path_params["id"], _CHANNEL)

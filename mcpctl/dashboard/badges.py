@@ -9,8 +9,6 @@ from mcpctl.catalog.rows import HINT_FIELDS
 
 
 class Badge(NamedTuple):
-    """A hint of a tool."""
-
     kind: str
     """Its class in the style sheet."""
     symbol: str

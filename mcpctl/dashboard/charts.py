@@ -18,8 +18,6 @@ _GAP = 0.2
 
 
 class Bar(NamedTuple):
-    """A part of the column of a day."""
-
     kind: str
     x: float
     y: float
@@ -28,8 +26,6 @@ class Bar(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The bars of a day."""
-
     title: str
     bars: Sequence[Bar]
 
@@ -39,8 +35,6 @@ _Parts = Sequence[tuple[str, int, int]]
 
 
 class Chart(NamedTuple):
-    """A chart over days that follow each other."""
-
     columns: Sequence[Column]
     top: int
     """The value at its full height."""
@@ -95,7 +89,6 @@ def percent(value: int | None, largest: int | None) -> float:
 
 
 def largest(rows: Sequence[Row], field: str) -> int:
-    """The value of the longest bar."""
     return max((row[field] or 0 for row in rows), default=0)
 
 

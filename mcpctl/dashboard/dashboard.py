@@ -31,14 +31,11 @@ _FEW = 20_000
 """Calls that are counted in less time than a page may wait."""
 _AT_LEAST_S = 2
 _SHARE = 20
-"""Counting again may take one part in so many of a core's time."""
 _KEPT = 32
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Totals, as `Records.totals` gives them."""
-
     rows: Sequence[Row]
     counted_at: str | None = None
     """The time of the count, if more calls are on record since."""
@@ -86,8 +83,6 @@ def apart(totals: Sequence[Row]) -> Sequence[Row]:
 
 @dataclass(eq=False)
 class Dashboard:
-    """A dashboard over one data directory."""
-
     paths: Paths
     port: int
     read_only: bool = False
@@ -128,7 +123,6 @@ class Dashboard:
 
 
 def dashboard_of(request: "Request") -> Dashboard:
-    """The dashboard that a request is for."""
     return cast(Dashboard, request.app.state.dashboard)
 
 

@@ -21,7 +21,6 @@ _STATUSES = (
 
 
 def error_answer(request: "Request", error: McpctlError, status: int | None = None) -> Response:
-    """The answer for a failure, with its own status unless one is given."""
     if status is None:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
     return JSONResponse(error.body, status) if _is_api(request) else error_page(request, error, status)
@@ -33,7 +32,6 @@ def one_line(status: int, text: str) -> Response:
 
 
 def of_mcpctl(request: "Request", error: Exception) -> Response:
-    """The answer for a failure that has words of its own."""
     assert isinstance(error, McpctlError)
     return error_answer(request, error)
 

@@ -18,9 +18,7 @@ from mcpctl.store.records import Records, Watch
 MOST_OF_LOGIN = 4
 """Streams: a browser opens six connections to a host, and pages need some."""
 MOST = 32
-"""Streams in all."""
 RETRY_MS = 3000
-"""The time after which a browser connects again."""
 _PAUSE_S = 0.1
 _AT_ONCE = 1 << 18
 """Bytes that are read for a stream before it has sent what it has."""
@@ -56,7 +54,6 @@ class Outlet:
 
     def __init__(self) -> None:
         self.is_free = True
-        """Whether the last block was taken."""
         self.is_ended = False
         self._loop = asyncio.get_running_loop()
         self._came = asyncio.Event()
@@ -156,8 +153,6 @@ class Listener:
 
 
 class Feed:
-    """The streams of one dashboard, and the thread that reads for them."""
-
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._listeners: list[Listener] = []
@@ -181,7 +176,6 @@ class Feed:
         return listener
 
     def leave(self, listener: Listener) -> None:
-        """Take out a stream that has ended."""
         listener.outlet.end()
         with self._lock:
             self._listeners.remove(listener)

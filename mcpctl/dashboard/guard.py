@@ -48,8 +48,6 @@ _GO_ON = (
 
 
 class Guard:
-    """The application, for logged-in users."""
-
     def __init__(self, inner: "ASGIApp", dashboard: Dashboard) -> None:
         self._inner = inner
         self._dashboard = dashboard

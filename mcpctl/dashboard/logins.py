@@ -19,7 +19,6 @@ LINK_S = 60
 MOST = 50
 """Logins that are kept; a further one ends the one that was used longest ago."""
 _BODY = struct.Struct(">?d12s")
-"""The signed part of a link: whether its login may answer approvals, when it expires, and a nonce."""
 _SIGNED = 24
 
 
@@ -37,7 +36,6 @@ class Login:
 
 
 def login_code(key: bytes, *, may_answer: bool) -> str:
-    """The code of a login link, for a minute."""
     body = _BODY.pack(may_answer, time.time() + LINK_S, secrets.token_bytes(12))
     # Letters and digits alone: terminals take the last sign of a link for the end of a sentence.
     return base64.b32encode(body + _signature(key, body)).decode().lower()
@@ -85,7 +83,6 @@ class Logins:
         return login
 
     def of_bearer(self, token: str) -> Login | None:
-        """The login of scripts, for their token."""
         is_ours = hmac.compare_digest(token.encode(), bearer_token(self._key).encode())
         return self._script if is_ours else None
 

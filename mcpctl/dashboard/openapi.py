@@ -161,7 +161,6 @@ MODELS: dict[str, type[BaseModel]] = {each.__name__: each for each in _models()}
 
 @cache
 def document(base: str, operations: Iterable[Operation]) -> dict[str, Any]:
-    """The document of these operations, below this path."""
     _, schemas = models_json_schema([(each, "validation") for each in MODELS.values()], ref_template=_REF)
     paths: dict[str, Any] = {}
     for each in operations:

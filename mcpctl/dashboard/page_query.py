@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 ROWS = 50
-"""Rows of one page."""
 FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", "project", "since", "until")
 """The parameters of pages that list calls, and of those that list sessions."""
 _PLACE = ("offset", "before")
@@ -26,8 +25,6 @@ _UNFOLLOWED = ("since", "until", "failed", "status")
 
 
 class Choice(NamedTuple):
-    """One link of a filter."""
-
     value: str
     text: str
     address: str
@@ -38,7 +35,6 @@ class Choice(NamedTuple):
 
 
 Choices = tuple[str, list[Choice]]
-"""The label of a filter, and its links."""
 
 
 class Window(NamedTuple):
@@ -87,17 +83,14 @@ class PageQuery(Parameters):
         return cls(request.url.path, {name: query[name] for name in (*names, *_PLACE) if query.get(name)})
 
     def get(self, name: str) -> str:
-        """The value of a filter, empty where it is not set."""
         return self.values.get(name, "")
 
     def one_of(self, name: str, values: Iterable[str], default: str) -> str:
-        """The value if it is one of these, else the default."""
         value = self.get(name)
         return value if value in values else default
 
     @property
     def is_first(self) -> bool:
-        """Whether the newest rows are shown."""
         return not self.offset and not self.before
 
     # ---- addresses
@@ -113,7 +106,6 @@ class PageQuery(Parameters):
         return self._address({**self.values, "offset": str(offset)} if offset else self.values)
 
     def older(self, call: str) -> str:
-        """The page that goes on after this call."""
         return self._address({**self.values, "before": call})
 
     @property
@@ -165,7 +157,6 @@ class PageQuery(Parameters):
 
     @staticmethod
     def words(name: str, value: str) -> str:
-        """The value of a filter in words."""
         if name == "hint":
             return "not declared" if value == "undeclared" else re.sub("^no-", "not ", value)
         return value.replace("_", " ").replace(",", ", ") if name == "status" else value

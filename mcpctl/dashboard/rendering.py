@@ -43,7 +43,6 @@ _NAVIGATION = (
 
 
 def page(request: "Request", template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page of a template with these values."""
     dashboard, login = dashboard_of(request), login_of(request)
     common = {
         "path": request.url.path, "navigation": _NAVIGATION, "login": login,
@@ -69,7 +68,6 @@ def _tools(dashboard: Dashboard) -> Iterator[Callable[[str, str], bool]]:
 
 
 def _waiting(dashboard: Dashboard) -> int:
-    """The number of calls that wait for a yes."""
     with suppress(McpctlError):  # the page of approvals says what is wrong with the file
         return answering.rows(dashboard.paths, pending=True).count()
     return 0
@@ -174,11 +172,8 @@ def _cut(value: Any, longest: int = _LONGEST) -> str:
 
 
 class Excerpt(NamedTuple):
-    """A text of a record, or its beginning."""
-
     text: str
     size: int
-    """Characters of the whole."""
 
     @property
     def is_cut(self) -> bool:

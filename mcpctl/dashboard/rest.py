@@ -78,7 +78,6 @@ class Parameters:
             self._given.setdefault(name, []).append(value)
 
     def one(self, name: str) -> str | None:
-        """The value of a parameter that can be given once."""
         values = self._given.get(name, [])
         if len(values) > 1:
             raise WrongUsage(f"{name} is given {len(values)} times", "give it once")
@@ -90,7 +89,6 @@ class Parameters:
         return value
 
     def several(self, name: str, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
-        """The values of a parameter that may be repeated, or have commas."""
         return filters.values_of(name, self._given.get(name), allowed)
 
     def flag(self, name: str) -> bool | None:
@@ -153,8 +151,6 @@ def _unknown(noun: str, name: str, known: Sequence[str]) -> WrongUsage:
 
 
 class Operation(NamedTuple):
-    """One method of one address."""
-
     path: str
     """Below /api/v1."""
     answer: "Callable[[Request, Parameters], Response]"
@@ -165,7 +161,6 @@ class Operation(NamedTuple):
     kinds: Sequence[str] = ("application/json",)
 
     def run(self, request: "Request") -> Response:
-        """The answer to a request; raises `WrongUsage` for an unknown parameter."""
         return self.answer(request, Parameters(request.query_params.multi_items(), self.parameters))
 
 

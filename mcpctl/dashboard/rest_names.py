@@ -11,8 +11,6 @@ from mcpctl.base.models import Row
 
 
 class Name(NamedTuple):
-    """One member of an answer."""
-
     rest: str
     """As REST has it; with a dot it is a member of a member."""
     field: str
@@ -103,7 +101,6 @@ def total(groups: Sequence[str]) -> tuple[Name, ...]:
 
 
 def renamed(row: Row, names: Sequence[Name]) -> dict[str, Any]:
-    """A row under REST's names."""
     answer: dict[str, Any] = {}
     for name in names:
         value = row.get(name.field)

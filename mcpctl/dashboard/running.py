@@ -24,8 +24,6 @@ _PAUSE_S = 0.02
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A dashboard that runs."""
-
     port: int
     pid: int
     read_only: bool
@@ -74,7 +72,6 @@ class Claim:
         return here
 
     def end(self, port: int) -> None:
-        """Keep only the port."""
         self._write(_Last(port))
 
     def _write(self, content: msgspec.Struct) -> None:

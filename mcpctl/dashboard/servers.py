@@ -23,7 +23,6 @@ from mcpctl.store.records import recorded_usage
 from mcpctl.toolsets.toolset_files import NONE
 
 _LINES = 50
-"""Lines of a server's stderr on its page."""
 
 
 def servers(request: Request, query: Parameters) -> Response:

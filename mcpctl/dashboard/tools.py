@@ -220,12 +220,9 @@ def _source(hint: Row) -> str:
 
 
 class Pinned(NamedTuple):
-    """A tool as it was when it was pinned."""
-
     seen: str
     approved: str | None
     changes: Sequence[tuple[Change, str]]
-    """The changes since, and why each matters."""
 
 
 def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:

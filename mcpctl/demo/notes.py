@@ -1,11 +1,8 @@
 """A notebook in memory, as an MCP server: `python -m mcpctl.demo.notes`"""
 
-from typing import Any
+from mcpctl.demo.stdio_server import Json, ToolFailed, ToolServer
 
-from mcpctl.demo.arguments import checked
-from mcpctl.demo.stdio_server import Json, Request, ToolFailed, ToolServer, structured
-
-server = ToolServer("notes", instructions="A notebook that lasts as long as this server: add, list, search, delete.")
+server = ToolServer("notes", "A notebook that lasts as long as this server: add, list, search, delete.")
 _notes: dict[str, Json] = {}
 _numbers = iter(range(1, 1_000_000_000))
 
@@ -48,12 +45,7 @@ _ADD: Json = {
         "required": ["title", "text"],
     },
     "outputSchema": _NOTE,
-    "annotations": {
-        "readOnlyHint": False,
-        "destructiveHint": False,
-        "idempotentHint": False,
-        "openWorldHint": False,
-    },
+    "annotations": {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": False},
 }
 _LIST: Json = {
     "name": "list_notes",
@@ -108,40 +100,29 @@ _DELETE: Json = {
         "required": ["id"],
     },
     "outputSchema": _NOTE,
-    "annotations": {
-        "readOnlyHint": False,
-        "destructiveHint": True,
-        "idempotentHint": True,
-        "openWorldHint": False,
-    },
+    "annotations": {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
 }
 
 
 @server.tool(_ADD)
-def add_note(request: Request) -> Json:
-    """Keep a note under the next number."""
-    given = checked(_ADD["inputSchema"], request.arguments)
+def add_note(given: Json) -> Json:
     note = {"id": f"note-{next(_numbers)}", **given, "tags": [tag.lower() for tag in given["tags"]]}
     _notes[note["id"]] = note
-    return structured(note)
+    return note
 
 
 @server.tool(_LIST)
-def list_notes(request: Request) -> Json:
-    """All notes, or those with a tag, in the order asked for."""
-    given = checked(_LIST["inputSchema"], request.arguments)
-    found = [note for note in _notes.values() if "tag" not in given or given["tag"].lower() in note["tags"]]
+def list_notes(given: Json) -> Json:
+    notes = [note for note in _notes.values() if "tag" not in given or given["tag"].lower() in note["tags"]]
     if given["sort"] == "title":
-        found.sort(key=lambda note: str(note["title"]).lower())
+        notes.sort(key=lambda note: str(note["title"]).lower())
     elif given["sort"] == "newest":
-        found.reverse()
-    return _page(found, given)
+        notes.reverse()
+    return _page(notes, given)
 
 
 @server.tool(_SEARCH)
-def search_notes(request: Request) -> Json:
-    """The notes in which every word of the query occurs, newest first."""
-    given = checked(_SEARCH["inputSchema"], request.arguments)
+def search_notes(given: Json) -> Json:
     fields = ("title", "text", "tags") if given["field"] == "anywhere" else (given["field"],)
     words = given["query"].lower().split()
 
@@ -153,17 +134,15 @@ def search_notes(request: Request) -> Json:
 
 
 @server.tool(_DELETE)
-def delete_note(request: Request) -> Json:
-    """Take a note out of the notebook."""
-    given = checked(_DELETE["inputSchema"], request.arguments)
+def delete_note(given: Json) -> Json:
     if given["id"] not in _notes:
         known = ", ".join(_notes) or "none, the notebook is empty"
         raise ToolFailed(f"there is no note {given['id']!r}; the notes are: {known}")
-    return structured(_notes.pop(given["id"]))
+    return _notes.pop(given["id"])
 
 
-def _page(found: list[dict[str, Any]], given: Json) -> Json:
-    return structured({"notes": found[: given["limit"]], "total": len(found)})
+def _page(notes: list[Json], given: Json) -> Json:
+    return {"notes": notes[: given["limit"]], "total": len(notes)}
 
 
 if __name__ == "__main__":

@@ -12,21 +12,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Json = dict[str, Any]
-"""A JSON object from or for the client."""
+Tool = Callable[[Json], Json]
+"""Takes checked arguments, and returns structured content."""
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"
-
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 UNSUPPORTED_VERSION = -32022
-
-_META = "io.modelcontextprotocol/"
-_LEGACY_ONLY = frozenset({"initialize", "ping"})
-_MODERN_ONLY = frozenset({"server/discover", "subscriptions/listen"})
+META = "io.modelcontextprotocol/"
+LEGACY_ONLY = frozenset({"initialize", "ping"})
+MODERN_ONLY = frozenset({"server/discover", "subscriptions/listen"})
+_CACHING = {"ttlMs": 3_600_000, "cacheScope": "public"}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "array": (list,),
+}  # fmt: skip
 
 
 class RpcError(Exception):
-    """The request cannot be served: answered as a JSON-RPC error."""
+    """A request that cannot be served: answered as a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -34,74 +37,31 @@ class RpcError(Exception):
 
 
 class ToolFailed(Exception):
-    """The tool cannot do what was asked: answered as a result that a model can read and act on."""
-
-
-class Request:
-    """One request of the client; answered once, at once or later, from any thread."""
-
-    def __init__(self, server: "ToolServer", request_id: object, method: str, params: Json) -> None:
-        self.server, self.id, self.method, self.params = server, request_id, method, params
-        self.modern = False
-
-    @property
-    def arguments(self) -> Json:
-        """The arguments of a `tools/call`, empty where there are none."""
-        return self.params.get("arguments") or {}
-
-    @property
-    def meta(self) -> Json:
-        """`params._meta`, empty where there is none."""
-        meta = self.params.get("_meta")
-        return meta if isinstance(meta, dict) else {}
-
-    def answer(self, result: Mapping[str, Any]) -> None:
-        """Send the result in the shape of the request's era."""
-        body = dict(result)
-        if self.modern:
-            body.setdefault("resultType", "complete")
-            body["_meta"] = {_META + "serverInfo": self.server.info} | body.get("_meta", {})
-        self.server.send({"jsonrpc": "2.0", "id": self.id, "result": body})
-
-    def refuse(self, error: RpcError) -> None:
-        """Send a JSON-RPC error."""
-        self.server.send({"jsonrpc": "2.0", "id": self.id, "error": error.body})
-
-
-Handler = Callable[[Request], Mapping[str, Any] | None]
-"""Gives the result, or None when it answers by itself."""
+    """A failure of a tool: answered as a result that a model can read and act on."""
 
 
 class ToolServer:
-    """What a server has to say: its tools, and how it describes itself."""
+    """A server with some tools."""
 
-    def __init__(
-        self, name: str, version: str = "1.0.0", *, instructions: str = "", page_size: int = 100, changes: bool = False
-    ) -> None:
-        self.info = {"name": name, "version": version}
-        self.page_size = page_size
-        self.tools: dict[str, tuple[Json, Handler]] = {}
-        self.methods: dict[str, Handler] = {
+    def __init__(self, name: str, instructions: str) -> None:
+        self.tools: dict[str, tuple[Json, Tool]] = {}
+        self._info = {"name": name, "version": "1.0.0"}
+        self._about: Json = {"capabilities": {"tools": {"listChanged": False}}, "instructions": instructions}
+        self._initialized = False
+        self._methods: dict[str, Callable[[Json], Json]] = {
             "initialize": self._initialize,
-            "ping": lambda request: {},
-            "server/discover": self._discover,
-            "tools/list": self._list_tools,
+            "ping": lambda _: {},
+            "server/discover": lambda _: {"supportedVersions": [MODERN_VERSION], **self._about, **_CACHING},
+            "tools/list": lambda _: {"tools": [definition for definition, _ in self.tools.values()]},
             "tools/call": self._call_tool,
         }
-        self.notifications: dict[str, Callable[[Json], None]] = {}
-        self._about: Json = {"capabilities": {"tools": {"listChanged": changes}}}
-        if instructions:
-            self._about["instructions"] = instructions
-        # A list that changes must not be kept by clients that do not listen for the change.
-        self._caching = {"ttlMs": 0 if changes else 3_600_000, "cacheScope": "public"}
-        self._initialized = False
 
-    def tool(self, definition: Json) -> Callable[[Handler], Handler]:
+    def tool(self, definition: Json) -> Callable[[Tool], Tool]:
         """Offer the decorated function as the tool that `definition` describes."""
 
-        def add(handler: Handler) -> Handler:
-            self.tools[definition["name"]] = (definition, handler)
-            return handler
+        def add(tool: Tool) -> Tool:
+            self.tools[definition["name"]] = (definition, tool)
+            return tool
 
         return add
 
@@ -109,102 +69,117 @@ class ToolServer:
         """Serve until the client closes stdin; a signal ends the process without a word."""
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         for line in sys.stdin.buffer:
-            if line.strip():
-                self.receive(line)
+            if line.strip() and (reply := self.reply(line)):
+                try:
+                    text = json.dumps({"jsonrpc": "2.0", **reply}, separators=(",", ":"))
+                    sys.stdout.buffer.write(f"{text}\n".encode())
+                    sys.stdout.buffer.flush()
+                except BrokenPipeError:
+                    os._exit(0)  # The client is gone, and Python would complain about unwritten bytes at its end.
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Send one message as one line."""
-        self.send_line(json.dumps(message, separators=(",", ":")).encode())
-
-    def send_line(self, line: bytes) -> None:
-        """Send bytes as they are, as one line."""
-        try:
-            sys.stdout.buffer.write(line + b"\n")
-            sys.stdout.buffer.flush()
-        except BrokenPipeError:
-            os._exit(0)  # The client is gone, and the interpreter would complain about unwritten bytes on its way out.
-
-    def receive(self, line: bytes) -> None:
-        """Take one line from the client, and answer it if it is a request."""
+    def reply(self, line: bytes) -> Json | None:
+        """The answer to a line; notifications, and answers, though this server asks nothing, have none."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError) as error:
-            return Request(self, None, "", {}).refuse(RpcError(PARSE_ERROR, f"Parse error: {error}"))
+            return {"id": None, "error": RpcError(PARSE_ERROR, f"Parse error: {error}").body}
         if not isinstance(message, dict):
-            return Request(self, None, "", {}).refuse(RpcError(INVALID_REQUEST, "A message must be one JSON object"))
-        method, params = message.get("method"), message.get("params") or {}
-        if not isinstance(method, str):
-            return None  # An answer, though this server asks nothing.
-        if message.get("id") is not None:
-            return self._serve(Request(self, message["id"], method, params))
-        if method in self.notifications:
-            self.notifications[method](params)
-        return None
-
-    def _serve(self, request: Request) -> None:
+            return {"id": None, "error": RpcError(INVALID_REQUEST, "A message must be one JSON object").body}
+        method, id_ = message.get("method"), message.get("id")
+        if not isinstance(method, str) or id_ is None:
+            return None
         try:
-            if not isinstance(request.params, dict):
-                raise RpcError(INVALID_PARAMS, "params must be an object")
-            request.modern = self._is_modern(request)
-            handler = self.methods.get(request.method)
-            if handler is None or request.method in (_LEGACY_ONLY if request.modern else _MODERN_ONLY):
-                raise RpcError(METHOD_NOT_FOUND, f"Method not found: {request.method}")
-            result = handler(request)
+            return {"id": id_, "result": self._result(method, message.get("params") or {})}
         except RpcError as error:
-            request.refuse(error)
-        else:
-            if result is not None:
-                request.answer(result)
+            return {"id": id_, "error": error.body}
 
-    def _is_modern(self, request: Request) -> bool:
-        version = request.meta.get(_META + "protocolVersion")
-        if version is None:
-            if self._initialized or request.method in _LEGACY_ONLY:
-                return False
-            raise RpcError(INVALID_PARAMS, f"Send initialize first, or params._meta with {_META}protocolVersion")
-        if version != MODERN_VERSION:
-            asked = {"supported": [MODERN_VERSION], "requested": version}
-            raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", asked)
-        if not isinstance(request.meta.get(_META + "clientCapabilities"), dict):
-            raise RpcError(INVALID_PARAMS, f"params._meta lacks {_META}clientCapabilities")
-        return True
+    def _result(self, method: str, params: Json) -> Json:
+        if not isinstance(params, dict):
+            raise RpcError(INVALID_PARAMS, "params must be an object")
+        is_modern = is_modern_request(method, params, initialized=self._initialized)
+        if method not in self._methods or method in (LEGACY_ONLY if is_modern else MODERN_ONLY):
+            raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        result = self._methods[method](params)
+        if not is_modern:
+            return result
+        caching = _CACHING if method == "tools/list" else {}
+        return {**result, **caching, "resultType": "complete", "_meta": {META + "serverInfo": self._info}}
 
-    def _initialize(self, request: Request) -> Json:
+    def _initialize(self, params: Json) -> Json:
         self._initialized = True
-        asked = request.params.get("protocolVersion")
-        version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
-        return {"protocolVersion": version, "serverInfo": self.info, **self._about}
+        return {"protocolVersion": handshake_version(params), "serverInfo": self._info, **self._about}
 
-    def _discover(self, request: Request) -> Json:
-        return {"supportedVersions": [MODERN_VERSION], **self._about, **self._caching}
-
-    def _list_tools(self, request: Request) -> Json:
-        cursor = request.params.get("cursor") or "0"
-        if not (isinstance(cursor, str) and cursor.isdecimal()):
-            raise RpcError(INVALID_PARAMS, f"Unknown cursor: {cursor!r}")
-        end = int(cursor) + self.page_size
-        page: Json = {"tools": [definition for definition, _ in self.tools.values()][int(cursor) : end]}
-        if end < len(self.tools):
-            page["nextCursor"] = str(end)
-        return page | (self._caching if request.modern else {})
-
-    def _call_tool(self, request: Request) -> Mapping[str, Any] | None:
-        name = request.params.get("name")
+    def _call_tool(self, params: Json) -> Json:
+        name, arguments = params.get("name"), params.get("arguments") or {}
         if not isinstance(name, str) or name not in self.tools:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
-        if not isinstance(request.arguments, dict):
+        if not isinstance(arguments, dict):
             raise RpcError(INVALID_PARAMS, "arguments must be an object")
+        definition, tool = self.tools[name]
         try:
-            return self.tools[name][1](request)
+            value = tool(checked(definition["inputSchema"], arguments))
         except ToolFailed as failure:
             return {**text(str(failure)), "isError": True}
+        return {**text(json.dumps(value, ensure_ascii=False)), "structuredContent": value}
+
+
+def is_modern_request(method: str, params: Json, *, initialized: bool) -> bool:
+    """Whether a request is of the newer era; raises `RpcError` for one that is of none."""
+    meta = params.get("_meta")
+    meta = meta if isinstance(meta, dict) else {}
+    version = meta.get(META + "protocolVersion")
+    if version is None:
+        if initialized or method in LEGACY_ONLY:
+            return False
+        raise RpcError(INVALID_PARAMS, f"Send initialize first, or params._meta with {META}protocolVersion")
+    if version != MODERN_VERSION:
+        versions = {"supported": [MODERN_VERSION], "requested": version}
+        raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", versions)
+    if not isinstance(meta.get(META + "clientCapabilities"), dict):
+        raise RpcError(INVALID_PARAMS, f"params._meta lacks {META}clientCapabilities")
+    return True
+
+
+def handshake_version(params: Json) -> str:
+    """The version that a client of the older era gets: its own, or the newest that it may know."""
+    version = params.get("protocolVersion")
+    return version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
 
 
 def text(words: str) -> Json:
-    """A result of one text block."""
     return {"content": [{"type": "text", "text": words}]}
 
 
-def structured(value: Json) -> Json:
-    """A result with `value` as structured content, and as text for clients that know only that."""
-    return {**text(json.dumps(value, ensure_ascii=False)), "structuredContent": value}
+def checked(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Json:
+    """The arguments with the schema's defaults filled in; `ToolFailed` names everything that is wrong with them."""
+    properties: Mapping[str, Any] = schema["properties"]
+    problems = [f"{name} is required" for name in schema.get("required", ()) if name not in arguments]
+    for name, value in arguments.items():
+        if name not in properties:
+            problems.append(f"there is no argument {name!r}, only {', '.join(properties)}")
+        elif unmet := _unmet(properties[name], value):
+            problems.append(f"{name} must be {unmet}")
+    if problems:
+        raise ToolFailed("; ".join(problems))
+    return {name: rule["default"] for name, rule in properties.items() if "default" in rule} | dict(arguments)
+
+
+def _unmet(rule: Mapping[str, Any], value: Any) -> str:
+    """The words of JSON Schema that a value does not meet; only those that the bundled servers use."""
+    kind = rule["type"]
+    # To Python true is an integer; to JSON it is not.
+    fits = isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
+    if not fits:
+        return f"{'an' if kind[0] in 'aio' else 'a'} {kind}"
+    if "enum" in rule and value not in rule["enum"]:
+        return f"one of {', '.join(rule['enum'])}"
+    if kind == "string" and len(value.strip()) < rule.get("minLength", 0):
+        return "not empty"
+    if kind == "array":
+        unmet = next(filter(None, (_unmet(rule["items"], item) for item in value)), "")
+        return f"an array in which each item is {unmet}" if unmet else ""
+    if "minimum" in rule and not value >= rule["minimum"]:
+        return f"at least {rule['minimum']}"
+    if "maximum" in rule and not value <= rule["maximum"]:
+        return f"at most {rule['maximum']}"
+    return ""

@@ -5,22 +5,14 @@ Its tools declare all, some and none of the behaviour hints, as real servers do.
 
 from zlib import crc32
 
-from mcpctl.demo.arguments import checked
-from mcpctl.demo.stdio_server import Json, Request, ToolFailed, ToolServer, structured
+from mcpctl.demo.stdio_server import Json, ToolFailed, ToolServer
 
-server = ToolServer("weather", instructions="Forecasts for a few cities, temperature conversion, and weather alerts.")
+server = ToolServer("weather", "Forecasts for a few cities, temperature conversion, and weather alerts.")
 
 _MEANS = {
-    "Amsterdam": 11,
-    "Cairo": 23,
-    "Lima": 19,
-    "Mumbai": 28,
-    "Nairobi": 18,
-    "Oslo": 6,
-    "Sydney": 18,
-    "Tokyo": 16,
+    "Amsterdam": 11, "Cairo": 23, "Lima": 19, "Mumbai": 28, "Nairobi": 18, "Oslo": 6, "Sydney": 18, "Tokyo": 16,
     "Toronto": 9,
-}
+}  # fmt: skip
 """Mean temperatures in degrees Celsius; around them the weather of a day follows from the city and the day."""
 _SKIES = ("sunny", "partly cloudy", "cloudy", "light rain", "rain", "thunderstorms")
 _ABSOLUTE_ZERO = -273.15
@@ -93,33 +85,27 @@ _ALERT: Json = {
 
 
 @server.tool(_FORECAST)
-def get_forecast(request: Request) -> Json:
-    """The coming days of a city, the same whenever it is asked."""
-    given = checked(_FORECAST["inputSchema"], request.arguments)
+def get_forecast(given: Json) -> Json:
     city = _known(given["city"])
     days = [_day(city, day, given["unit"]) for day in range(given["days"])]
-    return structured({"city": city, "unit": given["unit"], "days": days})
+    return {"city": city, "unit": given["unit"], "days": days}
 
 
 @server.tool(_CONVERT)
-def convert_temperature(request: Request) -> Json:
-    """A temperature in another unit."""
-    given = checked(_CONVERT["inputSchema"], request.arguments)
+def convert_temperature(given: Json) -> Json:
     celsius = _to_celsius(float(given["value"]), given["from"])
     if not celsius >= _ABSOLUTE_ZERO - 1e-9:
         raise ToolFailed(f"{given['value']} {given['from']} is below absolute zero, {_ABSOLUTE_ZERO} celsius")
-    return structured({"value": round(_from_celsius(celsius, given["to"]), 2), "unit": given["to"]})
+    return {"value": round(_from_celsius(celsius, given["to"]), 2), "unit": given["to"]}
 
 
 @server.tool(_ALERT)
-def set_alert(request: Request) -> Json:
-    """Keep an alert, one for each city and condition."""
-    given = checked(_ALERT["inputSchema"], request.arguments)
+def set_alert(given: Json) -> Json:
     alert = {**given, "city": _known(given["city"])}
     place = (alert["city"], alert["condition"])
     replaced = place in _alerts
     _alerts[place] = alert
-    return structured({"alert": alert, "replaced": replaced, "alerts": len(_alerts)})
+    return {"alert": alert, "replaced": replaced, "alerts": len(_alerts)}
 
 
 def _known(name: str) -> str:

@@ -43,7 +43,6 @@ class OwnEntry:
 
     @property
     def is_off(self) -> bool:
-        """Whether it is switched off in the client."""
         return self.server is not None and not self.server.enabled
 
     @property
@@ -77,7 +76,6 @@ class OwnFile:
 
     @cached_property
     def ours(self) -> list[OwnEntry]:
-        """The entries that start mcpctl."""
         return [entry for entry in self.entries if entry.is_mcpctl]
 
 

@@ -93,7 +93,6 @@ def _doubled(file: OwnFile) -> Iterator[DoctorFinding]:
 
 
 def _passed_by(case: Case, file: OwnFile) -> Iterator[DoctorFinding]:
-    """Servers beside mcpctl that mcpctl has, too."""
     programs = {(server.command, *server.args, server.url): name for name, server in case.config.enabled.items()}
     for entry in file.entries:
         if entry.server and not entry.is_mcpctl and not entry.is_off:

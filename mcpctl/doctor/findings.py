@@ -130,7 +130,6 @@ class DoctorFinding:
     message: str
     code: str = ""
     subject: str | None = None
-    """A server, a file, a client."""
     fix: str = ""
     """The fix here, where that is more than the code's."""
     repair: Repair | None = None

@@ -27,8 +27,6 @@ _MOST_LOOSENED = 10
 
 @dataclass
 class Journals:
-    """The journals that were seen, and their problems."""
-
     count: int = 0
     bytes: int = 0
     read: int = 0

@@ -548,7 +548,10 @@ def test_a_catalog_that_breaks_while_it_is_used_costs_no_answer(paths: Paths, se
 
 @pytest.mark.slow
 def test_servers_that_never_list_do_not_keep_the_others_from_being_found(serve: Serve) -> None:
-    code = "from mcpctl.demo.weather import server; server.methods['tools/list'] = lambda request: None; server.run()"
+    code = (
+        "from mcpctl.demo.weather import server; reply = server.reply;"
+        "server.reply = lambda line: None if b'tools/list' in line else reply(line); server.run()"
+    )
     silent = {f"silent{n}": table([sys.executable, "-c", code], start_timeout_s=1) for n in range(4)}
     client = serve({**silent, "notes": [sys.executable, "-m", "mcpctl.demo.notes"]})
     client.ask("tools/list")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
+from mcpctl.demo.stdio_server import Json, text
+from tests.servers.tool_server import Request, ToolServer
 
 server = ToolServer("counter")
 answered = 0

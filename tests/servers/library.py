@@ -1,9 +1,13 @@
 """A server with prompts, resources and a template."""
 
 import base64
+import sys
+from pathlib import Path
 from typing import Any
 
-from mcpctl.demo.stdio_server import Request, ToolServer
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+
+from tests.servers.tool_server import Request, ToolServer
 
 server = ToolServer("library")
 server._about["capabilities"] = {"tools": {}, "prompts": {}, "resources": {}}

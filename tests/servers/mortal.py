@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
+from mcpctl.demo.stdio_server import Json, text
+from tests.servers.tool_server import Request, ToolServer
 
 ANYTHING = {"type": "object"}
 INPUTS = {"name": {"method": "elicitation/create", "params": {"message": "Your name?"}}}

@@ -7,7 +7,8 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
+from mcpctl.demo.stdio_server import Json, text
+from tests.servers.tool_server import Request, ToolServer
 
 BEFORE = (
     b"Server is running...\n\n   \n\x1b[32mINFO\x1b[0m ready \x1b[2J\n"

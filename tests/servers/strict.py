@@ -5,8 +5,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.arguments import checked
-from mcpctl.demo.stdio_server import INVALID_PARAMS, Json, Request, RpcError, ToolFailed, ToolServer, text
+from mcpctl.demo.stdio_server import INVALID_PARAMS, Json, RpcError, ToolFailed, checked, text
+from tests.servers.tool_server import Request, ToolServer
 
 server = ToolServer("strict")
 SCHEMA = {

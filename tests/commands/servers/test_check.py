@@ -114,7 +114,7 @@ def test_a_table_has_its_problems_below_it(mcpctl: Mcpctl, paths: Paths) -> None
 
 def test_tools_that_run_only_as_tasks_are_told_where_their_server_runs_none(mcpctl: Mcpctl, paths: Paths) -> None:
     definition = {"name": "research", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}
-    code = f"from mcpctl.demo.stdio_server import ToolServer; lab = ToolServer('lab'); lab.tool({definition})(None)"
+    code = f"from mcpctl.demo.stdio_server import ToolServer; lab = ToolServer('lab', ''); lab.tool({definition})(None)"
     configure(paths, {"lab": python(f"{code}; lab.run()")})
     row = mcpctl("servers", "check", "--json").json[0]
     assert (row["status"], row["tools"]) == ("odd", 0)

@@ -133,7 +133,7 @@ def test_without_servers_there_is_nothing_to_do(mcpctl: Mcpctl) -> None:
 
 
 def test_an_empty_list_that_a_person_asked_for_is_believed(mcpctl: Mcpctl, paths: Paths) -> None:
-    program = "from mcpctl.demo.stdio_server import ToolServer; ToolServer('empty').run()"
+    program = "from mcpctl.demo.stdio_server import ToolServer; ToolServer('empty', '').run()"
     configure(paths, {"empty": {"command": sys.executable, "args": ["-c", program]}})
     listed(paths, "empty", [{"name": "old", "inputSchema": {}}])
     assert mcpctl("tools", "refresh", "--fields", "tools").out == "0\n"
