@@ -16,7 +16,7 @@ from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import lists_in_memory as lists_of
 from mcpctl.catalog import rows
 from mcpctl.checks.checker import Checker
-from mcpctl.checks.findings import ERROR, Finding
+from mcpctl.checks.findings import ERROR, ToolFinding
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def check(listed: CheckedTools, keys: Sequence[str], selection: Selection) -> li
     return found
 
 
-def _of_server(finding: Finding, server: str) -> Finding:
+def _of_server(finding: ToolFinding, server: str) -> ToolFinding:
     """Instructions are checked as a description is."""
     message = finding.message.replace(finding.place, "what it says of itself", 1)
     return replace(finding, key=server, place="instructions", message=message)
@@ -91,7 +91,7 @@ def _keys(known: set[str], typed: Sequence[str]) -> Iterator[str]:
         yield key
 
 
-def _row(finding: Finding, path: Path | None, line: int | None, selection: Selection) -> Row:
+def _row(finding: ToolFinding, path: Path | None, line: int | None, selection: Selection) -> Row:
     return {
         "key": finding.key, "rule": finding.rule, "severity": finding.severity, "message": finding.message,
         "why": finding.why, "fix": finding.fix, "place": finding.place, "path": str(path) if path else None,

@@ -7,7 +7,7 @@ from itertools import chain
 
 from mcpctl.base.models import HINTS, Tool
 from mcpctl.checks import hidden
-from mcpctl.checks.findings import ERROR, Finding, quoted
+from mcpctl.checks.findings import ERROR, ToolFinding, quoted
 from mcpctl.checks.instructions import INSTRUCTIONS
 from mcpctl.checks.leaks import LEAKS
 from mcpctl.checks.orders import ORDERS
@@ -55,10 +55,10 @@ class Checker:
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._peers = Peers(tools)
 
-    def check(self, tool: Tool) -> list[Finding]:
+    def check(self, tool: Tool) -> list[ToolFinding]:
         """The findings of one of the tools: at most one of each rule and place, errors first."""
         reading = Reading(tool)
-        findings: dict[tuple[str, str], Finding] = {}
+        findings: dict[tuple[str, str], ToolFinding] = {}
         for finding in chain(
             _hidden(tool, reading), _phrases(tool, reading), _payloads(tool, reading),
             self._peers.findings(tool, reading), _parameters(tool, reading), _secrets(tool, reading),
@@ -68,47 +68,49 @@ class Checker:
         return sorted(findings.values(), key=lambda finding: finding.rule)
 
 
-def is_held(findings: Iterable[Finding]) -> bool:
+def is_held(findings: Iterable[ToolFinding]) -> bool:
     """Whether a tool with these findings is to be held: one of them is an error."""
     return any(finding.severity == ERROR for finding in findings)
 
 
-def _hidden(tool: Tool, reading: Reading) -> Iterator[Finding]:
+def _hidden(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     for part in reading.parts:
         if words := hidden.found(part.text) or spelled(part.text):
-            yield Finding(tool.key, "E401", part.place, f"{part.place} has {words}")
+            yield ToolFinding(tool.key, "E401", part.place, f"{part.place} has {words}")
 
 
-def _phrases(tool: Tool, reading: Reading) -> Iterator[Finding]:
+def _phrases(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     for match in matches(reading.text, _PHRASES):
         place = reading.part(match.start).place
         if not match.quoted:
-            yield Finding(tool.key, match.phrase.rule, place, f"{place} {match.phrase.what}: {quoted(match.said)}")
+            yield ToolFinding(tool.key, match.phrase.rule, place, f"{place} {match.phrase.what}: {quoted(match.said)}")
         elif match.phrase.rule.startswith("E"):
             message = f"{place} quotes what would be {match.phrase.rule}: {quoted(match.said)}"
-            yield Finding(tool.key, "W509", place, message)
+            yield ToolFinding(tool.key, "W509", place, message)
 
 
-def _payloads(tool: Tool, reading: Reading) -> Iterator[Finding]:
+def _payloads(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     for part in reading.parts:
         for text in hidden.decoded(part.text) if len(part.text) >= _SHORTEST_PAYLOAD else ():
             if hidden.COMMAND.search(text) or any(not match.quoted for match in matches(plain(text), _IN_PAYLOADS)):
                 message = f"{part.place} has an encoded payload that says {quoted(text)}"
-                yield Finding(tool.key, "E406", part.place, message)
+                yield ToolFinding(tool.key, "E406", part.place, message)
 
 
-def _parameters(tool: Tool, reading: Reading) -> Iterator[Finding]:
+def _parameters(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     for part in reading.parameters:
         if not part.place.startswith("inputSchema"):
             continue
         if compact(part.text) in _CONTEXT:
             message = f"the parameter {quoted(part.text)} asks for the model's context"
-            yield Finding(tool.key, "W503", part.place, message)
+            yield ToolFinding(tool.key, "W503", part.place, message)
         elif redact.is_secret_name(part.text[:200]) and not _PAGES.search(part.text[:200]):
-            yield Finding(tool.key, "I601", part.place, f"the parameter {quoted(part.text)} is named like a credential")
+            yield ToolFinding(
+                tool.key, "I601", part.place, f"the parameter {quoted(part.text)} is named like a credential"
+            )
 
 
-def _secrets(tool: Tool, reading: Reading) -> Iterator[Finding]:
+def _secrets(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     # Nearly no tool has one, so that all texts are looked at at once first.
     if not _spans("\n".join(part.text for part in reading.parts)):
         return
@@ -116,40 +118,40 @@ def _secrets(tool: Tool, reading: Reading) -> Iterator[Finding]:
         for begin, end in _spans(part.text)[:1]:
             # The secret itself is never shown.
             message = f"{part.place} has a text of {end - begin} bytes that looks like a secret"
-            yield Finding(tool.key, "W506", part.place, message)
+            yield ToolFinding(tool.key, "W506", part.place, message)
 
 
 def _spans(text: str) -> list[shapes.Span]:
     return list(shapes.spans(text.encode("utf-8", "replace")))
 
 
-def _pretends(tool: Tool, reading: Reading) -> Iterator[Finding]:
+def _pretends(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     if tool.annotations.get("readOnlyHint") is not True:
         return
     words = re.findall(r"[a-z]+", " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tool.name)).lower())
     if not _READS.isdisjoint(words[:1]):
         return
     if words and words[0] in _ACTS:
-        yield Finding(tool.key, "W508", "name", f"declares readOnlyHint, and its name begins with '{words[0]}'")
+        yield ToolFinding(tool.key, "W508", "name", f"declares readOnlyHint, and its name begins with '{words[0]}'")
     elif says := _ACTS_IN_WORDS.match(plain(tool.description[:200])):
-        yield Finding(tool.key, "W508", "description", f"declares readOnlyHint, and says {quoted(says[0])}")
+        yield ToolFinding(tool.key, "W508", "description", f"declares readOnlyHint, and says {quoted(says[0])}")
     elif shell := [part for part in reading.parameters if compact(part.text) in _SHELL and part.place.count(".") == 2]:
         message = f"declares readOnlyHint, and has the parameter {quoted(shell[0].text)}"
-        yield Finding(tool.key, "W508", shell[0].place, message)
+        yield ToolFinding(tool.key, "W508", shell[0].place, message)
 
 
-def _hints(tool: Tool) -> Iterator[Finding]:
+def _hints(tool: Tool) -> Iterator[ToolFinding]:
     if not any(isinstance(tool.annotations.get(hint), bool) for hint in HINTS):
-        yield Finding(tool.key, "I602", "annotations", "none of the four hints is declared")
+        yield ToolFinding(tool.key, "I602", "annotations", "none of the four hints is declared")
 
 
-def _length(tool: Tool, reading: Reading) -> Iterator[Finding]:
+def _length(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     if not reading.is_whole:
-        yield Finding(tool.key, "E409", "inputSchema", "the definition has more text than is read of one tool")
+        yield ToolFinding(tool.key, "E409", "inputSchema", "the definition has more text than is read of one tool")
     if len(tool.description) > _LONG_DESCRIPTION:
-        yield Finding(tool.key, "I603", "description", f"the description has {len(tool.description)} characters")
+        yield ToolFinding(tool.key, "I603", "description", f"the description has {len(tool.description)} characters")
     elif (length := sum(len(part.text) for part in reading.parts)) > _LONG_DEFINITION:
-        yield Finding(tool.key, "I603", "inputSchema", f"all texts together have {length} characters")
+        yield ToolFinding(tool.key, "I603", "inputSchema", f"all texts together have {length} characters")
 
 
 # ---- arguments

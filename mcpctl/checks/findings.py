@@ -63,7 +63,7 @@ ERROR = "error"
 
 
 @dataclass(frozen=True)
-class Finding:
+class ToolFinding:
     """A rule that a tool's definition breaks.
 
     `message` repeats a little of the definition, on one line and without control characters. It is for people; never

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import split
-from mcpctl.checks.findings import Finding, quoted
+from mcpctl.checks.findings import ToolFinding, quoted
 from mcpctl.checks.phrases import Phrase, matches
 from mcpctl.checks.reading import PARAMETER, Reading, compact, plain, skeleton
 
@@ -108,7 +108,7 @@ class Peers:
             self._words[tool.server].update(_pieces(tool.name))
             self._names[tool.server][tool.name] = tool
 
-    def findings(self, tool: Tool, reading: Reading) -> Iterator[Finding]:
+    def findings(self, tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
         """The findings about a tool beside the others."""
         yield from self._directed(tool, reading)
         yield from self._alike(tool)
@@ -121,20 +121,20 @@ class Peers:
         other = next((server for server in servers if not self._is_same_program(tool.server, server)), None)
         return f"{other}:{servers[other]}" if other is not None else ""
 
-    def _directed(self, tool: Tool, reading: Reading) -> Iterator[Finding]:
+    def _directed(self, tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
         own = {compact(part.text) for part in reading.parts if part.kind == PARAMETER or len(part.text) < _WORD}
         for part in reading.parts:
             if part.kind == PARAMETER or part.place == "name":
                 continue
             for key in self._named(tool, part.text, own):
                 message = f"{part.place} directs the model about {quoted(key)}, a tool of another server"
-                yield Finding(tool.key, "E405", part.place, message)
+                yield ToolFinding(tool.key, "E405", part.place, message)
                 return
         for match in matches(reading.text, _SHADOWS):
             name = compact(match.name)
             if not match.quoted and name not in own and tool.server not in self._by_name.get(name, {}):
                 place = reading.part(match.start).place
-                yield Finding(tool.key, "E405", place, f"{place} {match.phrase.what}: {quoted(match.said)}")
+                yield ToolFinding(tool.key, "E405", place, f"{place} {match.phrase.what}: {quoted(match.said)}")
                 return
 
     def _named(self, tool: Tool, text: str, own: set[str]) -> Iterator[str]:
@@ -188,15 +188,17 @@ class Peers:
                 if key and len(_pieces(split(key)[1])) > 1 and _STRICT.search(near):
                     yield key
 
-    def _alike(self, tool: Tool) -> Iterator[Finding]:
+    def _alike(self, tool: Tool) -> Iterator[ToolFinding]:
         """E407 and W507: tools of other servers whose names look the same."""
         for other in self._by_skeleton[skeleton(tool.name)]:
             if other.server == tool.server and other.name == tool.name:
                 continue
             if compact(other.name) != compact(tool.name):
-                yield Finding(tool.key, "W507", "name", f"the name looks like that of {quoted(other.key)}")
+                yield ToolFinding(tool.key, "W507", "name", f"the name looks like that of {quoted(other.key)}")
             elif other.server != tool.server and self._is_copy(tool, other):
-                yield Finding(tool.key, "E407", "description", f"name and text are nearly those of {quoted(other.key)}")
+                yield ToolFinding(
+                    tool.key, "E407", "description", f"name and text are nearly those of {quoted(other.key)}"
+                )
                 return
 
     def _is_copy(self, tool: Tool, other: Tool) -> bool:

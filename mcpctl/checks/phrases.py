@@ -118,7 +118,7 @@ _BEGINNING = 3
 _WORD = re.compile(r"[a-z]{3,}")
 """Marks are looked for only where a word begins as they do, in so many letters."""
 _MOST = 20
-"""Places where a phrase is said that are told of one text; there may be any number where it is quoted."""
+"""Places of one text where a phrase is said that are reported; there may be any number where it is quoted."""
 
 _ENDS = re.compile(r"[.!?;] |\n")
 _QUOTED = re.compile(

@@ -62,7 +62,7 @@ _DIGITS = str.maketrans("01", "ol")
 
 
 @dataclass(frozen=True)
-class Part:
+class Passage:
     """One text of a definition, as its server sent it."""
 
     place: str
@@ -80,12 +80,12 @@ class Reading:
         self._read = [part for _, part in read]
         self._starts = [*accumulate((len(line) + 1 for line, _ in read), initial=0)]
 
-    def part(self, at: int) -> Part:
+    def part(self, at: int) -> Passage:
         """The text that a place of the plain form belongs to."""
         return self._read[max(bisect_right(self._starts, at) - 1, 0)]
 
     @cached_property
-    def parameters(self) -> Sequence[Part]:
+    def parameters(self) -> Sequence[Passage]:
         """The names of the parameters, also of nested ones."""
         return [part for part in self.parts if part.kind == PARAMETER]
 
@@ -128,42 +128,42 @@ def _lines(text: str) -> Iterator[str]:
         yield _LEET_WORD.sub(lambda found: found[0].translate(_LEET), line)
 
 
-def _parts(tool: Tool) -> tuple[Sequence[Part], bool]:
+def _parts(tool: Tool) -> tuple[Sequence[Passage], bool]:
     """The texts of a tool, and whether they are all of it."""
-    parts: list[Part] = []
+    parts: list[Passage] = []
     left = _MOST_CHARACTERS
     for part in islice(_every(tool), _MOST_NODES):
-        parts.append(part if len(part.text) <= left else Part(part.place, part.text[:left], part.kind))
+        parts.append(part if len(part.text) <= left else Passage(part.place, part.text[:left], part.kind))
         left -= len(part.text)
         if left <= 0:
             return parts, False
     return parts, len(parts) < _MOST_NODES
 
 
-def _every(tool: Tool) -> Iterator[Part]:
-    yield Part("name", tool.name, "name")
+def _every(tool: Tool) -> Iterator[Passage]:
+    yield Passage("name", tool.name, "name")
     definition = tool.definition
     for member in ("title", "description"):
         if isinstance(value := definition.get(member), str):
-            yield Part(member, value)
+            yield Passage(member, value)
     rest = [(member, definition[member]) for member in definition if member not in ("name", "title", "description")]
     yield from _walk([*reversed(rest)])
 
 
-def _walk(waiting: list[tuple[str, Any]]) -> Iterator[Part]:
+def _walk(waiting: list[tuple[str, Any]]) -> Iterator[Passage]:
     """Every text and every parameter's name in values, in their order, at any depth, without recursion."""
     while waiting:
         place, value = waiting.pop()
         if isinstance(value, str):
             if value:
-                yield Part(place, value)
+                yield Passage(place, value)
         elif isinstance(value, Mapping):
             names = place.endswith(".properties") or place == "properties"
             for name in value:
                 if names:
-                    yield Part(_below(place, name), name, PARAMETER)
+                    yield Passage(_below(place, name), name, PARAMETER)
                 elif len(name) > _LONGEST_MEMBER:
-                    yield Part(place, name)
+                    yield Passage(place, name)
             waiting += [
                 (_below(place, name), inner)
                 for name, inner in reversed([*value.items()])

@@ -15,7 +15,7 @@ from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog import model_texts
 from mcpctl.store.recordable import Json
-from mcpctl.wire.threads import Line
+from mcpctl.wire.threads import WorkQueue
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -36,7 +36,7 @@ _OF_MODEL = frozenset((
 _KEYWORDS = frozenset(("enum", "const", "oneOf", "not", "contains", "dependentRequired", "propertyNames"))
 _REQUIRED = " is a required property"
 _HELP_WAIT_S = 1.0
-_helping = Line()
+_helping = WorkQueue()
 
 
 def give(

@@ -25,7 +25,7 @@ from mcpctl.store.state import State, StateError
 from mcpctl.toolsets.toolset import Toolset, searched
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.jsonrpc import Malformed
-from mcpctl.wire.threads import Line, apart
+from mcpctl.wire.threads import WorkQueue, apart
 
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")
@@ -197,7 +197,7 @@ class Searching:
         self._paths = paths
         self._lists = lists
         self._split = split
-        self._ranking = Line()
+        self._ranking = WorkQueue()
         self._asking = asyncio.Semaphore(_ASKED_AT_ONCE)
         self._discovery: Discovery | None = None
 

@@ -37,7 +37,7 @@ from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.threads import Line
+from mcpctl.wire.threads import WorkQueue
 from mcpctl.wire.writer import Turn
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ class IndexKeeping:
         self._paths = paths
         self._settings = settings
         self._sessions = sessions
-        self._line = Line()
+        self._line = WorkQueue()
         self._is_begun = False
         self._tidied_with_session = False
         self._upkeep: Upkeep | None = None

@@ -24,7 +24,7 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.tokens import Token
 from mcpctl.policy.view import NOTHING_DECIDED, Standing
 from mcpctl.store.state import ListKey, State, StateError, is_passing, patience, trouble
-from mcpctl.wire.threads import Line, beside
+from mcpctl.wire.threads import WorkQueue, beside
 
 T = TypeVar("T")
 _PATIENCE_S = 10.0
@@ -44,7 +44,7 @@ _Unkept = tuple[list[bytes], str, bool]
 
 class _Database:
     def __init__(self) -> None:
-        self.line = Line()
+        self.line = WorkQueue()
 
     async def do(self, work: Callable[[], T], patience_s: float = _PATIENCE_S) -> T:
         """Raises what `work` does; and, after `patience_s`, what says that another process has the database."""

@@ -24,7 +24,7 @@ from mcpctl.proxy.spec import Looked
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder, tokens
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.threads import Line
+from mcpctl.wire.threads import WorkQueue
 
 if TYPE_CHECKING:
     from mcpctl.answers.readable import Readable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ABOUT = "mcpctl/shortened"
 """The member of a result's `_meta` about the rest of it."""
-aside = Line()
+aside = WorkQueue()
 """Keeps and reads whole answers: it may take a second, and nobody else waits for it."""
 _HEAD = 2000
 """Bytes of the beginning that is shown, where the limit is not lower."""

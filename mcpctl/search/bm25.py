@@ -196,7 +196,7 @@ class Bm25:
         return engine, meaning
 
     def _read(self) -> Iterator[Sequence[str]]:
-        """The texts of each tool. Reading is most of the work on a large catalog, and what is told of it."""
+        """The texts of each tool. Reading is most of the work on a large catalog: its progress is reported."""
         for number, tool in enumerate(self.tools):
             if number % _TOLD == 0 and len(self.tools) >= _TOLD:
                 self._on_progress(number, len(self.tools))
@@ -272,7 +272,7 @@ def confidence(by_words: float, by_meaning: float) -> float:
 
 
 def weak_below(tools: int, *, in_english: bool = True) -> float:
-    """The relevance below which the best of so many tools is no good match.
+    """The relevance below which the best of so many tools is not a good match.
 
     The nearest of many tools is nearer, to what none of them does as well: measured on 1 to 3,600 tools, two of three
     such requests stay below it, and one in thirty of those that a tool answers.

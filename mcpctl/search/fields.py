@@ -47,8 +47,8 @@ _NAME, _TITLE, _SUMMARY, _DESCRIPTION, _PARAMETERS, _ABOUT_PARAMETERS = (
 )
 
 LEAST = 0.3
-"""How much the words of a list count beside those of sentences, in which one word of three binds others. Of 3,600 tools
-of real servers one in eighty has a text that is taken for a list here."""
+"""How much the words of a list count beside those of sentences, in which one word of three binds others. One in eighty
+of 3,600 tools of real servers has a text that is taken for a list here."""
 _SENTENCES, _LIST = 0.85, 0.95
 """The shares of words that bind no others, up to which a text is of sentences, and from which it is a list."""
 _SHORTEST = 16

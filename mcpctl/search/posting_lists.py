@@ -138,7 +138,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         return scores.astype(np.float64, copy=False)
 
 
-class _Runs(dict[str, tuple[int, tuple[int, ...]]]):
+class _NumberedRuns(dict[str, tuple[int, tuple[int, ...]]]):
     """How many words runs of letters and digits are, and the numbers of their forms: most are in a catalog more than
     once."""
 
@@ -157,7 +157,7 @@ def _read(
 ) -> tuple[Numbers, Numbers, NDArray[np.int64], Floats]:
     """The numbers of all forms in the order of the text; the count of forms and the count of words of each field; the
     trust in each document."""
-    numbered = _Runs(vocabulary)
+    numbered = _NumberedRuns(vocabulary)
     numbers, forms_of, words_of = array("i"), array("i"), array("i")
     trusted = array("f")
     for document in documents:
@@ -179,7 +179,7 @@ def _postings(terms: Numbers, per_field: Numbers, norms: Scores, size: int) -> t
     keys = terms.astype(np.int64)
     keys *= norms.size
     keys += np.repeat(np.arange(norms.size), per_field)
-    # Of numbers alone, and in place: the order that would sort them takes several times the time and the memory.
+    # Numbers alone, in place: the order that would sort them takes several times the time and the memory.
     keys.sort()
     parts = [_pairs(part, norms) for part in _portions(keys)] or [_pairs(keys, norms)]
     term, document, frequency = (np.concatenate(column) for column in zip(*parts, strict=True))

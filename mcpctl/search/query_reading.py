@@ -96,7 +96,7 @@ class _Known(NamedTuple):
 
 _LookedUp = tuple[Sequence[_Known], Sequence[str]]
 _MOST_KEPT = 4_096
-"""The most words of queries of which is kept what the catalog has of them."""
+"""The most words of queries whose look-ups are kept."""
 
 
 class Reader:
@@ -133,7 +133,7 @@ class Reader:
         return read
 
     def _looked_up(self, forms: tuple[str, ...]) -> _LookedUp:
-        """What the catalog has of a word, and the forms that it lacks; kept, since queries say the same words."""
+        """The forms of a word that the catalog has, and those that it lacks; kept, since queries say the same words."""
         if (found := self._looked_up_before.get(forms)) is None:
             if len(self._looked_up_before) >= _MOST_KEPT:
                 self._looked_up_before.clear()
@@ -182,7 +182,7 @@ class Reader:
             self._add_corrected(read, form, self._corrections(form, is_name, manner))
 
     def _add_corrected(self, read: Query, form: str, readings: Sequence[str]) -> None:
-        """Look up what a word was meant to be. What no tool has counts for the meaning, and the word stays unknown."""
+        """Look up the readings of a word. One that no tool has counts for the meaning, and the word stays unknown."""
         if self._add_readings(read, form, readings, 1.0):
             read.read_as[form] = readings
             read.weight += self._rarest
@@ -196,7 +196,7 @@ class Reader:
         return self._speller.readings(form, manner.is_short, is_name)
 
     def _read_segment(self, read: Query, segment: str) -> None:
-        """Chinese and Japanese are indexed as pairs: what tools have none of is unknown as it is written."""
+        """Chinese and Japanese are indexed as pairs: a text of which tools have no pair is unknown as it is written."""
         unknown = list(segment)
         for place, pair in enumerate(pairs(segment)):
             if terms := self._known_terms(pair):
@@ -237,7 +237,7 @@ class Reader:
             read.unheard.append(form)
 
     def _add_readings(self, read: Query, word: str, readings: Iterable[str], share: float) -> float:
-        """Look up what a word was read as, if tools have all of it; return the largest idf of that.
+        """Look up the readings of a word, if tools have all of them; return the largest idf.
 
         The words of a phrase share its weight: a pull request is neither what is pulled nor any request.
         """

@@ -29,7 +29,7 @@ CONTEXT_PART = "context"
 PINNED_PART = "exact"
 EMBEDDING_PART = "embedding"
 LEAST_NEAR = 0.3
-"""The cosine of a word that is told to be near: less have nearly any two."""
+"""The cosine from which a word is reported as near: nearly any two have less."""
 
 
 class NearWord(Struct, frozen=True):
@@ -49,7 +49,7 @@ class Part(Struct, frozen=True):
     or `exact` (the query names the tool)."""
     score: float
     near: NearWord | None = None
-    """Of a part of the meaning the tool's nearest word, if one is near and is not the word itself."""
+    """The tool's nearest word, for a part of the meaning, if one is near and is not the word itself."""
 
 
 class Explanation(Struct, frozen=True):
@@ -131,9 +131,9 @@ class Ranking:
     unheard_words: tuple[str, ...] = ()
     """Those of them that the table of word vectors does not have either."""
     known_words: tuple[str, ...] = ()
-    """Of a weak search the words that tools have as they are written."""
+    """The words that tools have as they are written, if the search is weak."""
     best_of: tuple[tuple[str, str], ...] = ()
-    """Of a search with several queries, each one that finds anything with the key of its best hit."""
+    """Each of several queries that finds anything, with the key of its best hit."""
     unanswered: tuple[str, ...] = ()
     """Its queries without a good match, where another one has one."""
     notice: str = ""
@@ -146,7 +146,7 @@ class Ranking:
 
     @property
     def lost_words(self) -> tuple[str, ...]:
-        """The unknown words to report: what no tool has may be understood by its meaning."""
+        """The unknown words to report: one that no tool has may be understood by its meaning."""
         if self.weak:
             return self.unknown_words
         return () if self.provider == "semantic" else self.unheard_words

@@ -28,8 +28,8 @@ def search(
     """The tools that match any of the queries, best first; filters leave tools out and never change a relevance.
 
     `build` makes the provider, and `index_path` is a file for its index. Without `usage` the rows lack the fields of
-    usage. With `explained` each row has the explanation of its relevance. What is odd about the result is told on
-    stderr, unless nobody who asked reads that.
+    usage. With `explained` each row has the explanation of its relevance. Oddities of the result are reported on
+    stderr if `tells`.
     """
     for server in filters.servers:
         catalog.config.server(server)

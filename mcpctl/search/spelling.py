@@ -29,7 +29,7 @@ class Dictionary(Protocol):
 
 
 class Speller:
-    """Finds what a word that neither the catalog nor the dictionary has was meant to be.
+    """Finds readings of a word that neither the catalog nor the dictionary has.
 
     All that one slip of the keyboard makes of a word is looked up in the catalog: 54 look-ups a letter, which take no
     longer the more words there are, and need no index.
@@ -41,10 +41,10 @@ class Speller:
         self._names = names
 
     def readings(self, word: str, is_short: bool, is_name: bool) -> Sequence[str]:
-        """What a word was meant to be: words or, of words run together, a phrase.
+        """The words that a word may have been meant to be; for words run together, a phrase.
 
-        A query is short if it may be the mistyped name of a tool: then more is tried. Of a word written as a name the
-        first letter is right: Notion is not motion.
+        A query is short if it may be the mistyped name of a tool: then more is tried. The first letter of a word
+        that is written as a name is right: Notion is not motion.
         """
         if len(word) > LONGEST or not word.isalpha():
             return []
@@ -95,7 +95,7 @@ class Speller:
         if base != word and word.startswith(base):
             stems = [slip for slip in slips(base) if f"{slip}~" in catalog]
             ending = word[len(base) :]
-            # `month` is the stem of `monthe`, too, which is no word.
+            # `month` is the stem of `monthe`, too, which is not a word.
             terms |= {slip + ending: f"{slip}~" for slip in stems if ending != "e" or self._ends_in_e(slip)}
         return {slip: catalog[term] for slip, term in terms.items() if term in catalog}
 
@@ -227,7 +227,7 @@ _ABBREVIATIONS = """
 
 
 def long_forms(word: str) -> Sequence[str]:
-    """What a word stands for, words or phrases, the likeliest first; empty if it is no abbreviation."""
+    """The words or phrases that an abbreviation stands for, the likeliest first; empty for any other word."""
     return _long_forms().get(word) or (_long_forms().get(word[:-1], ()) if word.endswith("s") and len(word) > 2 else ())
 
 

@@ -11,7 +11,7 @@ MAX_TEXT = 10_000
 MAX_RUN = 64
 """The most characters of one run of letters and digits, which may be a base64 image."""
 LAYOUT = 3
-"""The version of how texts become words: an index on disk that was made by another is made anew."""
+"""The version of how texts become words: an index on disk that was made by another is made again."""
 
 NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
 """Stop words that tell sibling tools apart, such as `turn_on` and `turn_off`."""
@@ -55,7 +55,7 @@ TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
 
 _COURTEOUS = "give help kindly know let like looking love need show tell thank thanks trying want wish"
 COURTEOUS_WORDS = frozenset(_COURTEOUS.split())
-"""What is left of `could you please show me` without stop words: no notice lists these as words that tools have."""
+"""The rest of `could you please show me` without stop words: no notice lists these as words that tools have."""
 
 BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
 """The same of Chinese, at the ends of what no tool has."""
@@ -105,7 +105,7 @@ def meaning_words(text: str) -> Iterator[str]:
     """The stems of a text under which a table of word vectors may have them.
 
     Those of `tokens`, and of Chinese and Japanese also each character by itself: a table that lacks a pair may know
-    them. What a table does not have is to be left out by who asks it.
+    them.
     """
     for run in runs(text):
         if is_cjk(run):

@@ -16,7 +16,7 @@ from mcpctl.base.errors import Unusable
 FOLDER = Path(__file__).with_name("table")
 WORDS, VECTORS, COUNTS = "words.npy", "vectors.npy", "counts.npy"
 MADE = "made.json"
-"""What a table was made from, and the hashes of its files."""
+"""The file with the sources of a table, and the hashes of its files."""
 
 
 class WordTable:
@@ -55,7 +55,7 @@ class WordTable:
 
     def rows_of(self, words: Sequence[str]) -> NDArray[np.int32]:
         """The rows of words in `vectors`, -1 for those that the table does not have."""
-        # What is cut to the size of the column is longer than all that is in it.
+        # A word that is cut to the size of the column is longer than all that are in it.
         asked = np.array([word.encode(errors="replace") for word in words], self.words.dtype)
         places = np.searchsorted(self.words, asked)
         found = self.words[np.minimum(places, len(self.words) - 1)] == asked

@@ -71,7 +71,7 @@ class Exchange(msgspec.Struct, eq=False):
     was_sent: bool = False
     timer: asyncio.TimerHandle | None = None
     other: jsonrpc.Message | None = None
-    """What came in the HTTP response to it that has the id of no request."""
+    """A message in the HTTP response to it that has the id of no request."""
 
     def failed(self, failure: Failure) -> None:
         """End it without an answer; whether it was sent is known here alone."""
@@ -113,22 +113,21 @@ class Connection(ABC):
     ) -> None:
         self.server = ""
         self.may_ask: Collection[str] = ASKS
-        """What its server may ask clients."""
         self.was_refused_roots = False
         """Whether its server has asked for a client's folders while no call of its was in flight."""
         self.modern = False
         self.revision = ""
         self.server_info = b""
         self.instructions = ""
-        """What the server says of itself to models."""
+        """The server's own words to models."""
         self.caller: Caller | None = None
         """The client for whom it was connected, in whose name its tools are listed."""
         self.declared = b"{}"
-        """What its server was told that the client can do, in JSON."""
+        """The client's capabilities as its server was told, in JSON."""
         self.announces = False
         """Whether a server of 2026-07-28 tells those who listen that its lists have changed."""
         self.offers: frozenset[str] = frozenset()
-        """What it declares that it has: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
+        """The features that it declares: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
         self.logs = False
         """Whether an older server can be told what to log."""
         self.has_listed = False
@@ -139,7 +138,7 @@ class Connection(ABC):
         self.gone = asyncio.Event()
         self.hung_up = False
         self.pending: dict[bytes, Exchange] = {}
-        """What was asked and is not answered, by its id there."""
+        """The requests that are not answered, by their ids there."""
         self._on_message = on_message
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
@@ -162,7 +161,7 @@ class Connection(ABC):
     @property
     @abstractmethod
     def last_words(self) -> str:
-        """What it said of itself lately, as `Failure.said` has it, without what looks like a secret; or nothing."""
+        """Its latest words about itself, as `Failure.said` has them, without what looks like a secret; or nothing."""
 
     async def ready(self) -> None:
         return
@@ -201,7 +200,7 @@ class Connection(ABC):
         return self.pending.get(text) or self.pending.get(text.strip(b'"').removesuffix(b".0"))
 
     def may_put(self, method: str) -> bool:
-        """Whether its server may ask this; what is no question is not judged."""
+        """Whether its server may ask this; a method that is not a question is not judged."""
         return method not in ASKABLE or ASKABLE[method] in self.may_ask
 
     def usable(self, capabilities: bytes) -> bytes:
@@ -234,7 +233,7 @@ class Connection(ABC):
     async def ask(self, method: str, params: Mapping[str, bytes], caller: Caller) -> bytes:
         """The result of a request of our own; raises `Failed`."""
         if self.hung_up:
-            raise Failed(self.ended())  # who waited for it was told, and nobody is told any more
+            raise Failed(self.ended())  # nobody is notified of an end that has passed
         answer: asyncio.Future[bytes] = self._loop.create_future()
         exchange = Exchange(method, params, {}, caller, _Awaited(method, answer))
         self.send(exchange)
@@ -321,7 +320,7 @@ READS = (PROMPTS_GET, RESOURCES_READ)
 OF_CLIENTS = frozenset((*CALLS, *READS, COMPLETION))
 """The requests that are made for a client, which waits for the answer."""
 ASKABLE = {ROOTS: "roots", SAMPLE: "sampling", ELICIT: "elicitation"}
-"""What a server may ask of a client in the middle of a call, and the capability that says that it can."""
+"""The requests that a server may make to a client in the middle of a call, each with the capability that allows it."""
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
 
 
@@ -334,6 +333,6 @@ def envelope(caller: Caller) -> dict[str, bytes]:
 
 
 def askable(caller: Caller) -> bytes:
-    """Of the client's capabilities those that are translated for a server of the other era."""
+    """The client's capabilities that are translated for a server of the other era."""
     declared = jsonrpc.members_or_empty(caller.capabilities)
     return jsonrpc.object_of({name: value for name, value in declared.items() if name in ASKABLE.values()})

@@ -81,7 +81,7 @@ class EventStream:
         return None
 
     def _ended(self) -> ServerSentEvent | None:
-        # One without data is no event, but what it says of the stream counts.
+        # Without data it is not an event, but its words on the stream count.
         event = ServerSentEvent(self._name or "message", b"\n".join(self._data), self._id, self._retry_ms)
         self._fresh()
         return event if event.data or event.id or event.retry_ms is not None else None

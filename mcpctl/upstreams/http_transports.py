@@ -68,7 +68,7 @@ class StreamableHttp(Remote):
             raise failed("bad_answer", "its answer is not a JSON-RPC message", said=said)
 
     async def _answered_by(self, response: httpx2.Response, exchange: Exchange) -> bool:
-        """Whether the body is the answer. Of those that are not said to be short, one is read at a time."""
+        """Whether the body is the answer. Bodies that are not declared to be short are read one at a time."""
         length = response.headers.get("content-length", "")
         is_told = "content-encoding" not in response.headers and length.isdecimal() and len(length) < 20
         is_short = is_told and int(length) <= bounds.AT_ONCE
@@ -120,7 +120,7 @@ class StreamableHttp(Remote):
                     if response.status_code >= HTTPStatus.BAD_REQUEST:
                         return  # it has nothing to say, or nothing more
                     if heard:
-                        # What it said meanwhile is lost: its lists may have changed.
+                        # Its messages in the meantime are lost: its lists may have changed.
                         for each in ("tools", "prompts", "resources"):
                             self._on_message(self, jsonrpc.Message(method=f"notifications/{each}/list_changed"))
                     async for event in events:
@@ -215,7 +215,7 @@ class Sse(Remote):
         if not opened.done():
             opened.set_exception(end)
             return
-        # What was asked can only have been answered here.
+        # Requests can only have been answered here.
         self._retire()
         for exchange in list(self.pending.values()):
             self._has_failed(exchange, Failure("server_died", end.failure.facts, was_sent=True))

@@ -83,7 +83,7 @@ def message_of(params: bytes) -> str:
 
 
 def input_requests(result: bytes) -> dict[str, bytes]:
-    """What a result wants to know before its tool goes on, by key, each as it came; raises `Malformed`."""
+    """The input that a result requests before its tool goes on, by key, each as it came; raises `Malformed`."""
     return jsonrpc.members(jsonrpc.members(result).get("inputRequests", b"{}"))
 
 

@@ -198,7 +198,7 @@ class Remote(Connection):
         await self._post(line, exchange)
 
     def _has_failed(self, exchange: Exchange, failure: Failure) -> None:
-        """A request brought no answer: whoever waits is told, or it is sent on a new connection."""
+        """A request brought no answer: fail it, or send it on a new connection."""
         if self.pending.get(exchange.id) is not exchange:
             return  # answered or taken back before
         del self.pending[exchange.id]
@@ -211,7 +211,7 @@ class Remote(Connection):
         exchange.failed(failure)
 
     def _retire(self) -> None:
-        """Take no more: the next request makes a new connection. What is under way still comes to its end."""
+        """Take no more: the next request makes a new connection. Requests under way still come to their end."""
         if not self.hung_up:
             self.hung_up = True
             self._on_gone(self)
@@ -337,7 +337,7 @@ def _read(text: bytes | bytearray) -> list[jsonrpc.Message | jsonrpc.Malformed]:
 
 
 def _error(body: bytes) -> dict[str, bytes]:
-    """The members of a JSON-RPC error, none where the body is no such thing."""
+    """The members of a JSON-RPC error, none where the body is not one."""
     members = jsonrpc.members_or_empty(body)
     return members if members.get("error", b"").startswith(b"{") and "jsonrpc" in members else {}
 

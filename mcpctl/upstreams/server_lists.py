@@ -32,7 +32,7 @@ class ListOf(NamedTuple):
     most: int
 
 
-class Listing:
+class ListRefresher:
     """Lists something of a server, one time after the other, for as long as `is_current` says that its connection is
     used; `list_it` does it once."""
 
@@ -50,9 +50,9 @@ class Listing:
         self._again = False
         self.begun = 0
         self._under_way: asyncio.Future[None] | None = None
-        """What those wait for who asked before it was begun."""
+        """The end of the current list, for those who asked before it was begun."""
         self._next: asyncio.Future[None] | None = None
-        """What those wait for who ask while a list is under way: it may have missed what they ask for."""
+        """The end of the next list, for those who ask while one is under way: it may have missed what they ask for."""
         self._hurry = asyncio.Event()
         """Set when somebody waits, so that the next list comes without a pause."""
 
@@ -81,7 +81,7 @@ class Listing:
         wait = _BETWEEN_LISTS_S
         self._again = True
         try:
-            # Of the latest connection: a server may be connected anew while the end of the last one is still found out.
+            # The latest one: a server may be connected again while the end of its last connection is found out.
             while self._again and self._is_current(self._of[0]):
                 connection, caller = self._of
                 self._again = False
@@ -169,7 +169,7 @@ _CHANGED = {
     "notifications/prompts/list_changed": True,
     "notifications/resources/list_changed": True,
 }
-"""What says that a list has changed, and whether it is one of features."""
+"""The notifications that a list has changed, each with whether it is one of features."""
 _LISTEN_TO = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
 ListedTools = Callable[[Connection, list[bytes]], Awaitable[None]]
 ListedFeatures = Callable[[Connection, str, list[bytes]], Awaitable[None]]
@@ -179,7 +179,7 @@ class ServerLists:
     """Lists what a server has, for as long as `is_current` says that its connection is used.
 
     What it lists goes to `tools_listed` and `features_listed`, each definition as JSON. A list that takes longer than
-    `timeout_s` has failed; 0: none does. Of features only those are asked for that it declares and that `exposed` has.
+    `timeout_s` has failed; 0: none does. Only features that it declares and that `exposed` has are asked for.
     """
 
     def __init__(
@@ -197,8 +197,8 @@ class ServerLists:
         self._tools_listed = tools_listed
         self._features_listed = features_listed
         self._exposed = exposed
-        self.tools = Listing(name, is_current, self._list_tools)
-        self.features = Listing(name, is_current, self._list_features)
+        self.tools = ListRefresher(name, is_current, self._list_tools)
+        self.features = ListRefresher(name, is_current, self._list_features)
         self._began_by: Connection | None = None
         """The connection whose features have been asked for."""
 
@@ -209,7 +209,7 @@ class ServerLists:
         self.tools.begin(connection, caller)
 
     def changed(self, connection: Connection, method: str | None) -> bool:
-        """List anew what a notification says has changed; whether it was one that says so."""
+        """List again what a notification says has changed; whether it was one that says so."""
         is_of_features = _CHANGED.get(method or "")
         if is_of_features is None:
             return False

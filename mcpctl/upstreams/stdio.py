@@ -63,7 +63,7 @@ class ServerProcesses:
         return process, ours
 
     async def table(self, *, everything: bool = False) -> Mapping[int, posix.Process]:
-        """What runs now in the servers' sessions, or on the whole machine.
+        """The processes in the servers' sessions, or on the whole machine.
 
         Many who ask at once share one look, which keeps nobody else waiting.
         """
@@ -123,9 +123,9 @@ class Stdio(Connection):
         self._on_stderr = on_stderr
         self._stderr = b""
         self.detached: Mapping[int, str] = {}
-        """What it had started in sessions of their own when its end began: ids and names."""
+        """Processes that it had started in sessions of their own when its end began: ids and names."""
         self.unended: Mapping[int, str] = {}
-        """What of its session could not be ended."""
+        """Processes of its session that could not be ended."""
         self._ending: asyncio.Task[None] | None = None
         self._processes = processes
         self._process, stdin = processes.start(launch)
@@ -170,18 +170,17 @@ class Stdio(Connection):
     async def stop(self) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL, to its whole session; returns when that is done."""
         await asyncio.shield(self._end())
-        # What it has said and nobody has read yet is of no interest any more, however much it is.
+        # Its words that nobody has read yet are of no interest any more, however many they are.
         self._leave(self.ended())
 
     def _end(self) -> "asyncio.Task[None]":
         if self._ending is None:
             self._ending = self._loop.create_task(self._ended())
-            # Whoever keeps it may now let it go.
             self._ending.add_done_callback(lambda _: self._on_gone(self))
         return self._ending
 
     async def _ended(self) -> None:
-        """What the process has started is in its session, and must not outlive it."""
+        """Processes that it has started are in its session, and must not outlive it."""
         term_at = self._loop.time() + _EOF_GRACE_S
         if not self._exit.is_set():
             # Now, while it can be told who has started what.
@@ -222,7 +221,7 @@ class Stdio(Connection):
         return self._exit.is_set()  # both may have come at once
 
     def _not_a_message(self, line: bytes) -> asyncio.Future[Any] | None:
-        """What some servers print: a message over several lines, and what belongs on stderr."""
+        """Take a line that some servers print: a part of a message over several lines, or a text for stderr."""
         if self._given != self._reader.given:
             self._given, self._junk = self._reader.given, 0
             self._pretty.clear()
@@ -302,7 +301,7 @@ class Stdio(Connection):
             return  # the loop is closed: so is everything else
 
     def _hung_up(self) -> None:
-        # With one stream closed it can answer nothing any more: the next call starts it anew.
+        # With one stream closed it can answer nothing any more: the next call starts it again.
         if self.hung_up:
             return
         self.hung_up = True
@@ -321,7 +320,7 @@ class Stdio(Connection):
         if self.gone.is_set():
             return
         self._read_stderr()
-        # What it said last is read, also where it was found gone by what could not be written to it.
+        # Its last words are read, also where it was found gone by a write that failed.
         if self._reader.finish():
             self._all_read()
         self._end()

@@ -28,7 +28,7 @@ OnStderr = Callable[[int, bytes], None]
 
 
 class Transports(Protocol):
-    """Opens connections to servers. What it opens is `ready` later, and ends by its `stop`."""
+    """Opens connections to servers. A connection is `ready` later, and ends by its `stop`."""
 
     async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""

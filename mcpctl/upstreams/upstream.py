@@ -266,7 +266,7 @@ class Upstream:
         self._events.connected(connection)
 
     def _did_not_start(self, error: Exception) -> None:
-        # What an earlier connection is still at work on comes to its end there.
+        # Requests to an earlier connection come to their end there.
         for connection in self._opened:
             asyncio.create_task(self._stop(connection))  # noqa: RUF006 - it ends by itself, and stop() waits for it
         self.last_failure = Failure("server_did_not_start", self._why_not_started(error))
@@ -309,7 +309,7 @@ class Upstream:
                 self._events.era_found(self, modern)
             if modern:
                 return connection
-            # What an old server makes of an unknown first request is anyone's guess: a fresh one is not.
+            # An old server may do anything after an unknown first request; a fresh one does not.
             await connection.stop()
         connection = await self._open()
         await handshake.initialize(connection, caller)

@@ -25,7 +25,7 @@ SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 ABSENT = Raw(b"")
 NOTHING = (ABSENT, Raw(b"null"))
-"""What stands for none, as an id that no answer can go to."""
+"""The texts that stand for none, as an id that no answer can go to."""
 Json = bytes | memoryview
 """JSON as it came; a large one is not copied on its way."""
 
@@ -164,7 +164,7 @@ T = TypeVar("T")
 
 
 def value(text: bytes, kind: type[T]) -> T:
-    """What a short JSON text says, as Python has it; raises `Malformed` when it is not of this kind."""
+    """The Python value of a short JSON text; raises `Malformed` when it is not of this kind."""
     try:
         return msgspec.json.decode(text, type=kind)
     except REFUSED as error:
@@ -172,7 +172,7 @@ def value(text: bytes, kind: type[T]) -> T:
 
 
 def text(string: bytes) -> str:
-    """The text of a JSON string, or what stands there instead."""
+    """The text of a JSON string, or the JSON that stands there instead."""
     try:
         return value(string, str)
     except Malformed:

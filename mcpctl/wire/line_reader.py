@@ -17,7 +17,7 @@ from mcpctl.wire.writer import Readers, widen
 
 Line = bytes | bytearray
 _READ = 1 << 16
-"""What a pipe holds; of a line that is longer, so much more is read at once:"""
+"""The capacity of a pipe. Once a line was longer, more is read at once:"""
 _READ_OF_LONG = 1 << 20
 _EDGE = 1024
 
@@ -47,7 +47,7 @@ class LineReader:
         self._partial = bytearray()
         self._is_wide = False
         self._beginning = b""
-        """Of a line that is passed over since it is too long; its last bytes are in `_partial` meanwhile."""
+        """The beginning of a line that is too long and passed over; its last bytes are in `_partial` meanwhile."""
         self._skipped = 0
         self._busy: asyncio.Future[Any] | None = None
         self._at_end = False
@@ -174,7 +174,7 @@ class LineReader:
             self._partial = self._partial[-_EDGE:]
 
     def _pass_over(self, data: bytes) -> bytes:
-        """What follows a line that is too long, once it has ended."""
+        """The bytes after a line that is too long, once it has ended."""
         rest, newline, following = data.partition(b"\n")
         self._skipped += len(rest)
         self._partial = (self._partial + rest[-_EDGE:])[-_EDGE:]

@@ -1,7 +1,7 @@
 """JSON that a strict decoder refuses and that peers send all the same: where its parts are, in linear time.
 
 NaN and Infinity, halves of surrogate pairs, raw control characters, bytes that are not UTF-8, nesting of any depth.
-What carries them is not ours to judge: a result passes as it came, once it is known where it begins and ends.
+mcpctl does not judge them: a result passes as it came, once it is known where it begins and ends.
 """
 
 import codecs
@@ -21,11 +21,11 @@ _OUTER = re.compile(rb'["{}\[\],:]')
 _INNER = re.compile(rb'["{}\[\]]')
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-"""What of a string is in a step: no half of an escape."""
+"""The part of a string that is in a step: no half of an escape."""
 _SCALARS = rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+"
 _LEAF = rb"(?:\[" + _SCALARS + rb"\]|\{" + _SCALARS + rb"\})"
 _FLAT = re.compile(rb"(?:" + _SCALARS + _LEAF + rb"++)*+" + _SCALARS, re.DOTALL)
-"""What needs no look at each bracket: scalars, and arrays and objects of nothing else."""
+"""Scalars, and arrays and objects of nothing else: no look at each bracket is needed."""
 _KEY = re.compile(rb"(" + _STRING + rb")[ \t\r\n]*:[ \t\r\n]*", re.DOTALL)
 _SPACE = b" \t\r\n"
 _CONTROL = bytes(32 if byte in _SPACE else 95 if byte < 32 else byte for byte in range(256))
@@ -36,7 +36,7 @@ _LOOSE = (
     (b"\\ud", b"\\u0"),
     (b"\\uD", b"\\u0"),
 )
-"""What only lenient decoders take, and what a strict one takes in its place."""
+"""Texts that only lenient decoders take, each with one that a strict decoder takes in its place."""
 _value: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 
 
@@ -195,7 +195,7 @@ _FOLLOWING = {
     "end [": {b",": "value", b"]": "end"},
     "end {": {b",": "name", b"}": "end"},
 }
-"""What may come where, and what comes after it (RFC 8259); a string stands for all, and a zero for other scalars."""
+"""The tokens that may come in a state, each with the state after it (RFC 8259); a zero stands for other scalars."""
 
 
 def _check_deep(text: bytes) -> None:

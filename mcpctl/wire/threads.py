@@ -14,18 +14,18 @@ _pool = ThreadPoolExecutor(3, "aside")
 
 
 def beside(work: Callable[..., T], *given: Any) -> asyncio.Future[T]:
-    """What `work` gives, which takes too long for the event loop, and waits for nobody."""
+    """The result of `work`, which takes too long for the event loop and waits for nobody."""
     return asyncio.get_running_loop().run_in_executor(_pool, work, *given)
 
 
 def apart(work: Callable[..., T], *given: Any) -> asyncio.Future[T]:
-    """What `work` gives, which may wait for others for as long as they like: in a thread that ends with it."""
+    """The result of `work`, which may wait for others for as long as they like: in a thread that ends with it."""
     piece: _Piece = Future(), partial(work, *given)
     threading.Thread(target=_do, args=piece, name="apart", daemon=True).start()
     return asyncio.wrap_future(piece[0])
 
 
-class Line:
+class WorkQueue:
     """Work that may take seconds, one piece after the other: it never has more than one of the threads."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Line:
         self._changing = threading.Lock()
 
     def do(self, work: Callable[..., T], *given: Any) -> asyncio.Future[T]:
-        """What `work` gives once all is done that came before it."""
+        """The result of `work`, done after all that came before it."""
         return asyncio.wrap_future(self.add(partial(work, *given)))
 
     def add(self, work: Callable[[], T]) -> "Future[T]":

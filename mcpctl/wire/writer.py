@@ -18,19 +18,19 @@ from mcpctl.base import bounds, posix
 _SMALL = 1 << 14
 """Bytes that are joined rather than sent in pieces."""
 _PIPE = 1 << 16
-"""What a pipe holds, unless it is asked to hold more."""
+"""The capacity of a pipe, unless it is asked to hold more."""
 _MOST_PIECES = 512
 """Sent at once; Linux and macOS take twice as many."""
 _PIPE_PIECE = select.PIPE_BUF
-"""What a pipe that polls writable takes without blocking (POSIX, `write`), and less than any socket's."""
+"""Bytes that a pipe that polls writable takes without blocking (POSIX, `write`), and less than a socket takes."""
 _WIDE = 1 << 20
-"""What anyone may ask for (Linux); a pipe has 64 kB at first."""
+"""The capacity that anyone may ask for (Linux); a pipe has 64 kB at first."""
 _QUIET_S = 4.0
 """By then the last of them are in the index of the records, too."""
 
 
 class Slack:
-    """What the allocator keeps of it until it is told not to."""
+    """Memory that the allocator keeps after large messages until it is told not to."""
 
     def __init__(self) -> None:
         self._giving_back: asyncio.TimerHandle | None = None
@@ -45,7 +45,7 @@ class Slack:
 
 
 class Pausable(Protocol):
-    """What reads for a client."""
+    """A reader for a client."""
 
     def pause(self) -> None:
         """Leave what comes where it is."""
@@ -55,7 +55,7 @@ class Pausable(Protocol):
 
 
 class Flushed(Protocol):
-    """What sends when it is told to."""
+    """A writer that sends when it is told to."""
 
     def flush(self) -> None:
         """Send what is queued, as far as the other side takes it."""
@@ -69,8 +69,8 @@ class Turn:
         self._writers: list[Flushed] = []
         self._reads = 0
         self.reading = 0
-        """Which read the lines are of that are handled now; 0 where none are. What was so before any of them was sent
-        was so before the read."""
+        """The number of the read whose lines are handled now; 0 where none are. A state before any of them was sent is
+        one before the read."""
         self.slack = Slack()
         """The memory that large messages leave behind."""
         self.readers = Readers(self)

@@ -9,7 +9,7 @@ import pytest
 
 from mcpctl.base.models import Tool
 from mcpctl.checks.checker import Checker, is_held
-from mcpctl.checks.findings import RULES, Finding
+from mcpctl.checks.findings import RULES, ToolFinding
 from tests.effort import calls
 from tests.table import for_each
 
@@ -19,7 +19,7 @@ def made(server: str = "one", name: str = "add", description: str = "Adds two nu
     return Tool(server, name, definition, json.dumps(definition))
 
 
-def check(tool: Tool, *others: Tool) -> list[Finding]:
+def check(tool: Tool, *others: Tool) -> list[ToolFinding]:
     return Checker([tool, *others]).check(tool)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from mcpctl.base.models import Tool
 from mcpctl.checks.checker import Checker, is_held
-from mcpctl.checks.findings import Finding
+from mcpctl.checks.findings import ToolFinding
 from tests.checks.phrasings import HARMLESS, NOT_FOUND, PEERS, SAID
 from tests.table import for_each
 
@@ -12,7 +12,7 @@ OTHERS = [Tool(server, name, {"name": name, "description": text}, "") for server
 OWN = [Tool("new", name, {"name": name}, "") for name in ("login", "list_databases")]
 
 
-def found(description: str) -> list[Finding]:
+def found(description: str) -> list[ToolFinding]:
     tool = Tool("new", "sum_up", {"name": "sum_up", "description": description}, "")
     return Checker([tool, *OWN, *OTHERS]).check(tool)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcpctl.base.callers import LEGACY_REVISIONS, Caller
 from mcpctl.base.failure import failed
-from mcpctl.upstreams.server_lists import Listing, ListOf, pages
+from mcpctl.upstreams.server_lists import ListOf, ListRefresher, pages
 
 
 class Connection:
@@ -37,7 +37,7 @@ async def listed_in_turn() -> list[list[bytes]]:
 
     first, second = Connection(), Connection()
     current: Any = first
-    listing = Listing("s", lambda connection: connection is current, keep)
+    listing = ListRefresher("s", lambda connection: connection is current, keep)
     listing.begin(current, None)
     await first.asked.wait()
     current = second
