@@ -1,8 +1,8 @@
 """Changes of tools, prompts and resources since they were pinned or against a lock file: `tools diff`."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mcpctl.base import definitions, hints
@@ -15,7 +15,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Listed
 from mcpctl.catalog.lock_file import Lock
 from mcpctl.policy import pins
-from mcpctl.policy.pins import Pin, PinnedServer, ServerPins, ShownList
+from mcpctl.policy.pins import ServerPins, ShownList
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey
 
@@ -50,10 +50,6 @@ Suspicion = Callable[[Tool], Iterable[str]]
 """Messages on what looks like an attack in a tool's definition."""
 
 
-def no_suspicion(tool: Tool) -> Iterable[str]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Change:
     server: str
@@ -63,11 +59,9 @@ class Change:
     message: str
     old: str | None = None
     new: str | None = None
-    line: int | None = None
-    """In the lock file."""
 
 
-def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterator[Change]:
+def of_tool(old: Tool, new: Tool, suspicion: Suspicion) -> Iterator[Change]:
     if definitions.pin_of(old) == definitions.pin_of(new):
         return
     if old.description != new.description:
@@ -78,17 +72,18 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterat
             yield _change(new, "W802", f"{schema} changed", before, after)
     if (before := _json(definitions.shown(old.definition))) != (after := _json(definitions.shown(new.definition))):
         yield _change(new, "W806", "what clients show of it changed", before, after)
-    if _titles(old) != _titles(new):
+    titles = [(tool.definition.get("title"), tool.annotations.get("title")) for tool in (old, new)]
+    if titles[0] != titles[1]:
         yield _change(new, "I903", "the title changed", old.title, new.title)
     yield from _hints(old, new)
-    yield from _suspicious(new, suspicion)
+    yield from (_change(new, "E702", message) for message in suspicion(new))
 
 
-def of_new(tool: Tool, suspicion: Suspicion = no_suspicion) -> Iterator[Change]:
+def of_new(tool: Tool, suspicion: Suspicion) -> Iterator[Change]:
     hints_declared = json.dumps(definitions.declared_hints(tool))
     text = "\n".join([tool.description, f"hints: {hints_declared}", _json(tool.definition.get("inputSchema")) or ""])
     yield _change(tool, "W803", "the tool is new", None, text)
-    yield from _suspicious(tool, suspicion)
+    yield from (_change(tool, "E702", message) for message in suspicion(tool))
 
 
 def of_gone(server: str, name: str, why: str = "") -> Change:
@@ -102,29 +97,16 @@ def _hints(old: Tool, new: Tool) -> Iterator[Change]:
         if declared.get(name) == declares.get(name):
             continue
         is_looser = before[name].value != after[name].value and hints.is_loose(name, after[name].value)
-        told = f"{name} was {_said(declared, name)} and is {_said(declares, name)}"
-        yield _change(new, "E701" if is_looser else "I902", told, _said(declared, name), _said(declares, name))
-
-
-def _suspicious(tool: Tool, suspicion: Suspicion) -> Iterator[Change]:
-    for said in suspicion(tool):
-        yield _change(tool, "E702", said)
-
-
-def _titles(tool: Tool) -> tuple[Any, Any]:
-    return tool.definition.get("title"), tool.annotations.get("title")
-
-
-def _said(declared: Mapping[str, bool], name: str) -> str:
-    return str(declared[name]).lower() if name in declared else "not declared"
+        was, is_now = (str(values.get(name, "not declared")).lower() for values in (declared, declares))
+        yield _change(new, "E701" if is_looser else "I902", f"{name} was {was} and is {is_now}", was, is_now)
 
 
 def _json(value: Any) -> str | None:
     try:
-        said = json.loads(definitions.canonical(value))
+        decoded = json.loads(definitions.canonical(value))
     except definitions.TooDeep:
         return _TOO_DEEP
-    return None if said is None else json.dumps(said, indent=2, sort_keys=True, ensure_ascii=False)
+    return None if decoded is None else json.dumps(decoded, indent=2, sort_keys=True, ensure_ascii=False)
 
 
 def _change(tool: Tool, rule: str, message: str, old: str | None = None, new: str | None = None) -> Change:
@@ -132,6 +114,7 @@ def _change(tool: Tool, rule: str, message: str, old: str | None = None, new: st
 
 
 _NO_PINS = ServerPins()
+_INSTRUCTIONS_CHANGED = "the server's instructions changed"
 
 
 @dataclass(frozen=True)
@@ -148,9 +131,6 @@ class ChangeFilter:
     def has(self, server: str, tool: str) -> bool:
         """Without a tool's name, whether changes of the server as a whole are wanted."""
         return not (self.keys or self.servers) or server in self.servers or join(server, tool) in self.keys
-
-
-ALL = ChangeFilter()
 
 
 def rows(changes: Sequence[Change], selection: Selection, lock: Lock | None = None) -> list[Row]:
@@ -171,9 +151,8 @@ def _row(change: Change, selection: Selection, lock: Lock | None) -> Row:
 def since_pinned(
     catalog: Catalog,
     file: PolicyFile,
-    filters: ChangeFilter = ALL,
-    suspicion: Suspicion = no_suspicion,
-    *,
+    filters: ChangeFilter,
+    suspicion: Suspicion = lambda _: (),
     with_unpinned: bool = False,
 ) -> list[Change]:
     """The changes since tools were pinned, of the servers in use, whatever clients they were listed for; where
@@ -181,7 +160,7 @@ def since_pinned(
     found: dict[Change, None] = {}
     for server, fingerprint in catalog.config.fingerprints.items():
         if filters.has_server(server):
-            changes = _ServerChanges(catalog, file, server, fingerprint, suspicion, with_unpinned).changes()
+            changes = _ServerChanges(catalog, file, (server, fingerprint), suspicion, with_unpinned).changes()
             found.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
     return sorted(found, key=_order)
 
@@ -200,25 +179,18 @@ def _order(change: Change) -> tuple[str, str, str]:
     return change.server, change.tool, change.rule
 
 
-@dataclass
 class _ServerChanges:
-    catalog: Catalog
-    file: PolicyFile
-    server: str
-    fingerprint: str
-    suspicion: Suspicion
-    with_unpinned: bool
-    pinned: dict[tuple[str, str], Pin] = field(init=False)
-    known: ServerPins = field(init=False)
-    said: list[PinnedServer] = field(init=False)
-
-    def __post_init__(self) -> None:
-        key = self.server, self.fingerprint
-        every = pins.pinned(self.file, self.server)
-        self.pinned = {(pin.of.capabilities, pin.name): pin for pin in every if pin.of.fingerprint == self.fingerprint}
-        self.before = [pin for pin in every if pin.of.fingerprint != self.fingerprint]
-        self.said = pins.pinned_servers(self.file, self.server)
-        self.known = pins.read(self.file, *key).get(key, _NO_PINS)
+    def __init__(
+        self, catalog: Catalog, file: PolicyFile, key: tuple[str, str], suspicion: Suspicion, with_unpinned: bool
+    ) -> None:
+        self.catalog, self.suspicion, self.with_unpinned = catalog, suspicion, with_unpinned
+        self.server, fingerprint = key
+        every, instructions = pins.pinned(file, self.server), pins.pinned_instructions(file, self.server)
+        self.pinned = {(pin.of.capabilities, pin.name): pin for pin in every if pin.of.fingerprint == fingerprint}
+        self.pinned_before = {pin.name: pin.pin for pin in every if pin.of.fingerprint != fingerprint}
+        self.here = [pin for pin in instructions if pin.of.fingerprint == fingerprint]
+        self.elsewhere = [pin for pin in instructions if pin.of.fingerprint != fingerprint]
+        self.known = pins.read(file, *key).get(key, _NO_PINS)
 
     def changes(self) -> Iterator[Change]:
         if not self.known.sets and not self.with_unpinned:
@@ -238,42 +210,30 @@ class _ServerChanges:
     def _of_tool(self, tool: Tool, capabilities: str) -> Iterator[Change]:
         why = self.known.drift(tool, capabilities)
         is_unpinned = self.with_unpinned and tool.name not in self.known.known
-        is_unpinned = is_unpinned and kind_of_list(capabilities) != RESOURCES
-        if why == pins.NEW or is_unpinned:
+        if why == pins.NEW or (is_unpinned and kind_of_list(capabilities) != RESOURCES):
             yield from of_new(tool, self.suspicion)
-        elif why:
-            yield from of_tool(self._pinned(tool.name, capabilities), tool, self.suspicion)
-
-    def _pinned(self, name: str, capabilities: str) -> Tool:
-        """For a client like this one, else for another."""
-        of_name = [pin for (_, each), pin in self.pinned.items() if each == name]
-        pin = self.pinned.get((capabilities, name)) or of_name[-1]
-        return cache.tool(self.server, name, pin.definition)
+        elif why:  # compared with its pin for a client like this one, else for another
+            of_name = [pin for (_, name), pin in self.pinned.items() if name == tool.name]
+            pin = self.pinned.get((capabilities, tool.name)) or of_name[-1]
+            yield from of_tool(cache.tool(self.server, tool.name, pin.definition), tool, self.suspicion)
 
     def _instructions(self, listed: Listed) -> Iterator[Change]:
-        here = [said for said in self.said if said.of.fingerprint == self.fingerprint]
-        if here and definitions.hashed(listed.instructions) not in {said.hash for said in here}:
-            own = [said for said in here if said.of.capabilities == listed.capabilities] or here
-            yield Change(
-                self.server, "", "W804", "the server's instructions changed", own[-1].instructions, listed.instructions
-            )
+        if self.here and definitions.hashed(listed.instructions) not in {pin.pin for pin in self.here}:
+            own = [pin for pin in self.here if pin.of.capabilities == listed.capabilities] or self.here
+            yield Change(self.server, "", "W804", _INSTRUCTIONS_CHANGED, own[-1].definition, listed.instructions)
 
     def _other_program(self) -> Iterator[Change]:
         """Whether the name was another program's when its tools were pinned first, and nobody has approved this one."""
-        here = [said for said in self.said if said.of.fingerprint == self.fingerprint]
-        others = [said for said in self.said if said.of.fingerprint != self.fingerprint]
-        if not (here and others) or any(said.approved for said in here) or here[0].seen < others[0].seen:
+        here, elsewhere = self.here, self.elsewhere
+        if not (here and elsewhere) or any(pin.approved for pin in here) or here[0].seen < elsewhere[0].seen:
             return
-        before = {pin.name: pin.pin for pin in self.before}
         now = self.catalog.newest(self.server)
-        same = sum(definitions.is_pin_of(before.get(name, ""), tool) for name, tool in now.items())
-        told = f"the server is started in another way than when its tools were first pinned: {same} of its {len(now)}"
-        yield Change(self.server, "", "W805", f"{told} tools are as they were")
+        same = sum(definitions.is_pin_of(self.pinned_before.get(name, ""), tool) for name, tool in now.items())
+        message = "the server is started in another way than when its tools were first pinned"
+        yield Change(self.server, "", "W805", f"{message}: {same} of its {len(now)} tools are as they were")
 
 
-def against(
-    catalog: Catalog, lock: Lock, filters: ChangeFilter = ALL, suspicion: Suspicion = no_suspicion
-) -> list[Change]:
+def against(catalog: Catalog, lock: Lock, filters: ChangeFilter, suspicion: Suspicion) -> list[Change]:
     """The changes against a lock file, of the servers in use that have listed their tools."""
     found: dict[Change, None] = {}
     listed = [server for server in catalog.config.enabled if catalog.listed(server) and filters.has_server(server)]
@@ -289,16 +249,16 @@ def against(
 def _locked(
     catalog: Catalog, lock: Lock, server: str, permitted: Collection[tuple[str, str]], suspicion: Suspicion
 ) -> Iterator[Change]:
-    shown = catalog.newest(server)
+    shown, locked_pins = catalog.newest(server), lock.pins
     for name, tool in shown.items():
         if before := lock.tools.get((server, name)):
-            if not definitions.is_pin_of(lock.pins[server, name], tool):
+            if not definitions.is_pin_of(locked_pins[server, name], tool):
                 yield from of_tool(before, tool, suspicion)
         elif (server, name) in permitted:
             yield from of_new(tool, suspicion)
     said, listed = lock.instructions.get(server), catalog.listed(server)
     if listed and said is not None and said != definitions.hashed(listed.instructions):
-        yield Change(server, "", "W804", "the server's instructions changed", None, listed.instructions)
+        yield Change(server, "", "W804", _INSTRUCTIONS_CHANGED, None, listed.instructions)
     yield from (of_gone(server, name) for locked, name in lock.tools if locked == server and name not in shown)
 
 

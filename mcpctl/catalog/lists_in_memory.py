@@ -8,7 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mcpctl.base import feature_names
+from mcpctl.base.feature_names import KINDS, kind_of_list, list_of
 from mcpctl.base.models import Tool
 from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
 from mcpctl.store.state import ListKey
@@ -54,7 +54,7 @@ class Lists:
         """Grows whenever one of them is judged differently than before."""
         self.changes = 0
         """Grows whenever any of them changes."""
-        self._of: Mapping[tuple[str, str], Mapping[str, Listed]] = {}
+        self._of: Mapping[ListKey, Listed] = {}
         self._in_use: Mapping[tuple[str, str], str] = {}
         self._suspicious: Mapping[ListKey, Collection[str]] = {}
         """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
@@ -65,16 +65,15 @@ class Lists:
         self._changing = threading.Lock()
 
     def get(self, of: ListKey) -> Listed | None:
-        return self._of.get(of[:2], {}).get(of.capabilities)
+        return self._of.get(of)
 
     def all(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
         """Every list of a server's tools, by the client's capabilities."""
-        return _of_tools(self._of.get((server, fingerprint), {}))
+        return {of.capabilities: listed for of, listed in self._of_tools() if of[:2] == (server, fingerprint)}
 
     def features(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
         """The lists of a server's features, by kind."""
-        lists = self._of.get((server, fingerprint), {})
-        known = {kind: lists.get(feature_names.list_of(kind)) for kind in feature_names.KINDS}
+        known = {kind: self.get(ListKey(server, fingerprint, list_of(kind))) for kind in KINDS}
         return {kind: listed for kind, listed in known.items() if listed}
 
     def sets(self, server: str, fingerprint: str, preferred: Sequence[str]) -> Sequence[str]:
@@ -87,7 +86,7 @@ class Lists:
         self._check(of, listed, self._peers())
         with self._changing:
             judged = self._judged(of, listed)
-            self._replace(of[:2], {**self._of.get(of[:2], {}), of.capabilities: judged})
+            self._of = {**self._of, of: judged}
             if is_in_use:
                 self._in_use = {**self._in_use, of[:2]: of.capabilities}
             self.changes += 1
@@ -95,12 +94,8 @@ class Lists:
 
     def drop(self, of: ListKey) -> None:
         with self._changing:
-            lists = self._of.get(of[:2], {})
-            self._replace(of[:2], {each: lists[each] for each in lists if each != of.capabilities})
+            self._of = {key: listed for key, listed in self._of.items() if key != of}
             self.changes += 1
-
-    def _replace(self, pair: tuple[str, str], lists: Mapping[str, Listed]) -> None:
-        self._of = {**self._of, pair: lists}
 
     def hold_by(self, holding: Holding) -> None:
         """Judge all lists, now and later, by this."""
@@ -119,16 +114,16 @@ class Lists:
     def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
         """Forget the lists of other servers, and of servers that were started in another way."""
         with self._changing:
-            if gone := self._of.keys() - set(pairs):
-                self._of = {pair: lists for pair, lists in self._of.items() if pair not in gone}
+            kept = {of: listed for of, listed in self._of.items() if of[:2] in pairs}
+            if len(kept) < len(self._of):
+                self._of = kept
                 self.changes += 1
 
     def _check_all(self, *, with_features: bool = False) -> None:
         """Check all lists of tools; features are checked as they come."""
         peers = self._peers()
-        for pair, lists in self._of.items():
-            for capabilities, listed in (lists if with_features else _of_tools(lists)).items():
-                self._check(ListKey(*pair, capabilities), listed, peers)
+        for of, listed in self._of.items() if with_features else self._of_tools():
+            self._check(of, listed, peers)
 
     def check_features(self, of: ListKey, listed: Listed) -> None:
         """Check a list of features before it is put in: there may be thousands, and nobody waits for it here."""
@@ -137,7 +132,7 @@ class Lists:
     def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
         if self.holding.checks == UNCHECKED:
             return
-        if not feature_names.kind_of_list(of.capabilities):
+        if not kind_of_list(of.capabilities):
             every = (*listed.tools, said(of.server, listed.instructions))
             self._note(of, suspicious(every, {**peers, of.server: listed.tools}))
             return
@@ -154,26 +149,25 @@ class Lists:
         with self._changing:
             self._suspicious = {**self._suspicious, of: suspicious_names}
 
+    def _of_tools(self) -> Iterable[tuple[ListKey, Listed]]:
+        return ((of, listed) for of, listed in self._of.items() if not kind_of_list(of.capabilities))
+
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
         """The tools of every server, from one of its lists."""
-        every = [(server, next(iter(_of_tools(lists).values()), None)) for (server, _), lists in self._of.items()]
-        return {server: listed.tools for server, listed in every if listed}
+        first: dict[tuple[str, str], Listed] = {}
+        for of, listed in self._of_tools():
+            first.setdefault(of[:2], listed)
+        return {server: listed.tools for (server, _), listed in first.items()}
 
     def _judge_all(self) -> None:
         with self._changing:
-            judged = {
-                pair: {each: self._judged(ListKey(*pair, each), listed) for each, listed in lists.items()}
-                for pair, lists in self._of.items()
-            }
-            self.judged += sum(
-                judged[pair][each] is not listed for pair, lists in self._of.items() for each, listed in lists.items()
-            )
+            judged = {of: self._judged(of, listed) for of, listed in self._of.items()}
+            self.judged += sum(judged[of] is not listed for of, listed in self._of.items())
             self._of = judged
             self.changes += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
-        features = [feature_names.list_of(kind) for kind in feature_names.KINDS]
-        used = self._in_use.items()
+        features, used = [*map(list_of, KINDS)], self._in_use.items()
         keys = [ListKey(*pair, each) for pair, capabilities in used for each in (capabilities, *features)]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
@@ -188,15 +182,11 @@ class Lists:
             return listed
         suspicious_names = self._suspicious.get(of, ()) if self.holding.checks != UNCHECKED else ()
         tools, drifts = self.holding.judged(of, listed.tools, suspicious_names)
-        words = "" if feature_names.kind_of_list(of.capabilities) else listed.instructions
-        said = self.holding.of_instructions(of, words, looks_bad="" in suspicious_names)
-        drifts, held = (*drifts, *([said] if said else [])), said.why if said and said.is_held else ""
+        instructions = "" if kind_of_list(of.capabilities) else listed.instructions
+        drift = self.holding.of_instructions(of, instructions, looks_bad="" in suspicious_names)
+        drifts, held = (*drifts, *([drift] if drift else [])), drift.why if drift and drift.is_held else ""
         is_same = (tools, drifts, held) == (listed.tools, listed.drifts, listed.held)
         return listed if is_same else replace(listed, tools=tools, drifts=drifts, held=held)
-
-
-def _of_tools(lists: Mapping[str, Listed]) -> dict[str, Listed]:
-    return {each: listed for each, listed in lists.items() if not feature_names.kind_of_list(each)}
 
 
 def said(server: str, instructions: str) -> Tool:

@@ -3,10 +3,11 @@
 import json
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpctl.base import bounds, definitions
 from mcpctl.base.feature_names import RESOURCES, kind_of_list, list_of
@@ -22,20 +23,13 @@ CHANGED, NEW = "changed", "new"
 
 
 class Pin(NamedTuple):
+    """One tool as it was pinned, or without a name a server's instructions."""
+
     of: ListKey
     name: str
     pin: str
     definition: str
-    seen: float
-    approved: float | None
-
-
-class PinnedServer(NamedTuple):
-    """A server's instructions when its tools were pinned."""
-
-    of: ListKey
-    hash: str
-    instructions: str
+    """The text of the instructions, where it is about those."""
     seen: float
     approved: float | None
 
@@ -48,15 +42,15 @@ class KnownPin(NamedTuple):
 class ServerPins(Struct, frozen=True):
     """The pins of one server that is started in one way."""
 
-    known: Mapping[str, Mapping[str, KnownPin]] = {}
+    known: dict[str, dict[str, KnownPin]] = {}
     """By tool, and by the client's capabilities."""
-    sets: Collection[str] = frozenset()
+    sets: set[str] = set()
     """The sets of capabilities for which it has listed its tools."""
-    waiting: Collection[str] = frozenset()
+    waiting: set[str] = set()
     """Tools that were new on it and are held: a list for other clients does not make them known."""
-    words: Collection[str] = frozenset()
+    words: set[str] = set()
     """Hashes of its instructions."""
-    approved_words: Collection[str] = frozenset()
+    approved_words: set[str] = set()
     is_settled: bool = False
     """A server of this name was approved as a whole, or is known for longer than a day: tools that it shows later are
     new, whatever the client can do."""
@@ -99,37 +93,29 @@ _ALL = "(? IS NULL OR server = ?) AND (? IS NULL OR fingerprint = ?)"
 
 def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = None) -> Pins:
     which = (server, server, fingerprint, fingerprint)
-    known: dict[tuple[str, str], dict[str, dict[str, KnownPin]]] = defaultdict(lambda: defaultdict(dict))
-    sets: dict[tuple[str, str], set[str]] = defaultdict(set)
-    waiting: dict[tuple[str, str], set[str]] = defaultdict(set)
-    words: dict[tuple[str, str], set[str]] = defaultdict(set)
-    approved_words: dict[tuple[str, str], set[str]] = defaultdict(set)
+    pins: dict[tuple[str, str], ServerPins] = defaultdict(ServerPins)
     with told():
         for *key, capabilities, name, pin, approved in file.db.execute(
             f"SELECT server, fingerprint, capabilities, name, pin, approved FROM pins WHERE {_ALL}", which
         ):
-            known[key[0], key[1]][name][capabilities] = KnownPin(pin, approved)
-        for *key, capabilities, hashed, is_approved in file.db.execute(
-            "SELECT server, fingerprint, capabilities, hash, approved IS NOT NULL FROM instructions"
-            f" WHERE {_ALL}", which,
-        ):  # fmt: skip
-            sets[key[0], key[1]].add(capabilities)
-            words[key[0], key[1]].add(hashed)
-            if is_approved:
-                approved_words[key[0], key[1]].add(hashed)
+            pins[key[0], key[1]].known.setdefault(name, {})[capabilities] = KnownPin(pin, approved)
+        for *key, capabilities, hashed, approved in file.db.execute(
+            f"SELECT server, fingerprint, capabilities, hash, approved FROM instructions WHERE {_ALL}", which
+        ):
+            of_server = pins[key[0], key[1]]
+            of_server.sets.add(capabilities)
+            of_server.words.add(hashed)
+            if approved is not None:
+                of_server.approved_words.add(hashed)
         for *key, name in file.db.execute(f"SELECT server, fingerprint, name FROM waiting WHERE {_ALL}", which):
-            waiting[key[0], key[1]].add(name)
-        settled = {
-            name
-            for (name,) in file.db.execute(
-                "SELECT server FROM instructions GROUP BY server HAVING max(approved) IS NOT NULL OR min(seen) < ?",
-                (time.time() - _SETTLED_S,),
-            )
-        }
-    return {
-        key: ServerPins(known[key], names, waiting[key], words[key], approved_words[key], key[0] in settled)
-        for key, names in sets.items()
-    }
+            pins[key[0], key[1]].waiting.add(name)
+        rows = file.db.execute(
+            "SELECT server FROM instructions GROUP BY server HAVING max(approved) IS NOT NULL OR min(seen) < ?",
+            (time.time() - _SETTLED_S,),
+        )
+        settled = {name for (name,) in rows}
+    listed = {key: of_server for key, of_server in pins.items() if of_server.sets}
+    return {key: replace(of_server, is_settled=key[0] in settled) for key, of_server in listed.items()}
 
 
 def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str) -> ServerPins:
@@ -309,21 +295,19 @@ def _approve(file: PolicyFile, of: ListKey, tool: Tool, now: float) -> None:
 
 def pinned(file: PolicyFile, server: str) -> list[Pin]:
     """All pins of a server, however it was started, the oldest first."""
+    return _pinned(file, server, "pins", "name, pin, definition")
+
+
+def pinned_instructions(file: PolicyFile, server: str) -> list[Pin]:
+    """All instructions of a server, however it was started, the oldest first."""
+    return _pinned(file, server, "instructions", "'', hash, text")
+
+
+def _pinned(file: PolicyFile, server: str, table: str, columns: str) -> list[Pin]:
     with told():
         rows = file.db.execute(
-            "SELECT server, fingerprint, capabilities, name, pin, definition, seen, approved FROM pins"
-            " WHERE server = ? ORDER BY seen, fingerprint, capabilities, name",
+            f"SELECT server, fingerprint, capabilities, {columns}, seen, approved FROM {table}"
+            " WHERE server = ? ORDER BY seen, fingerprint, capabilities, 4",
             (server,),
         )
         return [Pin(ListKey(*row[:3]), *row[3:]) for row in rows]
-
-
-def pinned_servers(file: PolicyFile, server: str) -> list[PinnedServer]:
-    """All instructions of a server, however it was started, the oldest first."""
-    with told():
-        rows = file.db.execute(
-            "SELECT server, fingerprint, capabilities, hash, text, seen, approved FROM instructions"
-            " WHERE server = ? ORDER BY seen, fingerprint, capabilities",
-            (server,),
-        )
-        return [PinnedServer(ListKey(*row[:3]), *row[3:]) for row in rows]
