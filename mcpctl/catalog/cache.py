@@ -13,12 +13,10 @@ from mcpctl.base import bounds, feature_names
 from mcpctl.base.errors import warn
 from mcpctl.base.models import Tool
 from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
-from mcpctl.config.config import Config
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.holding import Holding
 from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey, State
-from mcpctl.toolsets.toolset import Toolset
 
 _MOST_TOLD = 500
 _SPARE = 300
@@ -33,20 +31,12 @@ class Catalog:
     """
 
     def __init__(self, view: View, state: State | None, lists: Lists | None = None) -> None:
-        self.view = view
+        self.view, self.config, self.toolset = view, view.config, view.toolset
+        self.lists = lists or Lists()
         self._state = state
-        self._lists = lists or Lists()
         self._owned: dict[str, Listed | None] = {}
         """The results of `own`, as long as no list changes."""
         self._owned_at = -1
-
-    @property
-    def config(self) -> Config:
-        return self.view.config
-
-    @property
-    def toolset(self) -> Toolset | None:
-        return self.view.toolset
 
     @property
     def state(self) -> State:
@@ -54,12 +44,8 @@ class Catalog:
         assert self._state is not None
         return self._state
 
-    @property
-    def lists(self) -> Lists:
-        return self._lists
-
     def snapshot(self) -> "Catalog":
-        return Catalog(self.view, None, self._lists.snapshot())
+        return Catalog(self.view, None, self.lists.snapshot())
 
     def listed(self, server: str) -> Listed | None:
         """The list of an enabled server for a client like this one, else for the last one that asked."""
@@ -70,8 +56,8 @@ class Catalog:
 
     def own(self, server: str) -> Listed | None:
         """The list of an enabled server for a client like this one alone."""
-        if self._owned_at != self._lists.changes:
-            self._owned_at, self._owned = self._lists.changes, {}
+        if self._owned_at != self.lists.changes:
+            self._owned_at, self._owned = self.lists.changes, {}
         if server not in self._owned:
             fingerprint = self.config.fingerprints.get(server)
             if fingerprint is None:
@@ -80,12 +66,12 @@ class Catalog:
         return self._owned[server]
 
     def _own(self, server: str, fingerprint: str) -> Listed | None:
-        sets = self._lists.sets(server, fingerprint, self.view.capability_sets)
+        sets = self.lists.sets(server, fingerprint, self.view.capability_sets)
         return self._first(ListKey(server, fingerprint, each) for each in sets)
 
     def _others(self, server: str, fingerprint: str) -> Listed | None:
         if self._state is None:
-            lists = self._lists.all(server, fingerprint).values()
+            lists = self.lists.all(server, fingerprint).values()
             return max(lists, key=lambda listed: listed.fetched_at, default=None)
         sets = self._state.capability_sets(server, fingerprint)
         return self._first(ListKey(server, fingerprint, each) for each in sets)
@@ -94,22 +80,22 @@ class Catalog:
         return next((listed for key in keys if (listed := self._loaded(key))), None)
 
     def _loaded(self, of: ListKey) -> Listed | None:
-        listed = self._lists.get(of)
+        listed = self.lists.get(of)
         kept = load(self._state, of) if listed is None and self._state is not None else None
-        return self._lists.put(of, kept) if kept else listed
+        return self.lists.put(of, kept) if kept else listed
 
     def check_together(self) -> None:
         """Check all known lists beside each other, where the policy says so."""
         for server in self.config.enabled:
             self.listed(server)
-        self._lists.check_together()
+        self.lists.check_together()
 
     def every(self, server: str) -> list[Listed]:
         """All lists of an enabled server: first those for a client like this one."""
         fingerprint = self.config.fingerprints.get(server)
         if fingerprint is None:
             return []
-        sets = [*self._lists.sets(server, fingerprint, self.view.capability_sets)]
+        sets = [*self.lists.sets(server, fingerprint, self.view.capability_sets)]
         sets += self.state.capability_sets(server, fingerprint)
         found = [self._loaded(ListKey(server, fingerprint, each)) for each in dict.fromkeys(sets)]
         return [listed for listed in found if listed]
@@ -189,9 +175,9 @@ class Catalog:
 
     def renew(self, holding: Holding) -> None:
         """Load and judge again the lists that have changed since they were loaded."""
-        self._lists.keep_only(self.config.fingerprints.items())
-        if self._lists.holding != holding:
-            self._lists.hold_by(holding)
+        self.lists.keep_only(self.config.fingerprints.items())
+        if self.lists.holding != holding:
+            self.lists.hold_by(holding)
         self.generations()
 
     def generations(self) -> dict[str, tuple[str, int, int]]:
@@ -199,23 +185,23 @@ class Catalog:
         kept = self.state.generations()
         generations: dict[str, tuple[str, int, int]] = {}
         for name, fingerprint in self.config.fingerprints.items():
-            for capabilities, listed in self._lists.all(name, fingerprint).items():
+            for capabilities, listed in self.lists.all(name, fingerprint).items():
                 key = ListKey(name, fingerprint, capabilities)
                 if listed.generation not in (HELD, kept.get(key)):
-                    self._lists.drop(key)
+                    self.lists.drop(key)
             self._renew_features(name, fingerprint, kept)
             if chosen := self.listed(name):
                 # One that is held in memory is told from every other by its time.
                 number = chosen.generation or -round(chosen.fetched_at * 1000)
-                generations[name] = (chosen.capabilities, number, self._lists.judged)
+                generations[name] = (chosen.capabilities, number, self.lists.judged)
         return generations
 
     def _renew_features(self, server: str, fingerprint: str, kept: Mapping[ListKey, int]) -> None:
         """Load the lists of features that another process has changed."""
-        for kind, listed in self._lists.features(server, fingerprint).items():
+        for kind, listed in self.lists.features(server, fingerprint).items():
             key = ListKey(server, fingerprint, feature_names.list_of(kind))
             if listed.generation not in (HELD, kept.get(key)) and (changed := load(self.state, key)):
-                self._lists.put(key, changed)
+                self.lists.put(key, changed)
 
 
 def _let_go(tool: Tool) -> Tool:
@@ -269,8 +255,8 @@ def _usable(of: ListKey, definitions: Sequence[bytes]) -> list[tuple[str, str]]:
     kind = feature_names.kind_of_list(of.capabilities)
     named: dict[str, str] = {}
     for name, text in (_named(definition, kind) for definition in definitions):
-        if name:
-            named.setdefault(name, text)
+        named.setdefault(name, text)
+    named.pop("", None)
     if lost := len(definitions) - len(named):
         of_kind = kind or "tools"
         what = f"one of its {of_kind}" if lost == 1 else f"{lost} {of_kind}"
@@ -289,12 +275,11 @@ def _named(definition: bytes, kind: str) -> tuple[str, str]:
     name = decoded.get(feature_names.NAMED_BY.get(kind, "name")) if isinstance(decoded, dict) else None
     if not isinstance(name, str) or not name.strip():
         return "", ""
-    if not kind:
-        is_usable = len(name) <= bounds.NAME and not feature_names.is_feature(name)
-        return (name, text) if is_usable else ("", "")
-    longest = bounds.NAME if kind == feature_names.PROMPTS else bounds.URI
-    is_usable = len(name) <= longest and not feature_names.is_reserved(kind, name)
-    return (feature_names.join(kind, name), text) if is_usable else ("", "")
+    longest = bounds.NAME if kind in ("", feature_names.PROMPTS) else bounds.URI
+    is_taken = feature_names.is_reserved(kind, name) if kind else feature_names.is_feature(name)
+    if is_taken or len(name) > longest:
+        return "", ""
+    return feature_names.join(kind, name) if kind else name, text
 
 
 def _repaired(definition: bytes) -> tuple[Any, str]:

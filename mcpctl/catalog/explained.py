@@ -1,7 +1,6 @@
 """The policy's decision on one tool, and why: every rule that matches it, its class, and whose hints count."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,24 +33,21 @@ class RulePlace(NamedTuple):
     column: int = 1
 
 
-@dataclass(frozen=True)
 class RulePlaces:
-    config: Config
-    _positions: dict[str, Positions | None] = field(default_factory=dict)
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._positions: dict[str, Positions | None] = {}
 
     def of(self, rule: PolicyRule) -> RulePlace:
         if not rule.file:
-            return RulePlace(str(self.config.path), self.config.line_of(rule.table, rule.key, rule.item))
-        positions = self._in(rule.file)
+            return RulePlace(str(self._config.path), self._config.line_of(rule.table, rule.key, rule.item))
+        if rule.file not in self._positions:
+            self._positions[rule.file] = _read(rule.file)
+        positions = self._positions[rule.file]
         if positions is None:
             return RulePlace(rule.file, None)
         item = () if rule.item is None else (rule.item,)
         return RulePlace(rule.file, *positions.of((*rule.table, rule.key, *item)))
-
-    def _in(self, file: str) -> Positions | None:
-        if file not in self._positions:
-            self._positions[file] = _read(file)
-        return self._positions[file]
 
 
 def _read(file: str) -> Positions | None:

@@ -44,16 +44,15 @@ class KnownFeatures:
         if known and known[0] == changes:
             return known[1]
         parts = [*self._seen(catalog)]
-        features = known[1] if known and known[1].parts == parts else self._features(parts)
+        if known and known[1].parts == parts:
+            features = known[1]
+        else:
+            self._count += 1
+            features = Features(parts, f"{self._run:x}.{self._count}")  # a cursor of an earlier process is outdated
         if len(self._made) >= _MOST_VIEWS:
             self._made.clear()
         self._made[seen] = changes, features
         return features
-
-    def _features(self, parts: Sequence[FeaturePart]) -> Features:
-        self._count += 1
-        # A cursor of an earlier process is one of another generation.
-        return Features(parts, f"{self._run:x}.{self._count}")
 
     def _seen(self, catalog: Catalog) -> Iterator[FeaturePart]:
         view = catalog.view
@@ -149,13 +148,12 @@ def _rows(
     lists = [(server, each) for server in catalog.config.enabled for each in catalog.features(server)]
     listed_at = {(server, kind_of_list(each.capabilities)): each.fetched_at for server, each in lists}
 
-    def made() -> Iterator[Row]:
-        for name, feature in named.items():
-            if not servers or feature.server in servers:
-                when = listed_at.get((feature.server, feature.kind))
-                yield {**row(name, feature), **_said(feature), "listed_at": clock.iso(when) if when else None}
-
-    return Found.of(list(made()), filtered=bool(servers))
+    rows = []
+    for name, feature in named.items():
+        if not servers or feature.server in servers:
+            when = listed_at.get((feature.server, feature.kind))
+            rows.append({**row(name, feature), **_said(feature), "listed_at": clock.iso(when) if when else None})
+    return Found.of(rows, filtered=bool(servers))
 
 
 def _prompt(name: str, feature: Feature) -> Row:

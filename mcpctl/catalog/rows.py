@@ -39,9 +39,9 @@ USAGE_FIELDS = ("usage", "last_used")
 FIELDS = fields.names(fields.ToolRow)
 SORTS = ("key", "tool", *USAGE_FIELDS)
 GROUPS = ("risk",)
-
-
 _NAMED = 8
+_LIST_THEM = "list their tools with: mcpctl tools refresh"
+_TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server lists it}}; mcpctl tools export prints them'
 
 
 class ToolFilter(Struct, frozen=True):
@@ -57,8 +57,8 @@ class ToolFilter(Struct, frozen=True):
         if self.servers and tool.server not in self.servers:
             return False
         effective = hints.effective(tool)
-        wanted = ((HINT_FIELDS[name], getattr(self, name)) for name in HINT_FIELDS)
-        return all(value is None or effective[hint].value == value for hint, value in wanted)
+        values = ((hint, getattr(self, name)) for name, hint in HINT_FIELDS.items())
+        return all(value is None or effective[hint].value == value for hint, value in values)
 
 
 class Order(Struct, frozen=True):
@@ -73,9 +73,6 @@ class Order(Struct, frozen=True):
         if name := self.sort:
             rows = sorted(rows, key=lambda row: (row[name] is not None, row[name]), reverse=name in USAGE_FIELDS)
         return sorted(rows, key=lambda row: hints.RISKS.index(row["risk"])) if self.by else rows
-
-
-_LIST_THEM = "list their tools with: mcpctl tools refresh"
 
 
 @contextmanager
@@ -135,13 +132,11 @@ def listed(
 
 
 def row(tool: Tool, catalog: Catalog, used: Usage | None, *, with_signature: bool = True) -> dict[str, Any]:
-    """One tool. A hint is `{declared, override, effective, source, file}`; `declared` is null where the server did not
-    say.
-
-    `file` is the toolset's that overrides it.
-    """
+    """One tool. A hint is `{declared, override, effective, source, file}`: `declared` is null where the server did not
+    say, and `file` is the toolset's that overrides it."""
     from_server = catalog.listed(tool.server)
     effective = hints.effective(tool)
+    usage = used.get((tool.server, tool.name), (0, None)) if used is not None else ()
     return {
         "key": tool.key,
         "server": tool.server,
@@ -152,7 +147,7 @@ def row(tool: Tool, catalog: Catalog, used: Usage | None, *, with_signature: boo
         "risk": hints.risk(effective),
         "label": tool.title or tool.description.strip().partition("\n")[0] or None,
         **(_signature(tool) if with_signature else {}),
-        **_used(tool, used),
+        **dict(zip(USAGE_FIELDS, usage, strict=False)),
         "listed_at": clock.iso(from_server.fetched_at) if from_server else None,
         "held": (tool.held or None) if catalog.config.policy.enforces else None,
     }
@@ -163,9 +158,8 @@ def show(catalog: Catalog, key: str, used: Usage) -> Row:
     catalog.check_together()
     tool = resolve(catalog, key)
     toolset = catalog.toolset
-    subject = Subject(
-        FIND, tool.server, tool.name, replace(tool, held=""), msgspec.structs.replace(catalog.view, toolset=None)
-    )
+    view = msgspec.structs.replace(catalog.view, toolset=None)
+    subject = Subject(FIND, tool.server, tool.name, replace(tool, held=""), view)
     more = {
         "permitted": decide(subject).outcome == ALLOW,
         "toolset": toolset.name if toolset else None,
@@ -208,7 +202,7 @@ def unknown(catalog: Catalog, key: str, following: str = "") -> NotFound:
         if not near:
             more = f" and {len(own) - _NAMED} more: mcpctl tools ls --server {key}" if len(own) > _NAMED else ""
             return NotFound(f"'{key}' is a server", f"its tools: {', '.join(own[:_NAMED])}{more}", "tool_not_found")
-    hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls; anew with: mcpctl tools refresh"
+    hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls; or renew: mcpctl tools refresh"
     if (server or key) in catalog.unlisted():
         hint = f"its server is not listed yet; list its tools with: mcpctl tools refresh {server or key}"
     return NotFound(f"no tool '{key}'", hint, "tool_not_found")
@@ -216,12 +210,6 @@ def unknown(catalog: Catalog, key: str, following: str = "") -> NotFound:
 
 def hint_cell(value: Any) -> str:
     return hints.cell(hints.Hint(value["effective"], value["source"]))
-
-
-def _used(tool: Tool, used: Usage | None) -> Mapping[str, Any]:
-    if used is None:
-        return {}
-    return dict(zip(USAGE_FIELDS, used.get((tool.server, tool.name), (0, None)), strict=True))
 
 
 def _hint(tool: Tool, name: str, hint: hints.Hint) -> Mapping[str, Any]:
@@ -233,9 +221,6 @@ def _hint(tool: Tool, name: str, hint: hints.Hint) -> Mapping[str, Any]:
         "source": hint.source,
         "file": tool.overrides.file if tool.overrides and hint.source == "override" else None,
     }
-
-
-_TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server lists it}}; mcpctl tools export prints them'
 
 
 def exported(catalog: Catalog, filters: ToolFilter) -> Iterator[bytes]:
@@ -255,8 +240,8 @@ def tools_in_file(path: Path) -> Iterator[Tool]:
 
 def numbered_tools(path: Path) -> Iterator[tuple[int, Tool]]:
     """The tools of a file with their lines; raises `NotFound` and `Unusable`, with the line."""
-    for where, said, text in json_lines(path, _TOOL):
-        server, definition = said.get("server"), said.get("tool")
+    for where, members, text in json_lines(path, _TOOL):
+        server, definition = members.get("server"), members.get("tool")
         name = definition.get("name") if isinstance(definition, dict) else None
         if not isinstance(server, str) or not isinstance(name, str) or not isinstance(definition, dict):
             raise wrong_line(where, _TOOL)
@@ -274,12 +259,12 @@ def json_lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], 
             continue
         where = f"{path}:{number}"
         try:
-            said = msgspec.json.decode(line)
+            members = msgspec.json.decode(line)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise wrong_line(where, form) from error
-        if not isinstance(said, dict):
+        if not isinstance(members, dict):
             raise wrong_line(where, form)
-        yield where, said, line.decode("utf-8", "replace")
+        yield where, members, line.decode("utf-8", "replace")
 
 
 def wrong_line(where: str, form: str) -> Unusable:

@@ -13,7 +13,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Added, NotedTool, ToolsetDraft
-from mcpctl.toolsets.toolset import Note, ToolReference, Toolset, ToolsetEntry, dotted, ref_id
+from mcpctl.toolsets.toolset import Note, ToolIndex, ToolReference, Toolset, ToolsetEntry, dotted, ref_id
 from mcpctl.toolsets.toolset_files import ToolsetFile
 
 
@@ -193,13 +193,10 @@ def _noted(paths: Paths, option: str | None, key: str, project: str | None) -> t
 
 def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:
     """The entries by tool, also of tools that are not listed or not in the toolset."""
-    tools = {dotted(tool): tool for tool in catalog.known()}
-    hashes = (
-        {ref_id(tool): tool for tool in tools.values()} if any(not e.reference.name for e in toolset.entries) else {}
-    )
+    known = ToolIndex(catalog.known())
     found: dict[str, ToolsetEntry] = {}
     for entry in toolset.entries:
-        tool = tools.get(entry.reference.name) if entry.reference.name else hashes.get(entry.reference.index)
+        tool = known.tool(entry.reference)
         reference = ToolReference(dotted(tool), None) if tool else entry.reference
         if _key(reference) not in found:
             found[_key(reference)] = toolset.about(tool) if tool else toolset.said_of(reference)

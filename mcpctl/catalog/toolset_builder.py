@@ -19,7 +19,7 @@ from mcpctl.store import clock
 from mcpctl.store.state import State
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import ToolsetDraft
-from mcpctl.toolsets.toolset import Toolset, dotted, ref_id
+from mcpctl.toolsets.toolset import ToolIndex, Toolset, ref_id
 from mcpctl.toolsets.toolset_files import ToolsetFile, names, not_found, place_of, read, read_text
 
 _WILDCARD = re.compile("[*?]")
@@ -53,7 +53,12 @@ def remove(paths: Paths, reference: str, words: Sequence[str], permit: edits.Per
     place = place_of(paths, reference)
     with rows.catalog(paths, quiet=True) as catalog:
         hint = f"see what is in it with: mcpctl toolsets show {reference}"
-        wanted = keys(words, _keys_in(read(place), catalog) if has_wildcard(words) else (), hint)
+        every: list[str] = []
+        if has_wildcard(words):  # tools of the toolset, listed or not
+            toolset = read(place)
+            every += filter(None, (reference.key for reference in toolset.tools))
+            every += (tool.key for tool in catalog.known() if toolset.holds(tool))
+        wanted = keys(words, every, hint)
         known = {key: catalog.find(*split_typed(key)) for key in wanted}
     indexes = {key: {".".join(split_typed(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
 
@@ -152,25 +157,14 @@ def _matching(word: str, every: Sequence[str], hint: str) -> list[str]:
     return found
 
 
-def _keys_in(toolset: Toolset, catalog: Catalog) -> list[str]:
-    """The keys of a toolset's tools, listed or not."""
-    named = (reference.key for reference in toolset.tools)
-    return [*filter(None, named), *(tool.key for tool in catalog.known() if toolset.holds(tool))]
-
-
 def _tools(paths: Paths, words: Sequence[str]) -> list[Tool]:
     with rows.catalog(paths, quiet=True) as catalog:
         every = [tool.key for tool in catalog.visible(with_held=True)] if has_wildcard(words) else []
-        wanted = keys(words, every, _servers_hint(catalog))
-        found = [rows.resolve(catalog, key) for key in wanted]
-    return list(dict.fromkeys(found))
-
-
-def _servers_hint(catalog: Catalog) -> str:
-    unlisted = catalog.unlisted()
-    servers = ", ".join(name for name in catalog.config.enabled if name not in unlisted) or "none"
-    more = f"; not listed yet: {', '.join(unlisted)}: mcpctl tools refresh" if unlisted else ""
-    return f"servers with tools: {servers}{more}"
+        unlisted = catalog.unlisted()
+        servers = ", ".join(name for name in catalog.config.enabled if name not in unlisted) or "none"
+        more = f"; not listed yet: {', '.join(unlisted)}: mcpctl tools refresh" if unlisted else ""
+        tools = [rows.resolve(catalog, key) for key in keys(words, every, f"servers with tools: {servers}{more}")]
+    return list(dict.fromkeys(tools))
 
 
 def _places(paths: Paths, stem: str) -> list[ToolsetFile]:
@@ -201,16 +195,12 @@ def _row(place: ToolsetFile, equipped: str | None) -> dict[str, Any]:
 
 
 def _tool_rows(catalog: Catalog, toolset: Toolset) -> list[dict[str, Any]]:
-    by_name = {dotted(tool): tool for tool in catalog.known()}
-    hashes = {ref_id(tool): tool for tool in by_name.values()} if any(not ref.name for ref in toolset.tools) else {}
-    current: dict[str, str] = {}
+    known = ToolIndex(catalog.known())
     found = []
     for reference in toolset.tools:
-        tool = by_name.get(reference.name) if reference.name else hashes.get(reference.index)
+        tool = known.tool(reference)
         entry = toolset.about(tool) if tool else toolset.said_of(reference)
-        if tool and tool.key not in current:
-            current[tool.key] = ref_id(tool)
-        changed = bool(tool and reference.ref_id and reference.ref_id != current[tool.key])
+        changed = bool(tool and reference.ref_id and reference.ref_id != known.hash(tool))
         found.append({
             "key": tool.key if tool else reference.key,
             "ref_id": reference.ref_id,

@@ -2,9 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from mcpctl.policy.rules import Matcher, names_any
 from mcpctl.toolsets import lint, toolset_files
 from mcpctl.toolsets.files_to_check import Candidate
 from mcpctl.toolsets.lint import RULES, Item, Problem
-from mcpctl.toolsets.toolset import ToolReference, dotted, ref_id
+from mcpctl.toolsets.toolset import ToolIndex, ToolReference, dotted
 from mcpctl.toolsets.toolset_files import policy_problems
 
 _SIMILAR = 10
@@ -35,31 +34,13 @@ _LONGEST_MESSAGE = 500
 _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
 
 
-@dataclass(frozen=True)
-class KnownTools:
+class KnownTools(ToolIndex):
     """The tools that entries are compared with; nothing is compared where none are known."""
 
-    tools: Sequence[Tool] = ()
-    servers: frozenset[str] = frozenset()
-    compares: bool = True
-    _hashes: dict[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def by_name(self) -> Mapping[str, Tool]:
-        return {dotted(tool): tool for tool in self.tools}
-
-    @cached_property
-    def by_hash(self) -> Mapping[str, Tool]:
-        return {self.hash(tool): tool for tool in self.tools}
-
-    def hash(self, tool: Tool) -> str:
-        name = dotted(tool)
-        if name not in self._hashes:
-            self._hashes[name] = ref_id(tool)
-        return self._hashes[name]
-
-    def tool(self, reference: ToolReference) -> Tool | None:
-        return self.by_name.get(reference.name) if reference.name else self.by_hash.get(reference.index)
+    def __init__(self, tools: Sequence[Tool], servers: Iterable[str], *, compares: bool = True) -> None:
+        super().__init__(tools)
+        self.servers = frozenset(servers)
+        self.compares = compares
 
     def who(self, reference: ToolReference) -> str:
         """The same text for all references to one tool."""
@@ -70,18 +51,17 @@ class KnownTools:
 def cached(paths: Paths) -> KnownTools:
     """The last lists of the configured servers."""
     with rows.catalog(paths, quiet=True) as catalog:
-        listed = (name for name in catalog.config.enabled if catalog.listed(name))
-        known = KnownTools(catalog.known(), frozenset(listed))
-    if not known.servers:
+        servers = [name for name in catalog.config.enabled if catalog.listed(name)]
+        known = KnownTools(catalog.known(), servers, compares=bool(servers))
+    if not servers:
         warn("no server has listed its tools; entries are compared with none: give --catalog FILE or --live")
-        return replace(known, compares=False)
     return known
 
 
 def snapshot(path: Path) -> KnownTools:
     """The tools of a file, as a server's list."""
     tools = list(rows.tools_in_file(path))
-    return KnownTools(tools, frozenset(tool.server for tool in tools))
+    return KnownTools(tools, (tool.server for tool in tools))
 
 
 def check(

@@ -92,26 +92,22 @@ def _why_not(loaded: Config, approval: Row, scope: str | None) -> Refused | None
     if scope not in (SESSION, ALWAYS):
         return None
     if (confirm := loaded.policy.table.confirm) != "session":
-        place = ("projects", loaded.project or "", "policy") if _is_of_project(loaded) else ("policy",)
+        project = loaded.projects.get(loaded.project or "")
+        is_of_project = project is not None and project.policy is not None and project.policy.confirm is not None
+        place = ("projects", loaded.project or "", "policy") if is_of_project else ("policy",)
         line = loaded.line_of(place, "confirm")
         where = f"{loaded.path}{f':{line}' if line else ''}"
         return Refused(
             f'{where}: with confirm = "{confirm}" no yes holds for more than one call',
             f'allow it once: mcpctl approvals allow {approval["id"]}; or write confirm = "session" there', "not_kept",
         )  # fmt: skip
-    if said := hidden_words(approval["hidden"], approval["left_out"]):
-        return Refused(
-            f"of its arguments, {said}", f"allow it once: mcpctl approvals allow {approval['id']}", "not_shown"
-        )
+    if hidden := hidden_words(approval["hidden"], approval["left_out"]):
+        hint = f"allow it once: mcpctl approvals allow {approval['id']}"
+        return Refused(f"of its arguments, {hidden}", hint, "not_shown")
     if scope == ALWAYS and not approval["pin"]:
         hint = "allow it once; after its server has listed it, it can be allowed always"
         return Refused(f"the definition of {approval['key']} is not known", hint, "definition_unknown")
     return None
-
-
-def _is_of_project(loaded: Config) -> bool:
-    table = loaded.projects[loaded.project].policy if loaded.project and loaded.project in loaded.projects else None
-    return table is not None and table.confirm is not None
 
 
 def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None) -> CallApproval:
@@ -136,10 +132,9 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float
         answered = approvals.find(file, approval.id)  # which others may have answered, too, by now
         if not is_mine:
             state = answered.state_at(time.time())
-            hint = "have it called again: that asks anew" if state == "expired" else "see: mcpctl approvals show"
-            raise NotFound(
-                f"approval {approval.id} cannot be answered any more: it is {state}", hint, "approval_closed"
-            )
+            hint = "have it called again: that asks again" if state == "expired" else "see: mcpctl approvals show"
+            message = f"approval {approval.id} cannot be answered any more: it is {state}"
+            raise NotFound(message, hint, "approval_closed")
     _record(Recorder(paths, settings, via="cli"), answered, scope, channel)
     return answered
 
@@ -155,9 +150,8 @@ def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
             if ref in (each.grant.key, each.id) or each.grant._replace(session="") in of_approval
         ]  # fmt: skip
         if not chosen:
-            hint = did_you_mean(
-                ref, {each.grant.key for each in every}, "list them with: mcpctl approvals ls --standing"
-            )
+            keys = {each.grant.key for each in every}
+            hint = did_you_mean(ref, keys, "list them with: mcpctl approvals ls --standing")
             raise NotFound(f"no standing yes '{ref}'", hint, "grant_not_found")
         for each in chosen:
             approvals.end_grant(file, each.grant)
@@ -182,7 +176,3 @@ def _record(recorder: Recorder, approval: CallApproval, scope: str | None, chann
     )  # fmt: skip
     recorder.flush()
     recorder.close()
-
-
-def until(approval: CallApproval) -> str:
-    return clock.iso(approval.expires)

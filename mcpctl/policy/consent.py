@@ -34,9 +34,8 @@ def digest_of(arguments: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-class _Number:
-    def __init__(self, written: str) -> None:
-        self.written = written
+class _Number(str):
+    """A number as it is written."""
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def _told_apart(value: Any) -> Any:
     if isinstance(value, list):
         return [_told_apart(item) for item in value]
     if isinstance(value, _Number):
-        return f"number {value.written}"
+        return f"number {value}"
     return f"text {value}" if isinstance(value, str) else value
 
 
@@ -72,12 +71,12 @@ def in_form(arguments: bytes) -> str:
         return f"Arguments: {escaped(text)}"
     from mcpctl.checks import checker  # hundreds of expressions, which few calls need
 
-    found = checker.found_in(text)
-    said = f"In all of them there is: {escaped(', '.join(found))}." if found else "The checks find nothing in them."
+    matches = escaped(", ".join(checker.found_in(text)))
+    summary = f"In all of them there is: {matches}." if matches else "The checks find nothing in them."
     return "\n".join((
         f"Arguments: {len(text):,} characters, of which these are the first {_END:,}:", escaped(text[:_END]),
         f"… {len(text) - 2 * _END:,} characters are not shown; the last {_END:,} are:", escaped(text[-_END:]),
-        said,
+        summary,
         "Since not all is shown, a yes holds for this call alone.",
     ))  # fmt: skip
 

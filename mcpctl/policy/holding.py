@@ -60,7 +60,8 @@ class Holding(Struct, frozen=True):
             drift = "" if self.on_change == ALLOW else pins.drift(tool, of.capabilities)
             looks_bad = tool.name in suspicious and not is_approved
             # Where there is a lock file nothing is seen of what it cannot have: that is not decided of each.
-            is_locked = is_feature(tool.name) or self._is_locked(tool)
+            is_locked = self.locked is None or is_feature(tool.name)
+            is_locked = is_locked or definitions.is_pin_of((self.locked or {}).get((tool.server, tool.name), ""), tool)
             held = self._why(drift, is_locked=is_locked, is_approved=is_approved, looks_bad=looks_bad)
             if held != tool.held or is_approved != tool.is_approved:
                 tool = replace(tool, held=held, is_approved=is_approved)
@@ -90,9 +91,6 @@ class Holding(Struct, frozen=True):
         if looks_bad and self.checks == HOLD:
             return SUSPICIOUS
         return drift if self.on_change == HOLD else ""
-
-    def _is_locked(self, tool: Tool) -> bool:
-        return self.locked is None or definitions.is_pin_of(self.locked.get((tool.server, tool.name), ""), tool)
 
 
 NOTHING = Holding()

@@ -61,7 +61,7 @@ STEPS = (
 KIND = DatabaseKind(
     "policy",
     STEPS,
-    "put a copy of it back; or accept the loss, and pin, approve, make tokens and equip a toolset anew",
+    "put a copy of it back; or accept the loss, and pin, approve, make tokens and equip a toolset again",
     noted_in="state.db",
 )
 

@@ -79,6 +79,31 @@ class ToolReference(msgspec.Struct, frozen=True):
         return self.name.replace(".", ":", 1) if self.name else None
 
 
+class ToolIndex:
+    """Tools by the references of toolset files; a hash is computed once, and only if it is needed."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.tools = tools
+        self._hashes: dict[str, str] = {}
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Tool]:
+        return {dotted(tool): tool for tool in self.tools}
+
+    @cached_property
+    def by_hash(self) -> Mapping[str, Tool]:
+        return {self.hash(tool): tool for tool in self.tools}
+
+    def hash(self, tool: Tool) -> str:
+        name = dotted(tool)
+        if name not in self._hashes:
+            self._hashes[name] = ref_id(tool)
+        return self._hashes[name]
+
+    def tool(self, reference: ToolReference) -> Tool | None:
+        return self.by_name.get(reference.name) if reference.name else self.by_hash.get(reference.index)
+
+
 class Note(msgspec.Struct, frozen=True):
     name: str
     text: str

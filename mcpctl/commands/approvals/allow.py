@@ -36,7 +36,7 @@ def allow(
     from mcpctl.base.errors import WrongUsage
     from mcpctl.commands.confirmation import only_for_people
     from mcpctl.output.text import line_of
-    from mcpctl.policy.answering import answer, row, until
+    from mcpctl.policy.answering import answer, row
     from mcpctl.policy.approvals import ALWAYS, ONCE, SESSION
     from mcpctl.store import clock
 
@@ -50,7 +50,7 @@ def allow(
     answered = answer(place.paths(), approval, scope, "terminal", end)
     output.write_done(place.json, lambda: row(answered), answered.id)
     always_how = f"until {clock.iso(end)}" if end else "always"
-    how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: always_how}[
+    how = {ONCE: f"once, until {clock.iso(answered.expires)}", SESSION: "for the session", ALWAYS: always_how}[
         answered.scope or ONCE
     ]
     output.say(line_of(f"{answered.key} is allowed {how}; have it called again"))

@@ -81,7 +81,7 @@ def test_what_is_held_beside_tools_is_told_of(mcpctl: Mcpctl, paths: Paths) -> N
     rows = check(mcpctl)
     told = "asks not to tell the user: 'do not tell the user'"
     assert [(row["key"], row["rule"], row["place"], row["message"]) for row in rows] == [
-        ("one", "E403", "instructions", f"what it says of itself {told}"),
+        ("one", "E403", "instructions", f"the text of its instructions {told}"),
         ("one:@prompts/ask", "E403", "description", f"description {told}"),
     ]
     assert [row["key"] for row in check(mcpctl, "one:@prompts/ask")] == ["one:@prompts/ask"]
