@@ -19,8 +19,7 @@ from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey, State
 
 _MOST_TOLD = 500
-_SPARE = 300
-"""How many levels deeper a definition could be nested and still be read."""
+_SPARE = 300  # how many levels deeper a definition could be nested and still be read
 
 
 class Catalog:
@@ -34,8 +33,7 @@ class Catalog:
         self.view, self.config, self.toolset = view, view.config, view.toolset
         self.lists = lists or Lists()
         self._state = state
-        self._owned: dict[str, Listed | None] = {}
-        """The results of `own`, as long as no list changes."""
+        self._owned: dict[str, Listed | None] = {}  # the results of `own`, as long as no list changes
         self._owned_at = -1
 
     @property

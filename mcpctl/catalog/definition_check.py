@@ -24,8 +24,7 @@ class CheckedTools(NamedTuple):
     tools: Sequence[Tool]
     lines: Sequence[int] = ()
     path: Path | None = None
-    others: Sequence[Tool] = ()
-    """Prompts, resources, templates and, without a name, servers' instructions."""
+    others: Sequence[Tool] = ()  # prompts, resources, templates and, without a name, servers' instructions
 
     @property
     def suites(self) -> list[str]:

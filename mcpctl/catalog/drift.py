@@ -46,15 +46,13 @@ RULES = {rule.id: rule for rule in _ALL}
 
 _SCHEMAS = ("inputSchema", "outputSchema")
 _TOO_DEEP = "(nested too deep to be shown)"
-Suspicion = Callable[[Tool], Iterable[str]]
-"""Messages on what looks like an attack in a tool's definition."""
+Suspicion = Callable[[Tool], Iterable[str]]  # messages on what looks like an attack in a tool's definition
 
 
 @dataclass(frozen=True)
 class Change:
     server: str
-    tool: str
-    """Empty where it is about the server as a whole."""
+    tool: str  # empty where it is about the server as a whole
     rule: str
     message: str
     old: str | None = None

@@ -21,17 +21,14 @@ from mcpctl.base.models import Tool
 from mcpctl.catalog.uri_templates import UriTemplate
 
 _READS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
-_OF_ANYBODY = ("file:", "http:", "https:")
-"""Schemes that do not tell which server a URI is of."""
+_OF_ANYBODY = ("file:", "http:", "https:")  # schemes that do not tell which server a URI is of
 
 
 class Feature(Struct, frozen=True, eq=False):
     kind: str
     server: str
-    name: str
-    """Its name, URI or URI template on its server."""
-    tool: Tool
-    """As pins and checks see it: a tool whose name is `@KIND/NAME`."""
+    name: str  # its name, URI or URI template on its server
+    tool: Tool  # as pins and checks see it: a tool whose name is `@KIND/NAME`
 
     @property
     def definition(self) -> Mapping[str, Any]:
@@ -49,10 +46,8 @@ class FeaturePart(Struct, frozen=True, eq=False, dict=True):
 
     kind: str
     server: str
-    features: Mapping[str, Feature]
-    """By name, in its server's order."""
-    held: Collection[str] = frozenset()
-    """The names of those that are neither listed nor read."""
+    features: Mapping[str, Feature]  # by name, in its server's order
+    held: Collection[str] = frozenset()  # the names of those that are neither listed nor read
 
     @classmethod
     def of(cls, kind: str, server: str, tools: Iterable[Tool], held: Iterable[Tool] = ()) -> "FeaturePart":
@@ -90,8 +85,7 @@ class Features:
     def __init__(self, parts: Sequence[FeaturePart], generation: str) -> None:
         """The parts are in the order of their servers, without those that are hidden from the request."""
         self.parts = parts
-        self.generation = generation
-        """Changes whenever any of them does: cursors are of one generation."""
+        self.generation = generation  # changes whenever any of them does: cursors are of one generation
 
     @cached_property
     def prompts(self) -> Mapping[str, Feature]:

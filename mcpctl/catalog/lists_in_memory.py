@@ -14,8 +14,7 @@ from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
 from mcpctl.store.state import ListKey
 
 STALE_S = 24 * 3600
-HELD = 0
-"""The generation of a list that is in no database."""
+HELD = 0  # the generation of a list that is in no database
 
 
 class Listed(Struct, frozen=True, dict=True):
@@ -24,13 +23,10 @@ class Listed(Struct, frozen=True, dict=True):
     generation: int
     fetched_at: float
     tools: tuple[Tool, ...]
-    capabilities: str = ""
-    """The client's, as `callers.capability_set` has them."""
+    capabilities: str = ""  # the client's, as `callers.capability_set` has them
     instructions: str = ""
-    drifts: tuple[Drift, ...] = ()
-    """Changed or held tools and instructions."""
-    held: str = ""
-    """Why its instructions are held, one of `HOLDS`."""
+    drifts: tuple[Drift, ...] = ()  # changed or held tools and instructions
+    held: str = ""  # why its instructions are held, one of `HOLDS`
 
     @cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -50,18 +46,15 @@ class Lists:
 
     def __init__(self, holding: Holding = NOTHING) -> None:
         self.holding = holding
-        self.judged = 0
-        """Grows whenever one of them is judged differently than before."""
-        self.changes = 0
-        """Grows whenever any of them changes."""
+        self.judged = 0  # grows whenever one of them is judged differently than before
+        self.changes = 0  # grows whenever any of them changes
         self._of: Mapping[ListKey, Listed] = {}
         self._in_use: Mapping[tuple[str, str], str] = {}
         self._suspicious: Mapping[ListKey, Collection[str]] = {}
         """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
         self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
         """Lists of features that were checked, and their suspicious names."""
-        self._together_at = -1
-        """The `changes` after which all of them were checked together."""
+        self._together_at = -1  # the `changes` after which all of them were checked together
         self._changing = threading.Lock()
 
     def get(self, of: ListKey) -> Listed | None:

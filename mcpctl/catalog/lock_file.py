@@ -18,8 +18,7 @@ from mcpctl.policy.holding import Locked
 from mcpctl.toolsets.toolset_files import repository_of
 
 DEFAULT = Path("mcpctl.lock.json")
-_HASHES = {1: definitions.OLDER, 2: definitions.VERSION}
-"""The hash of each version of the file; the last is written."""
+_HASHES = {1: definitions.OLDER, 2: definitions.VERSION}  # the hash of each version of the file; the last is written
 _VERSION = max(_HASHES)
 _HINT = "write it again with: mcpctl tools lock"
 
@@ -27,10 +26,8 @@ _HINT = "write it again with: mcpctl tools lock"
 @dataclass(frozen=True)
 class Lock:
     path: Path
-    tools: Mapping[tuple[str, str], Tool]
-    """By server and name."""
-    instructions: Mapping[str, str]
-    """By server, the hash of them."""
+    tools: Mapping[tuple[str, str], Tool]  # by server and name
+    instructions: Mapping[str, str]  # by server, the hash of them
     lines: Mapping[tuple[str, str], int] = field(default_factory=dict)
     version: int = _VERSION
 

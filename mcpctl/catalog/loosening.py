@@ -29,8 +29,7 @@ from mcpctl.toolsets import in_force
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import NONE, ToolsetFile, located, parsed, place_of, read_text
 
-FILE = "file"
-"""The channel of an edit of the file, which nobody was asked about."""
+FILE = "file"  # the channel of an edit of the file, which nobody was asked about
 _TOLD = 5
 
 

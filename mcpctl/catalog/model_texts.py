@@ -13,8 +13,7 @@ from msgspec import Struct
 from mcpctl.base.models import Tool
 from mcpctl.base.texts import visible
 
-_ESCAPES = ("\\u", "\\r", "\\b", "\\f")
-"""How JSON escapes hidden characters."""
+_ESCAPES = ("\\u", "\\r", "\\b", "\\f")  # how JSON escapes hidden characters
 FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
 """The heading of a team's notes, however a server writes it."""
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
@@ -24,14 +23,12 @@ EXACT = frozenset((
     "$ref", "$id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor",
 ))  # fmt: skip
 """Members of a schema that are not texts to read."""
-_DEEPEST = 64
-"""Schemas in schemas; deeper ones are left out where they may hide something."""
+_DEEPEST = 64  # schemas in schemas; deeper ones are left out where they may hide something
 
 
 class ToldTexts(Struct, frozen=True):
     title: str | None
-    description: str
-    """With the notes of a toolset, which stay as they are."""
+    description: str  # with the notes of a toolset, which stay as they are
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any] | None
 
@@ -90,8 +87,7 @@ def cut(text: str, longest: int) -> str:
 
 _SUPERFLUOUS = frozenset(("$schema", "$comment", "title", "examples", "example"))
 """Members that add nothing to names, types and descriptions."""
-_NAMED = NAMED | {"dependencies", "mapping"}
-"""Members with names of their own, also in older drafts and OpenAPI."""
+_NAMED = NAMED | {"dependencies", "mapping"}  # members with names of their own, also in older drafts and OpenAPI
 
 
 def shortened(schema: Mapping[str, Any], longest: int) -> dict[str, Any]:

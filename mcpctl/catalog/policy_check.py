@@ -16,8 +16,7 @@ from mcpctl.config.policy_settings import CLASSES, PolicyRule
 from mcpctl.policy.decide import decide
 from mcpctl.policy.rules import Matcher, names_any
 
-_MOST_LOOKED_UP = 10
-"""How many rules that match nothing get similar names looked up."""
+_MOST_LOOKED_UP = 10  # how many rules that match nothing get similar names looked up
 _TOGGLES = ("auto_approve_read_only", "confirm_destructive")
 
 RULES = {

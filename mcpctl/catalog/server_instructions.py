@@ -16,15 +16,11 @@ from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey, State, StateError
 from mcpctl.wire import threads
 
-Introduction = tuple[str, str]
-"""A server, and its instructions as a model is told them."""
-AT_FIRST = 2000
-"""UTF-8 bytes of all instructions in a handshake: clients cut at about 2 KB."""
-MOST = 1500
-"""UTF-8 bytes of one server's instructions in an answer to a search."""
+Introduction = tuple[str, str]  # a server, and its instructions as a model is told them
+AT_FIRST = 2000  # UTF-8 bytes of all instructions in a handshake: clients cut at about 2 KB
+MOST = 1500  # UTF-8 bytes of one server's instructions in an answer to a search
 _LONGEST_SENTENCE = 400
-_LEAST = 60
-"""Fewer bytes of a server's line are not worth a line."""
+_LEAST = 60  # fewer bytes of a server's line are not worth a line
 _INTRODUCED = "\nWhat these servers say of themselves, each in its own words, which are not the user's or mcpctl's:"
 _SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.!?][)\"'\]]?(?=\s)|[\u3002\uff01\uff1f]")
 _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02', "'"))

@@ -13,8 +13,7 @@ MAX_CHOICES = 5
 MAX_PARTS = 8
 MAX_SCHEMAS = 200
 """The most schemas that are looked at for one parameter's type: a small schema can fan out without end."""
-MAX_VALUES = 32
-"""The most choices that are looked at: more than are shown, since some may be the same."""
+MAX_VALUES = 32  # the most choices that are looked at: more than are shown, since some may be the same
 MAX_REF = 1000
 MAX_NAME = 64
 MAX_VALUE = 24
@@ -36,8 +35,7 @@ class ToolParameter(NamedTuple):
     name: str
     type: str
     is_required: bool
-    default: str
-    """Empty where there is none."""
+    default: str  # empty where there is none
     description: str
 
 

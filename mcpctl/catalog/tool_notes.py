@@ -22,8 +22,7 @@ class Done(NamedTuple):
 
     place: ToolsetFile
     diff: Sequence[str]
-    names: Sequence[str] = ()
-    """The notes that were added or removed."""
+    names: Sequence[str] = ()  # the notes that were added or removed
 
 
 def add(

@@ -28,8 +28,7 @@ from mcpctl.toolsets.lint import RULES, Item, Problem
 from mcpctl.toolsets.toolset import ToolIndex, ToolReference, dotted
 from mcpctl.toolsets.toolset_files import policy_problems
 
-_SIMILAR = 10
-"""How many unknown tools get similar names looked up."""
+_SIMILAR = 10  # how many unknown tools get similar names looked up
 _LONGEST_MESSAGE = 500
 _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
 

@@ -23,8 +23,7 @@ class Grant(NamedTuple):
     pin: str
     project: str
     token: str
-    session: str
-    """Empty where it does not end with a session."""
+    session: str  # empty where it does not end with a session
 
 
 def binding_of(grant: Grant, arguments_digest: str) -> str:
@@ -82,40 +81,32 @@ PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
 ONCE, SESSION, ALWAYS = "once", "session", "always"
 HOOK = "hook"
 CLAUDE_CODE = "claude-code"
-OPEN_S = 600.0
-"""How long an approval can be answered, and how long a yes to one call waits for that call."""
-EXPECTED_S = 120.0
-"""How long a call is expected that its client asks about by itself."""
+OPEN_S = 600.0  # how long an approval can be answered, and how long a yes to one call waits for that call
+EXPECTED_S = 120.0  # how long a call is expected that its client asks about by itself
 _KEPT_S = 30 * 86_400.0
 _MOST_PENDING = 1000
 _ID_BYTES = 3
 
 
 class WantedCall(NamedTuple):
-    binding: str
-    """A `binding_of`."""
+    binding: str  # a `binding_of`
     grant: Grant
     risk: str
     hints: str
-    arguments: str
-    """As lists show them: without secrets, cut."""
+    arguments: str  # as lists show them: without secrets, cut
     arguments_hash: str
     rule: str
     rule_place: str
-    whole: str | None = None
-    """As the person who decides is shown them: without secrets, as much as is kept."""
+    whole: str | None = None  # as the person who decides is shown them: without secrets, as much as is kept
     hidden: int = 0
-    left_out: int = 0
-    """Bytes of them that are not in `whole`."""
+    left_out: int = 0  # bytes of them that are not in `whole`
 
 
 class CallApproval(NamedTuple):
     id: str
     binding: str
-    state: str
-    """`pending`, `allowed`, `denied`, or `used`: the call that was allowed once has been made."""
-    scope: str | None
-    """`once`, `session` or `always`."""
+    state: str  # `pending`, `allowed`, `denied`, or `used`: the call that was allowed once has been made
+    scope: str | None  # `once`, `session` or `always`
     key: str
     risk: str
     hints: str
@@ -131,8 +122,7 @@ class CallApproval(NamedTuple):
     expires: float
     answered: float | None
     channel: str | None
-    whole: str | None = None
-    """Kept as long as it is open."""
+    whole: str | None = None  # kept as long as it is open
     hidden: int = 0
     left_out: int = 0
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from mcpctl.base.texts import counted, escaped
 
-BY_ITSELF_MS = 1000
-"""A form that is declined sooner was declined by the client, and not by a person."""
+BY_ITSELF_MS = 1000  # a form that is declined sooner was declined by the client, and not by a person
 _LONG = 1 << 20
 
 

@@ -20,10 +20,8 @@ from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
-READ = "read"
-"""A prompt, resource or template is listed, got or read; `feature_names.join` gives its name."""
-FETCH = "fetch"
-"""A model reads a resource by itself, as if it called a tool. `READ` says whether it is there at all."""
+READ = "read"  # a prompt, resource or template is listed, got or read; `feature_names.join` gives its name
+FETCH = "fetch"  # a model reads a resource by itself, as if it called a tool. `READ` says whether it is there at all.
 KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"
 """How fresh the list is: from an earlier run, from this connection, fetched for this request, or unavailable."""
 ALLOW, REFUSE, LIST, ASK = "allow", "refuse", "list", "ask"
@@ -35,17 +33,14 @@ class Subject(NamedTuple):
     verb: str
     server: str
     name: str
-    tool: Tool | None
-    """None where the server has not listed it."""
+    tool: Tool | None  # None where the server has not listed it
     view: View
     execute_class: str | None = None
     """The only class that the meta-tool in use calls, one of `hints.PERMISSIONS`; None for any."""
-    arguments_digest: str = ""
-    """A `consent.digest_of`; empty where nobody was asked."""
+    arguments_digest: str = ""  # a `consent.digest_of`; empty where nobody was asked
     listing: str = KEPT
     session: str = ""
-    consent: str | None = None
-    """The `approvals.binding_of` that the user said yes to."""
+    consent: str | None = None  # the `approvals.binding_of` that the user said yes to
     tools: Sequence[Tool] = ()
 
     @property
@@ -72,8 +67,7 @@ class Verdict(NamedTuple):
     """`list`: the server's own list decides, so get it first; `ask`: the user's consent decides."""
 
     outcome: str
-    failure: Failure | None = None
-    """Where a policy only records, why it would be refused."""
+    failure: Failure | None = None  # where a policy only records, why it would be refused
     ruling: Ruling | None = None
 
 

@@ -29,11 +29,9 @@ class Drift(NamedTuple):
     """A tool, or a server's instructions, that changed or is held for another reason."""
 
     server: str
-    key: str
-    """The server's name for its instructions."""
+    key: str  # the server's name for its instructions
     pin: str
-    why: str
-    """One of `models.HOLDS`."""
+    why: str  # one of `models.HOLDS`
     is_held: bool
 
 
@@ -41,8 +39,7 @@ class Holding(Struct, frozen=True):
     on_change: str = ALLOW
     pins: Pins = {}
     locked: Locked | None = None
-    checks: str = UNCHECKED
-    """For definitions that look like an attack: `hold`, `warn` or `off`."""
+    checks: str = UNCHECKED  # for definitions that look like an attack: `hold`, `warn` or `off`
 
     @property
     def is_idle(self) -> bool:

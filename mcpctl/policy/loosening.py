@@ -23,8 +23,7 @@ from mcpctl.policy.view import View
 
 ListedTools = Mapping[str, Mapping[str, Tool]]
 """The tools of each server by name, as it last listed them, under its name before the change."""
-ANY = "any-other"
-"""The name of a tool that nothing mentions."""
+ANY = "any-other"  # the name of a tool that nothing mentions
 _AGAIN = "-again"
 _CLOSED = {"openWorldHint": False}
 _DECLARED: tuple[dict[str, bool], ...] = (

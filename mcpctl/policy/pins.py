@@ -28,8 +28,7 @@ class Pin(NamedTuple):
     of: ListKey
     name: str
     pin: str
-    definition: str
-    """The text of the instructions, where it is about those."""
+    definition: str  # the text of the instructions, where it is about those
     seen: float
     approved: float | None
 
@@ -42,14 +41,11 @@ class KnownPin(NamedTuple):
 class ServerPins(Struct, frozen=True):
     """The pins of one server that is started in one way."""
 
-    known: dict[str, dict[str, KnownPin]] = {}
-    """By tool, and by the client's capabilities."""
-    sets: set[str] = set()
-    """The sets of capabilities for which it has listed its tools."""
+    known: dict[str, dict[str, KnownPin]] = {}  # by tool, and by the client's capabilities
+    sets: set[str] = set()  # the sets of capabilities for which it has listed its tools
     waiting: set[str] = set()
     """Tools that were new on it and are held: a list for other clients does not make them known."""
-    words: set[str] = set()
-    """Hashes of its instructions."""
+    words: set[str] = set()  # hashes of its instructions
     approved_words: set[str] = set()
     is_settled: bool = False
     """A server of this name was approved as a whole, or is known for longer than a day: tools that it shows later are
@@ -261,8 +257,7 @@ class ShownList(NamedTuple):
 
     of: ListKey
     tools: Sequence[Tool]
-    instructions: str | None = None
-    """Where the server is approved as a whole."""
+    instructions: str | None = None  # where the server is approved as a whole
 
 
 def approve(file: PolicyFile, shown: Sequence[ShownList]) -> None:

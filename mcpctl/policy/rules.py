@@ -16,8 +16,7 @@ from mcpctl.toolsets.toolset import Toolset
 
 _OPEN_WORLD = CLASSES[-1]
 _DECLARED = Hint(True, "declared")
-_NAMED = 5
-"""How many names of `only` its rule repeats."""
+_NAMED = 5  # how many names of `only` its rule repeats
 
 
 class Ruling(NamedTuple):
@@ -108,8 +107,7 @@ class Rules:
 _UNKNOWN = frozenset((CLASSES[3], _OPEN_WORLD))
 
 
-rules_of = lru_cache(maxsize=64)(Rules)
-"""The same object for the same configuration and toolset."""
+rules_of = lru_cache(maxsize=64)(Rules)  # the same object for the same configuration and toolset
 
 
 class _Named(NamedTuple):

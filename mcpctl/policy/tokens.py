@@ -17,10 +17,8 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import clock, sqlite
 from mcpctl.store.state import told
 
-PREFIX = "mcpctl_"
-"""The beginning of every token, so that people and scanners know one."""
-LONGEST = 256
-"""Characters of a text that is taken for a token at all."""
+PREFIX = "mcpctl_"  # the beginning of every token, so that people and scanners know one
+LONGEST = 256  # characters of a text that is taken for a token at all
 _COLUMNS = "id, hash, projects, servers, read_only, created, expires, revoked"
 
 
@@ -29,10 +27,8 @@ class Token(NamedTuple):
 
     id: str
     hash: str
-    projects: frozenset[str] = frozenset()
-    """Empty for servers of any project."""
-    servers: frozenset[str] = frozenset()
-    """Empty for any server."""
+    projects: frozenset[str] = frozenset()  # empty for servers of any project
+    servers: frozenset[str] = frozenset()  # empty for any server
     read_only: bool = False
     created: float = 0
     expires: float | None = None

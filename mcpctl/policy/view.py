@@ -24,10 +24,8 @@ class Access(NamedTuple):
     """The token of a request, or the problem with it."""
 
     token: Token | None = None
-    problem: str = ""
-    """The code of a refusal: it has no token and needs one, or its token is not valid."""
-    binds: bool = True
-    """Whether the problem is refused, and not only recorded."""
+    problem: str = ""  # the code of a refusal: it has no token and needs one, or its token is not valid
+    binds: bool = True  # whether the problem is refused, and not only recorded
 
     @property
     def is_barred(self) -> bool:
@@ -38,8 +36,7 @@ class Access(NamedTuple):
         return self.token is not None and self.token.read_only
 
 
-UNBOUND = Access()
-"""For a person, and for a request where no policy is on."""
+UNBOUND = Access()  # for a person, and for a request where no policy is on
 
 
 class Scope(NamedTuple):
@@ -47,12 +44,9 @@ class Scope(NamedTuple):
 
     project: str | None = None
     """The project that the request names, `UNASSIGNED` for servers without one, None where it names none."""
-    is_granted: bool = False
-    """Whether a token is for this project by name."""
-    projects: frozenset[str] = frozenset()
-    """Those of the token; empty for any."""
-    servers: frozenset[str] = frozenset()
-    """Those of the token; empty for any."""
+    is_granted: bool = False  # whether a token is for this project by name
+    projects: frozenset[str] = frozenset()  # those of the token; empty for any
+    servers: frozenset[str] = frozenset()  # those of the token; empty for any
 
     def sees(self, server: str, projects: frozenset[str] | None) -> bool:
         """With `projects` None, the server is in every project."""
@@ -145,8 +139,7 @@ class Standing(Struct, frozen=True):
 
     grants: Collection[Grant] = frozenset()
     tokens: Collection[Token] = ()
-    ends: float | None = None
-    """When the first grant or token ends, in seconds since the epoch."""
+    ends: float | None = None  # when the first grant or token ends, in seconds since the epoch
 
 
 NOTHING_DECIDED = Standing()
@@ -159,14 +152,11 @@ if TYPE_CHECKING:
 class View(Struct, frozen=True, dict=True):
     config: Config
     toolset: Toolset | None = None
-    caller: Caller | None = None
-    """None for a person at the command line."""
-    generation: int = 0
-    """Grows whenever a running `serve` follows a change of the configuration."""
+    caller: Caller | None = None  # None for a person at the command line
+    generation: int = 0  # grows whenever a running `serve` follows a change of the configuration
     standing: Standing = NOTHING_DECIDED
     access: Access = UNBOUND
-    is_locked: bool = False
-    """Whether only tools of a lock file may be found or called."""
+    is_locked: bool = False  # whether only tools of a lock file may be found or called
     toolset_place: ToolsetFile | None = None
 
     @cached_property

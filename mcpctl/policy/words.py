@@ -114,8 +114,7 @@ DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
 """The codes of refusals that are recorded as decisions where the call is refused."""
 OF_FEATURE = frozenset(_OF_FEATURE)
 """The codes of prompts and resources that cannot be had, or that several servers have."""
-OF_TOKEN = frozenset(_WHY)
-"""The codes of refusals for want of a token that permits more."""
+OF_TOKEN = frozenset(_WHY)  # the codes of refusals for want of a token that permits more
 
 
 def for_model(failure: Failure, *, call: str = "") -> str:

@@ -36,10 +36,8 @@ class Chosen:
     """The files to be checked, by how they were named, and the others in their folders."""
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
-    skipped: list[str] = field(default_factory=list)
-    """Files that are clearly something else."""
-    links: list[str] = field(default_factory=list)
-    """Links to folders are not followed."""
+    skipped: list[str] = field(default_factory=list)  # files that are clearly something else
+    links: list[str] = field(default_factory=list)  # links to folders are not followed
 
     @property
     def told(self) -> str:

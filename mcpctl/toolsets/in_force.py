@@ -15,8 +15,7 @@ from mcpctl.store.state import State, StateError
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import NONE, VARIABLE, ToolsetFile, is_path, place_of, read
 
-_MOST_FOLLOWED = 64
-"""Toolsets that are followed at once: each project may name one."""
+_MOST_FOLLOWED = 64  # toolsets that are followed at once: each project may name one
 
 
 def named(config: Config, option: str | None) -> str | None:
@@ -105,10 +104,8 @@ class ToolsetsInForce:
         self._log = state.log
         self._log_stamp = object()
         self._followed: dict[str | None, Followed] = {}
-        self.left = 0
-        """How many toolsets are no longer followed: caches of what was made from them are to be cleared."""
-        self.outdated: list[Followed] = []
-        """Toolsets whose files have changed since they were read."""
+        self.left = 0  # how many toolsets are no longer followed: caches of what was made from them are to be cleared
+        self.outdated: list[Followed] = []  # toolsets whose files have changed since they were read
         self.stamps: list[tuple[Path, object]] = []
         """The files that all this is read from, as they were at the last look."""
         self._remember(_chosen(option))

@@ -91,14 +91,11 @@ _ALL = (
 RULES = {rule.id: rule for rule in _ALL}
 
 
-Who = Callable[[ToolReference], str]
-"""The same text for all references to one tool."""
+Who = Callable[[ToolReference], str]  # the same text for all references to one tool
 
-_MOST_COMPARED = 20
-"""Members whose names are compared with one that is missing."""
+_MOST_COMPARED = 20  # members whose names are compared with one that is missing
 _PAIR = ("readOnlyHint", "destructiveHint")
-_OPTIONAL = ("toolNotes", "toolOverrides", "policy")
-"""Members that nobody misses where their names are misspelled."""
+_OPTIONAL = ("toolNotes", "toolOverrides", "policy")  # members that nobody misses where their names are misspelled
 _TYPES = {"object": (dict, "an object"), "array": (list, "an array"), "string": (str, "a string"),
           "boolean": (bool, "a boolean")}  # fmt: skip
 
@@ -117,8 +114,7 @@ class Item:
     place: tuple[str | int, ...]
     said: Mapping[str, Any]
     reference: ToolReference
-    at: tuple[str | int, ...]
-    """The place of the reference."""
+    at: tuple[str | int, ...]  # the place of the reference
 
 
 def toolsets(root: Any) -> list[tuple[tuple[str | int, ...], Mapping[str, Any]]]:

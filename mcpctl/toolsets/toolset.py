@@ -15,13 +15,10 @@ from msgspec import Struct, field
 from mcpctl.base.models import HINTS, Overrides, Tool
 from mcpctl.config.policy_settings import PolicyRule
 
-NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
-"""The names that toolsets and notes may have."""
+NAME = re.compile(r"[a-z0-9-]{2,50}\Z")  # the names that toolsets and notes may have
 MAX_NOTE = 500
-MAX_NOTES = 20
-"""The most of one tool, and the most that may be added at once."""
-MAX_NOTES_CHARS = 4000
-"""All notes of one tool together."""
+MAX_NOTES = 20  # the most of one tool, and the most that may be added at once
+MAX_NOTES_CHARS = 4000  # all notes of one tool together
 MAX_TITLE = 200
 HIDDEN = re.compile(
     # controls, line separators, marks and overrides of direction, invisible operators, tags and variation selectors
@@ -138,14 +135,11 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
 
     name: str
     path: Path
-    own: bool
-    """Whether the file is in the user's own data directory."""
+    own: bool  # whether the file is in the user's own data directory
     tools: Sequence[ToolReference] = ()
     entries: Sequence[ToolsetEntry] = ()
-    content: Mapping[str, Any] = field(default_factory=dict)
-    """All members in the file, also unknown ones."""
-    problem: str = ""
-    """Why this differs from the file."""
+    content: Mapping[str, Any] = field(default_factory=dict)  # all members in the file, also unknown ones
+    problem: str = ""  # why this differs from the file
     rules: Sequence[PolicyRule] = ()
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary)
     _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict)

@@ -23,14 +23,12 @@ from mcpctl.jsonc.positions import Place
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, ToolReference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"
-NONE = "none"
-"""In place of a toolset's name: no toolset, even if one is equipped."""
+NONE = "none"  # in place of a toolset's name: no toolset, even if one is equipped
 _LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
 _MEMBERS = ("name", "tools", "toolNotes", "toolOverrides")
 _EFFECTS = (DENY, ASK)
 _MOST_RULES, _LONGEST_RULE = 1000, 1100
-_ALL_RULES = 1 << 15
-"""Characters of all rules of one list, each of which is compiled."""
+_ALL_RULES = 1 << 15  # characters of all rules of one list, each of which is compiled
 
 
 class ToolsetFile(msgspec.Struct, frozen=True):
@@ -38,10 +36,8 @@ class ToolsetFile(msgspec.Struct, frozen=True):
 
     path: Path
     inner: str | None
-    own: bool
-    """Whether it is in the user's own data directory, and not in a repository."""
-    is_named: bool
-    """Whether it was given by its name, not by a path."""
+    own: bool  # whether it is in the user's own data directory, and not in a repository
+    is_named: bool  # whether it was given by its name, not by a path
 
     @property
     def reference(self) -> str:
