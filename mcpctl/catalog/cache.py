@@ -65,14 +65,14 @@ class Catalog:
 
     def _own(self, server: str, fingerprint: str) -> Listed | None:
         sets = self.lists.sets(server, fingerprint, self.view.capability_sets)
-        return self._first(ListKey(server, fingerprint, each) for each in sets)
+        return self._first(ListKey(server, fingerprint, capabilities) for capabilities in sets)
 
     def _others(self, server: str, fingerprint: str) -> Listed | None:
         if self._state is None:
             lists = self.lists.all(server, fingerprint).values()
             return max(lists, key=lambda listed: listed.fetched_at, default=None)
         sets = self._state.capability_sets(server, fingerprint)
-        return self._first(ListKey(server, fingerprint, each) for each in sets)
+        return self._first(ListKey(server, fingerprint, capabilities) for capabilities in sets)
 
     def _first(self, keys: Iterable[ListKey]) -> Listed | None:
         return next((listed for key in keys if (listed := self._loaded(key))), None)
@@ -95,7 +95,7 @@ class Catalog:
             return []
         sets = [*self.lists.sets(server, fingerprint, self.view.capability_sets)]
         sets += self.state.capability_sets(server, fingerprint)
-        found = [self._loaded(ListKey(server, fingerprint, each)) for each in dict.fromkeys(sets)]
+        found = [self._loaded(ListKey(server, fingerprint, capabilities)) for capabilities in dict.fromkeys(sets)]
         return [listed for listed in found if listed]
 
     def features(self, server: str) -> list[Listed]:
@@ -107,7 +107,7 @@ class Catalog:
         return [listed for key in keys if (listed := self._loaded(key))]
 
     def feature_counts(self, server: str) -> dict[str, int | None]:
-        known = {feature_names.kind_of_list(each.capabilities): len(each.tools) for each in self.features(server)}
+        known = {feature_names.kind_of_list(listed.capabilities): len(listed.tools) for listed in self.features(server)}
         return {kind: known.get(kind) for kind in feature_names.EXPOSABLE}
 
     def find(self, server: str, name: str) -> Tool | None:
@@ -115,7 +115,7 @@ class Catalog:
         listed = self.listed(server)
         tool = listed.by_name.get(name) if listed else None
         if tool is None and listed and self.view.caller is None and self._state is not None:
-            tools = (each.by_name.get(name) for each in self.every(server))
+            tools = (listed.by_name.get(name) for listed in self.every(server))
             tool = next((tool for tool in tools if tool), None)
         return self.toolset.shown(tool) if self.toolset and tool else tool
 

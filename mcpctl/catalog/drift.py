@@ -271,12 +271,12 @@ def shown(catalog: Catalog, file: PolicyFile, filters: ChangeFilter) -> list[Sho
             continue
         pinned = known.get((server, fingerprint), _NO_PINS)
         every = (*catalog.every(server), *catalog.features(server))
-        differing = {tool.name for each in every for tool in each.tools if _differs(pinned, tool, each)}
-        for each in every:
-            tools = [tool for tool in each.tools if filters.has(server, tool.name)]
-            tools = [tool for tool in tools if tool.name not in differing or _differs(pinned, tool, each)]
-            whole = each.instructions if filters.has(server, "") else None
-            lists.append(ShownList(ListKey(server, fingerprint, each.capabilities), tools, whole))
+        differing = {tool.name for listed in every for tool in listed.tools if _differs(pinned, tool, listed)}
+        for listed in every:
+            tools = [tool for tool in listed.tools if filters.has(server, tool.name)]
+            tools = [tool for tool in tools if tool.name not in differing or _differs(pinned, tool, listed)]
+            whole = listed.instructions if filters.has(server, "") else None
+            lists.append(ShownList(ListKey(server, fingerprint, listed.capabilities), tools, whole))
     return lists
 
 

@@ -172,7 +172,7 @@ class Features:
 def _prompts(parts: Sequence[FeaturePart]) -> Mapping[str, Feature]:
     """`{server}_{prompt}`; where two come out equal, `{server}__{prompt}` for both, numbered where that is taken."""
     prompts = [feature for part in parts for feature in part.features.values()]
-    short = [f"{each.server}_{each.name}" for each in prompts]
+    short = [f"{prompt.server}_{prompt.name}" for prompt in prompts]
     equal = {name for name, count in Counter(short).items() if count > 1}
     taken = set(short) - equal
     named: dict[str, Feature] = {}

@@ -137,7 +137,7 @@ def prompt_arguments(catalog: Catalog, name: str) -> list[Mapping[str, Any]]:
     feature = features(catalog).prompts.get(name)
     declared = feature.definition.get("arguments") if feature else None
     every = declared if isinstance(declared, list) else []
-    return [each for each in every if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    return [argument for argument in every if isinstance(argument, dict) and isinstance(argument.get("name"), str)]
 
 
 def _rows(
@@ -145,8 +145,8 @@ def _rows(
 ) -> Found:
     for server in servers:
         catalog.config.server(server)
-    lists = [(server, each) for server in catalog.config.enabled for each in catalog.features(server)]
-    listed_at = {(server, kind_of_list(each.capabilities)): each.fetched_at for server, each in lists}
+    lists = [(server, listed) for server in catalog.config.enabled for listed in catalog.features(server)]
+    listed_at = {(server, kind_of_list(listed.capabilities)): listed.fetched_at for server, listed in lists}
 
     rows = []
     for name, feature in named.items():

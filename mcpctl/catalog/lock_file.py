@@ -46,27 +46,23 @@ def text(catalog: Catalog) -> str:
     """Sorted, one tool a line, as servers last listed them."""
     tools: dict[str, list[str]] = {}
     for tool in sorted(catalog.known(), key=lambda tool: tool.key):
+        described = definitions.described(tool)
         try:
-            definitions.canonical(definitions.described(tool))
+            definitions.canonical(described)
         except definitions.TooDeep:
             warn(f"a tool of '{tool.server}' is left out: its definition is nested too deep to be read")
             continue
-        tools.setdefault(tool.server, []).append(f"{_json(tool.name)}: {_json(_entry(tool))}")
-    servers = ",\n".join(_server(catalog, name, of_server) for name, of_server in tools.items())
-    inside = f"\n{servers}\n" if servers else ""
+        described = {name: value for name, value in described.items() if name != "name"}
+        hints = dict(definitions.declared_hints(tool))
+        entry = _json({"hash": definitions.hash_of(tool), **described, "hints": hints})
+        tools.setdefault(tool.server, []).append(f"{_json(tool.name)}: {entry}")
+    servers = []
+    for name, of_server in tools.items():
+        listed, lines = catalog.listed(name), ",\n".join(of_server)
+        instructions = _json(definitions.hashed(listed.instructions if listed else ""))
+        servers.append(f'{_json(name)}: {{"instructions": {instructions}, "tools": {{\n{lines}\n}}}}')
+    inside = "\n{}\n".format(",\n".join(servers)) if servers else ""
     return f'{{"version": {_VERSION}, "servers": {{{inside}}}}}\n'
-
-
-def _server(catalog: Catalog, name: str, tools: list[str]) -> str:
-    listed = catalog.listed(name)
-    instructions = definitions.hashed(listed.instructions if listed else "")
-    lines = ",\n".join(tools)
-    return f'{_json(name)}: {{"instructions": {_json(instructions)}, "tools": {{\n{lines}\n}}}}'
-
-
-def _entry(tool: Tool) -> Mapping[str, Any]:
-    said = {name: value for name, value in definitions.described(tool).items() if name != "name"}
-    return {"hash": definitions.hash_of(tool), **said, "hints": dict(definitions.declared_hints(tool))}
 
 
 def _json(value: Any) -> str:

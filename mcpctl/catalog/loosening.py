@@ -41,7 +41,7 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
         return []  # what the file said before still counts
     with _opened(paths, before) as (equipped, known):
         toolsets = _Toolsets(paths, equipped)
-        projects = [each for each in _projects(paths, before) if each is None or each in there]
+        projects = [project for project in _projects(paths, before) if project is None or project in there]
         old, new = (_views(paths, text, projects, toolsets) for text in (before, after))
         return loosening.loosened(old, new, known)
 
@@ -55,10 +55,10 @@ def by_toolset(paths: Paths, place: ToolsetFile, before: str, after: str) -> lis
     with _opened(paths, written) as (equipped, known):
         projects = _projects(paths, written)
         both = [_Toolsets(paths, equipped, {_real(place.path): text}) for text in (before, after)]
-        old, new = (_views(paths, written, projects, each) for each in both)
+        old, new = (_views(paths, written, projects, toolsets) for toolsets in both)
         if is_named or (place.own and before):
-            for views, each in ((old, both[0]), (new, both[1])):
-                named = [replace(view, toolset=each.of(place.reference)) for view in views]
+            for views, toolsets in ((old, both[0]), (new, both[1])):
+                named = [replace(view, toolset=toolsets.of(place.reference)) for view in views]
                 views += [view for view in named if is_named or view.config.policy.enforces]
         return loosening.loosened(old, new, known)
 
@@ -67,9 +67,9 @@ def by_equipping(paths: Paths, reference: str | None) -> list[str]:
     """The keys that equipping a toolset lets be called without a yes, or equipping none."""
     written = _text(paths)
     with _opened(paths, written) as (equipped, known):
-        both = [_Toolsets(paths, each) for each in (equipped, reference)]
+        both = _Toolsets(paths, equipped), _Toolsets(paths, reference)
         projects = _projects(paths, written)
-        old, new = (_views(paths, written, projects, each) for each in both)
+        old, new = (_views(paths, written, projects, toolsets) for toolsets in both)
         return loosening.loosened(old, new, known)
 
 
@@ -130,7 +130,7 @@ def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
 
 def _views(paths: Paths, text: str, projects: Sequence[str | None], toolsets: "_Toolsets") -> list[View]:
     loaded = [config.parsed(paths.config, text, project) for project in projects]
-    return [View(each, toolsets.of(in_force.of_project(each))) for each in loaded]
+    return [View(of_project, toolsets.of(in_force.of_project(of_project))) for of_project in loaded]
 
 
 class _Toolsets:

@@ -194,7 +194,7 @@ def unknown(catalog: Catalog, key: str, following: str = "") -> NotFound:
         return NotFound(f"no tool '{key}': {error.message}", error.hint, error.code)
     known = catalog.keys()
     near = nearest(key, known)
-    if ":" not in key and (own := [each for each in known if split(each)[0] == key]):
+    if ":" not in key and (own := [known_key for known_key in known if split(known_key)[0] == key]):
         meant = f"{key}:{following}"
         near = [meant] if meant in own else nearest(meant, own) if following else []
         if not near:

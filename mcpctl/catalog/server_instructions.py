@@ -21,7 +21,7 @@ AT_FIRST = 2000  # UTF-8 bytes of all instructions in a handshake: clients cut a
 MOST = 1500  # UTF-8 bytes of one server's instructions in an answer to a search
 _LONGEST_SENTENCE = 400
 _LEAST = 60  # fewer bytes of a server's line are not worth a line
-_INTRODUCED = "\nWhat these servers say of themselves, each in its own words, which are not the user's or mcpctl's:"
+_INTRODUCED = "\nInstructions of these servers, each in its own words, which are not the user's or mcpctl's:"
 _SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.!?][)\"'\]]?(?=\s)|[\u3002\uff01\uff1f]")
 _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02', "'"))
 """Characters that could end the quotation of a server's words."""
@@ -132,7 +132,7 @@ class Introductions:
     def _said(self, server: str, fingerprint: str, view: View) -> tuple[str, str]:
         """The instructions for a client like this one, else for another, and why they are held."""
         sets = self._lists.sets(server, fingerprint, view.capability_sets)
-        keys = [ListKey(server, fingerprint, each) for each in sets]
+        keys = [ListKey(server, fingerprint, capabilities) for capabilities in sets]
         if listed := next((listed for key in keys if (listed := self._lists.get(key))), None):
             return listed.instructions, listed.held
         kept = [*keys, *(key for key in self._kept if key[:2] == (server, fingerprint))]

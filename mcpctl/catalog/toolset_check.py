@@ -169,7 +169,7 @@ def _unmatched(content: Mapping[str, Any], at: Place, known: KnownTools) -> Iter
             waits = pattern == "*" or (server == "*" and not {"*", "?"}.isdisjoint(name))
             if pattern in CLASSES or waits or names_any(rule, tools):
                 continue
-            is_of_servers = any(Matcher(rule).reaches(each) for each in known.servers)
+            is_of_servers = any(Matcher(rule).reaches(server_name) for server_name in known.servers)
             keys = (tool.key for tool in known.tools)
             near = (nearest(pattern, keys) if is_of_servers else alike(server, known.servers)) if left else []
             left -= bool(left)
@@ -188,7 +188,7 @@ def _missing(item: Item, known: KnownTools, *, suggests: bool) -> Problem:
     place = (*item.at, "namespacedName")
     if server not in known.servers:
         return Problem("W204", place, f"server '{server}' of {name} is not known")
-    near = alike(tool, [each.name for each in known.tools if each.server == server], n=1) if suggests else []
+    near = alike(tool, [other.name for other in known.tools if other.server == server], n=1) if suggests else []
     more = f"; did you mean '{near[0]}'?" if near else ""
     return Problem("E113", place, f"server '{server}' has no tool '{tool}'{more}")
 

@@ -144,27 +144,27 @@ def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
     settings = config.load(paths.config).records
     with PolicyFile.connect(paths) as file:
         every = approvals.given(file)
-        of_approval = {each.grant._replace(session="") for each in approvals.listed(file) if each.id == ref}
+        of_approval = {approval.grant._replace(session="") for approval in approvals.listed(file) if approval.id == ref}
         chosen = [
-            each for each in every
-            if ref in (each.grant.key, each.id) or each.grant._replace(session="") in of_approval
+            given for given in every
+            if ref in (given.grant.key, given.id) or given.grant._replace(session="") in of_approval
         ]  # fmt: skip
         if not chosen:
-            keys = {each.grant.key for each in every}
+            keys = {given.grant.key for given in every}
             hint = did_you_mean(ref, keys, "list them with: mcpctl approvals ls --standing")
             raise NotFound(f"no standing yes '{ref}'", hint, "grant_not_found")
-        for each in chosen:
-            approvals.end_grant(file, each.grant)
+        for given in chosen:
+            approvals.end_grant(file, given.grant)
     recorder = Recorder(paths, settings, via="cli")
-    for each in chosen:
+    for given in chosen:
         recorder.decision_made(
-            each.grant.key, "declined", "standing yes taken back", channel=channel, pin=each.grant.pin,
-            scope=SESSION if each.grant.session else ALWAYS, token_id=each.grant.token,
-            origin=Origin(Client("mcpctl"), each.grant.project or None),
+            given.grant.key, "declined", "standing yes taken back", channel=channel, pin=given.grant.pin,
+            scope=SESSION if given.grant.session else ALWAYS, token_id=given.grant.token,
+            origin=Origin(Client("mcpctl"), given.grant.project or None),
         )  # fmt: skip
     recorder.flush()
     recorder.close()
-    return [_standing_row(each) for each in chosen]
+    return [_standing_row(given) for given in chosen]
 
 
 def _record(recorder: Recorder, approval: CallApproval, scope: str | None, channel: str) -> None:

@@ -55,7 +55,7 @@ def given(file: PolicyFile) -> Sequence[Given]:
 
 
 def grants(file: PolicyFile) -> Collection[Grant]:
-    return frozenset(each.grant for each in given(file))
+    return frozenset(grant for grant, _, _ in given(file))
 
 
 def give(file: PolicyFile, grant: Grant, until: float | None = None) -> None:
@@ -298,11 +298,14 @@ def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> S
 def find(file: PolicyFile, ref: str) -> CallApproval:
     """The approval with this id, this beginning of one, or the `last`; raises `NotFound`, `WrongUsage`."""
     every = listed(file)
-    matches = every[:1] if ref == "last" else [each for each in every if ref and each.id.startswith(ref.lower())]
+    if ref == "last":
+        matches = every[:1]
+    else:
+        matches = [approval for approval in every if ref and approval.id.startswith(ref.lower())]
     if not matches:
         raise NotFound(f"no approval '{ref}'", "list them with: mcpctl approvals ls", "approval_not_found")
     if len(matches) > 1 and matches[0].id != ref:
-        ids = ", ".join(each.id for each in matches[:3])
+        ids = ", ".join(approval.id for approval in matches[:3])
         raise WrongUsage(f"'{ref}' is the beginning of several approvals: {ids}", "give more", "approval_ambiguous")
     with told():
         row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (matches[0].id,)).fetchone()

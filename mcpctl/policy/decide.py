@@ -232,8 +232,8 @@ def _ruling_of_fetched(subject: Subject) -> Ruling:
         seen = (replace(tool, held="") for tool in subject.tools)
         tools = (tool for tool in seen if decide(Subject(FIND, tool.server, tool.name, tool, view)).outcome == ALLOW)
         of_tools = [rules.ruling(tool.server, tool.name, tool) for tool in tools]
-        rulings += of_tools[:1] if all(each.effect == ASK_RULE for each in of_tools) else []
-    strict = (each for effect in (DENY, ASK_RULE) for each in rulings if each.effect == effect)
+        rulings += of_tools[:1] if all(ruling.effect == ASK_RULE for ruling in of_tools) else []
+    strict = (ruling for effect in (DENY, ASK_RULE) for ruling in rulings if ruling.effect == effect)
     return next(strict, own)
 
 

@@ -50,14 +50,14 @@ def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
     for name, server in after.config.enabled.items():
         old = before.config.servers.get(name)
         is_same = old is not None and is_same_program(old, server)
-        others = [each for each, entry in before.config.servers.items() if is_same_program(entry, server)]
+        others = [other for other, entry in before.config.servers.items() if is_same_program(entry, server)]
         former = [name] if is_same else others
         if not former and after.config.policy.enforces and any(_is_free(after, tool) for tool in _samples(name, ANY)):
             yield join(name.removesuffix(_AGAIN), "*")
         # Rules on a name apply whatever runs under it.
-        for each in dict.fromkeys([*former, *([name] if old else [])]):
+        for old_name in dict.fromkeys([*former, *([name] if old else [])]):
             shown = name.removesuffix(_AGAIN)
-            yield from (join(shown, tool) for tool in _freed(before, after, each, name, former or [name], known))
+            yield from (join(shown, tool) for tool in _freed(before, after, old_name, name, former or [name], known))
         if is_same and set(after.config.exposes(name)).difference(before.config.exposes(name)):
             yield name
 
@@ -71,8 +71,8 @@ def _freed(before: View, after: View, old: str, new: str, former: Sequence[str],
             continue
         # An unrestricted entry of another name counts only where it starts the restricted program itself.
         entries = before.config.servers
-        alike = [each for each in former if is_same_program(entries[each], entries[old])]
-        if not any(_is_free(before, replace(tool, server=each)) for each in dict.fromkeys((*alike, old))):
+        alike = [other for other in former if is_same_program(entries[other], entries[old])]
+        if not any(_is_free(before, replace(tool, server=other)) for other in dict.fromkeys((*alike, old))):
             yield tool.name if tool.name != ANY else "*"
 
 
@@ -116,13 +116,12 @@ def _with_removed(before: View, after: View) -> View:
             entry, enabled=True, tools={}, only=None, projects=[], trust_hints="yes", expose=None
         )
         for name, entry in before.config.servers.items()
-        if not any(is_same_program(entry, each) for each in ([kept[name]] if name in kept else kept.values()))
+        if not any(is_same_program(entry, other) for other in ([kept[name]] if name in kept else kept.values()))
     }  # fmt: skip
-    return (
-        msgspec.structs.replace(after, config=msgspec.structs.replace(after.config, servers={**kept, **gone}))
-        if gone
-        else after
-    )
+    if not gone:
+        return after
+    config = msgspec.structs.replace(after.config, servers={**kept, **gone})
+    return msgspec.structs.replace(after, config=config)
 
 
 _LAUNCHER = re.compile(

@@ -68,13 +68,13 @@ class ServerPins(Struct, frozen=True):
         known = self.known[tool.name]
         own = known.get(capabilities)
         since = own.approved if own else None
-        counted = (each for each in known.values() if each is own or since is None or (each.approved or 0) >= since)
-        matching = [each for each in counted if definitions.is_pin_of(each.pin, tool)]
-        return max(matching, key=lambda each: each.approved or 0, default=None)
+        counted = (pin for pin in known.values() if pin is own or since is None or (pin.approved or 0) >= since)
+        matching = [pin for pin in counted if definitions.is_pin_of(pin.pin, tool)]
+        return max(matching, key=lambda pin: pin.approved or 0, default=None)
 
     def is_approved(self, tool: Tool) -> bool:
         known = self.known.get(tool.name, {})
-        return any(each.approved and definitions.is_pin_of(each.pin, tool) for each in known.values())
+        return any(pin.approved and definitions.is_pin_of(pin.pin, tool) for pin in known.values())
 
 
 Pins = Mapping[tuple[str, str], ServerPins]

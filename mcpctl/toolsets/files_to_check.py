@@ -89,11 +89,9 @@ def _choose_within(folder: Path, choice: Chosen) -> None:
         else:
             choice.candidates[_label(path)] = candidate
     if len(choice.candidates) == before:
-        others = (
-            f"{skipped} other file{' ends' if skipped == 1 else 's end'} in .json"
-            if skipped
-            else "no file ends in .json"
-        )
+        others = "no file ends in .json"
+        if skipped:
+            others = f"{skipped} other file{' ends' if skipped == 1 else 's end'} in .json"
         hint = f"{others}; name a file to have it checked whatever it is"
         raise WrongUsage(f"no toolset in the folder {folder}", hint, "nothing_to_check")
 

@@ -138,7 +138,7 @@ class ToolsetsInForce:
         return is_equipped_anew
 
     def _note_stamps(self) -> None:
-        self.stamps = [(each.place.path, each.stamp) for each in self._followed.values() if each.place]
+        self.stamps = [(followed.place.path, followed.stamp) for followed in self._followed.values() if followed.place]
         if self._is_equipped_asked:
             self.stamps.append((self._log or self._paths.state, self._log_stamp))
 
@@ -162,7 +162,7 @@ class ToolsetsInForce:
             self.outdated.pop().read()
 
     def look_for_missing(self) -> None:
-        self._followed = {reference: each for reference, each in self._followed.items() if each.place}
+        self._followed = {reference: followed for reference, followed in self._followed.items() if followed.place}
         self._note_stamps()
 
     def _remember(self, reference: str | None) -> None:

@@ -58,7 +58,7 @@ class ToolsetFile(msgspec.Struct, frozen=True):
 
 def repository_of(folder: Path) -> Path:
     """The repository that a folder is in; the folder itself if it is in none."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
 def place_of(paths: Paths, reference: str) -> ToolsetFile:

@@ -81,7 +81,7 @@ def test_the_first_sentence_of_each_server_is_told_at_first_from_what_is_kept(re
         await client.call("quiet:add")
         await restarted(world)
         again = await told(world, revision)
-        ours, _, said = again.partition("\nWhat these servers say of themselves")
+        ours, _, said = again.partition("\nInstructions of these servers")
         assert ours == first
         assert said.splitlines()[1:] == ['- notes: "Keeps notes."']
         assert not world.gateway.upstreams["notes"].connection
