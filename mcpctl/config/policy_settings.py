@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.tool_keys import OWN
-from mcpctl.config.toml import Section
+from mcpctl.config.toml import Section, check_one_of
 
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
@@ -71,13 +70,11 @@ class _Lists(Section, frozen=True, kw_only=True):
 
     def check(self, name: str, where: str = "") -> None:
         for key, allowed in _ONE_OF.items():
-            value = getattr(self, key, None)
-            if value is not None and value not in allowed:
-                raise ValueError(f"{where}.{key}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
+            check_one_of(f"{where}{key}", getattr(self, key, None), allowed)
         for effect in (DENY, ASK, ALLOW):
             for index, pattern in enumerate(getattr(self, effect)):
                 if problem := problem_of(pattern):
-                    raise ValueError(f"{where}.{effect}[{index}]: {problem}")
+                    raise ValueError(f".{where}{effect}[{index}]: {problem}")
 
 
 class PolicyTable(_Lists, frozen=True, kw_only=True):
@@ -150,15 +147,18 @@ def in_force(
     if table is None and of_project is None:
         return OFF
     values = table or PolicyTable()
-    sources: list[tuple[tuple[str, ...], PolicyTable | ProjectPolicyTable | None]] = [(("policy",), table)]
+    common, own = ("policy",), ("projects", project or "", "policy")
+    sources: list[tuple[tuple[str, ...], PolicyTable | ProjectPolicyTable | None]] = [(common, table)]
+    given: dict[str, str | bool] = {}
     if of_project:
         only_tightens = only_tightens and table is not None and table.mode != "off"
         written = {name: getattr(of_project, name) for name in _STRICTEST_FIRST}
         given = {name: value for name, value in written.items() if value is not None}
         if only_tightens:
-            given = {name: _stricter(name, value, getattr(values, name)) for name, value in given.items()}
+            given = {name: min(value, getattr(values, name), key=_STRICTEST_FIRST[name].index)
+                     for name, value in given.items()}  # fmt: skip
         values = msgspec.structs.replace(values, **given)
-        sources.append((("projects", project or "", "policy"), of_project))
+        sources.append((own, of_project))
     rules = [
         PolicyRule(effect, pattern, place, effect, index)
         for effect in (DENY, ASK, ALLOW)
@@ -166,30 +166,20 @@ def in_force(
         if lists and not (only_tightens and effect == ALLOW and lists is of_project)
         for index, pattern in enumerate(getattr(lists, effect))
     ]
-    where = _toggles_at(project, of_project)
     if values.confirm_destructive:
-        rules += [
-            PolicyRule(ASK, pattern, where["confirm_destructive"], "confirm_destructive") for pattern in CLASSES[2:4]
-        ]
+        place = own if "confirm_destructive" in given else common
+        rules += [PolicyRule(ASK, pattern, place, "confirm_destructive") for pattern in CLASSES[2:4]]
     if values.auto_approve_read_only:
-        rules.append(PolicyRule(ALLOW, CLASSES[0], where["auto_approve_read_only"], "auto_approve_read_only"))
+        place = own if "auto_approve_read_only" in given else common
+        rules.append(PolicyRule(ALLOW, CLASSES[0], place, "auto_approve_read_only"))
     return Policy(values, tuple(rules), is_written=True)
-
-
-def _stricter(name: str, *values: str | bool) -> str | bool:
-    return min(values, key=_STRICTEST_FIRST[name].index)
-
-
-def _toggles_at(project: str | None, of_project: ProjectPolicyTable | None) -> dict[str, tuple[str, ...]]:
-    names = ("auto_approve_read_only", "confirm_destructive")
-    own = ("projects", project or "", "policy")
-    return {name: own if of_project and getattr(of_project, name) is not None else ("policy",) for name in names}
 
 
 def problem_of(pattern: str) -> str:
     """The problem of a rule's pattern; empty where there is none."""
     if _BRACES.search(pattern):
-        each = ", ".join(itertools.islice(_alternatives(pattern), _NAMED))
+        parts = [part[1:-1].split(",") if part[:1] == "{" else [part] for part in _BRACES.split(pattern)]
+        each = ", ".join(map("".join, itertools.islice(itertools.product(*parts), _NAMED)))
         return f"'{pattern}' has braces, which stand for nothing here; write a rule for each, such as {each}"
     if pattern in CLASSES:
         return ""
@@ -222,9 +212,3 @@ def _not_as_meant(pattern: str) -> str:
             f"character, such as {question}"
         )
     return ""
-
-
-def _alternatives(pattern: str) -> Iterator[str]:
-    """The patterns that one with braces means elsewhere."""
-    parts = [part[1:-1].split(",") if part[:1] == "{" else [part] for part in _BRACES.split(pattern)]
-    return map("".join, itertools.product(*parts))

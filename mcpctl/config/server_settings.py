@@ -109,36 +109,21 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
         _check_permissions(table.get("tools"), has_policy)
     server = toml.converted(table, Server)
     _check_kind(server, table)
-    _check_lists(server)
+    names = [] if server.inherit_env in (ALL, MINIMAL) else server.inherit_env
+    if isinstance(names, str) or not all(map(_VARIABLE_NAME.match, names)):
+        raise ValueError(f'.inherit_env: must be "{ALL}", "{MINIMAL}" or a list of names of variables')
+    toml.check_some_of("may_ask", server.may_ask, ASKS)
+    toml.check_some_of("expose", server.expose or (), EXPOSABLE)
+    toml.check_one_of("trust_hints", server.trust_hints, TRUSTS)
+    for project in server.projects:
+        check_project_name(project, f".projects: {project!r}")
     _check_only(name, server.only or ())
-    _check_limit(server.limit_tokens)
-    check_expose(server.expose or ())
+    if server.limit_tokens is not None and server.limit_tokens < 0:
+        raise ValueError(".limit_tokens: must be 0 or more")
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < toml.MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
     return server
-
-
-def _check_lists(server: Server) -> None:
-    names = [] if server.inherit_env in (ALL, MINIMAL) else server.inherit_env
-    if isinstance(names, str) or not all(map(_VARIABLE_NAME.match, names)):
-        raise ValueError(f'.inherit_env: must be "{ALL}", "{MINIMAL}" or a list of names of variables')
-    if not set(server.may_ask).issubset(ASKS):
-        raise ValueError(f".may_ask: may have {', '.join(ASKS[:-1])} and {ASKS[-1]}")
-    for project in server.projects:
-        check_project_name(project, f".projects: {project!r}")
-    if server.trust_hints not in TRUSTS:
-        raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
-
-
-def _check_limit(limit: int | None) -> None:
-    if limit is not None and limit < 0:
-        raise ValueError(".limit_tokens: must be 0 or more")
-
-
-def check_expose(kinds: Sequence[str]) -> None:
-    if not set(kinds).issubset(EXPOSABLE):
-        raise ValueError(f".expose: may have {' and '.join(EXPOSABLE)}")
 
 
 def _check_only(name: str, patterns: Sequence[str]) -> None:
@@ -176,8 +161,7 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
 def _check_remote(server: Server) -> None:
     if not URL.match(server.url) and without_values(server.url) == server.url:
         raise ValueError(".url: must be an http:// or https:// address")
-    if server.transport not in TRANSPORTS:
-        raise ValueError(f".transport: must be {' or '.join(TRANSPORTS)}")
+    toml.check_one_of("transport", server.transport, TRANSPORTS)
     for name in server.headers:
         if not _HEADER_NAME.match(name):
             raise ValueError(f".headers: {name!r} is not a name of a header")
@@ -188,8 +172,7 @@ def _check_remote(server: Server) -> None:
 def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
     if "authorization" in headers:
         raise ValueError(".oauth: headers has Authorization already; write one of the two")
-    if oauth.grant not in GRANTS:
-        raise ValueError(f".oauth.grant: must be {' or '.join(GRANTS)}")
+    toml.check_one_of("oauth.grant", oauth.grant, GRANTS)
     if oauth.issuer and not URL.match(oauth.issuer) and not VARIABLE.search(oauth.issuer):
         raise ValueError(".oauth.issuer: must be an http:// or https:// address")
     if not 0 <= oauth.redirect_port <= _PORTS:

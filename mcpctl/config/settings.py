@@ -6,8 +6,8 @@ import msgspec
 
 from mcpctl.base.feature_names import EXPOSABLE
 from mcpctl.config.policy_settings import ProjectPolicyTable
-from mcpctl.config.server_settings import URL, check_expose, check_project_name
-from mcpctl.config.toml import Section
+from mcpctl.config.server_settings import URL, check_project_name
+from mcpctl.config.toml import Section, check_one_of, check_some_of
 
 _DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
@@ -25,11 +25,11 @@ class Project(Section, frozen=True):
 
     def check(self, name: str) -> None:
         check_project_name(name, ":")
-        _check_optimization(self.optimization)
+        check_one_of("optimization", self.optimization, OPTIMIZATIONS)
         if self.toolset == "":
             raise ValueError(".toolset: must be a name, a path or none")
         if self.policy:
-            self.policy.check("", ".policy")
+            self.policy.check(name, "policy.")
 
 
 class Search(Section, frozen=True):
@@ -45,7 +45,7 @@ class Search(Section, frozen=True):
     cloud_timeout_s: float = 5
 
     def check(self, name: str) -> None:
-        _check_optimization(self.optimization)
+        check_one_of("optimization", self.optimization, OPTIMIZATIONS)
         for key, url in (("semantic_url", self.semantic_url), ("cloud_url", self.cloud_url)):
             if url and not URL.match(url):
                 raise ValueError(f".{key}: must be an http:// or https:// address")
@@ -63,8 +63,7 @@ class OAuthSettings(Section, frozen=True):
     client_metadata_url: str = ""
 
     def check(self, name: str) -> None:
-        if self.store not in STORES:
-            raise ValueError(f".store: must be {' or '.join(STORES)}")
+        check_one_of("store", self.store, STORES)
         if self.client_metadata_url and not _DOCUMENT.match(self.client_metadata_url):
             raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
 
@@ -109,12 +108,7 @@ class Serve(Section, frozen=True):
     may_be_0 = ("max_result_chars",)
 
     def check(self, name: str) -> None:
-        check_expose(self.expose)
+        check_some_of("expose", self.expose, EXPOSABLE)
 
 
 TOKEN_BYTES = 4
-
-
-def _check_optimization(name: str | None) -> None:
-    if name not in (None, *OPTIMIZATIONS):
-        raise ValueError(f".optimization: must be {', '.join(OPTIMIZATIONS[:-1])} or {OPTIMIZATIONS[-1]}")

@@ -5,7 +5,7 @@ The TOML library tells no lines.
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
@@ -29,6 +29,18 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def check(self, name: str) -> None:
         """Raises ValueError with the key and its problem, such as `.deny[0]: …`; `name` is that of the table."""
+
+
+def check_one_of(key: str, value: str | None, allowed: Sequence[str]) -> None:
+    """Raises ValueError where a value is none of these."""
+    if value is not None and value not in allowed:
+        raise ValueError(f".{key}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
+
+
+def check_some_of(key: str, values: Iterable[str], allowed: Sequence[str]) -> None:
+    """Raises ValueError where a value is none of these."""
+    if not set(values).issubset(allowed):
+        raise ValueError(f".{key}: may have {', '.join(allowed[:-1])} and {allowed[-1]}")
 
 
 def converted(table: Any, kind: type[_Struct]) -> _Struct:
