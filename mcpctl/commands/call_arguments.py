@@ -12,7 +12,7 @@ from mcpctl.base.errors import WrongUsage
 from mcpctl.base.files import read_stdin
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import split_typed
-from mcpctl.jsonc.faults import fault, told
+from mcpctl.jsonc import fault, told
 from mcpctl.wire import jsonrpc
 
 Arguments = Callable[[Tool | None], bytes]

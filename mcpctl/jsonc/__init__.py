@@ -1,10 +1,10 @@
-"""JSON as editors write it: with comments and trailing commas."""
+"""JSON as editors write it, with comments and trailing commas, and the faults of other text in plain words."""
 
 import json
 import re
 from typing import Any
 
-from mcpctl.jsonc import faults
+from msgspec import Struct
 
 # A string comes first, so that nothing in it is a comment. The JSON parser refuses a string without an end; a comment
 # without an end goes to the end of the text, so that the time stays linear.
@@ -12,6 +12,19 @@ _TOKEN = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', 
 # A comma is not a trailing comma if there is nothing before it.
 _COMMA = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|[\[{,]\s*,(?=\s*[}\]])|,(?=\s*[}\]])', re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\r\n]")
+_CONFLICT = re.compile(r"<{7} |\|{7} |={7}\r?\n|>{7} ")
+# The words of Python's parser, which differ from version to version, by how they begin.
+_WORDS = {
+    "Expecting property name": "a name in double quotes is missing here",
+    "Expecting value": "a value is missing here",
+    "Expecting ','": "a comma or a closing bracket is missing here",
+    "Expecting ':'": "a colon is missing here",
+    "Illegal trailing comma": "this comma is one too many",
+    "Unterminated string": "the string that begins here has no end",
+    "Invalid control character": "a string has a line break or another control character here",
+    "Invalid \\": "a backslash is wrong here; a backslash itself is written \\\\",
+    "Extra data": "there is something after the end of the JSON",
+}
 
 
 def decoded(data: bytes) -> Any:
@@ -30,7 +43,7 @@ def decoded(data: bytes) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except ValueError as error:
-        raise ValueError(faults.told(plain, error)) from None
+        raise ValueError(told(plain, error)) from None
 
 
 def without_comments(text: str) -> str:
@@ -47,3 +60,32 @@ def _blank(match: re.Match[str]) -> str:
     text = match[0]
     is_comment = text.startswith("//") or (text.startswith("/*") and text.endswith("*/") and len(text) > 3)
     return _NOT_NEWLINE.sub(" ", text) if text == "," or is_comment else text
+
+
+class JsonFault(Struct, frozen=True):
+    line: int
+    column: int
+    message: str
+
+
+def fault(text: str) -> JsonFault | None:
+    """The fault that keeps text from being JSON; None if Python's lenient parser takes it, or finds it too deep."""
+    if not text.strip():
+        return JsonFault(1, 1, "it is empty")
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        if _CONFLICT.match(text, text.rfind("\n", 0, error.pos) + 1):
+            message = "a merge conflict is not resolved here"
+        else:
+            message = next((words for start, words in _WORDS.items() if error.msg.startswith(start)), error.msg)
+        return JsonFault(error.lineno, error.colno, message)
+    except (ValueError, RecursionError):
+        pass
+    return None
+
+
+def told(text: str, otherwise: object) -> str:
+    """The fault of text in words, with its place, or `otherwise` where that is not known."""
+    found = fault(text)
+    return f"line {found.line}, column {found.column}: {found.message}" if found else str(otherwise)

@@ -1,23 +1,38 @@
-"""The `Authorization` header of a server that one has logged in to: given, refreshed in time, adopted from others."""
+"""The `Authorization` header of a server that one has logged in to: given, refreshed in time, adopted from others.
+
+New tokens are asked for at the issuer's own endpoint, by one process at a time:
+https://www.rfc-editor.org/rfc/rfc6749#section-6. An issuer that gives out a new refresh token each time takes one that
+comes twice for stolen, and ends the whole login: so the login is locked, read again, and another's new pair is taken.
+"""
 
 import asyncio
-import concurrent.futures
-import threading
+import contextlib
+import math
+import re
 import time
-from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
-from typing import TypeVar
+
+import msgspec
 
 from mcpctl.base import files
-from mcpctl.base.errors import McpctlError
-from mcpctl.base.failure import failed
+from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.failure import Failed, failed
 from mcpctl.base.paths import Paths
 from mcpctl.config.server_environment import Endpoint
-from mcpctl.oauth.refreshing import not_refreshed, refreshed
+from mcpctl.config.server_settings import CLIENT_CREDENTIALS
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens, may_be_sent_to
+from mcpctl.wire.threads import apart
 
-_Done = TypeVar("_Done")
+LONGEST_LIFE_S = 10 * 366 * 86400.0
+_OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
+"""An issuer's codes for a login that is over; the second is GitHub's word for the first."""
+_ASKED_AGAIN_S = 300.0
+"""An issuer is not asked for so long after it has called a login over: some say so by mistake."""
+_WORD = re.compile(r"[a-z_]{1,40}")
+HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
+"""Such a token can stand in a header, and be read again."""
 _SETTLES_S = 10.0
 """A server that refuses a token as new as this would refuse the next one too."""
 _PAUSE_S = 5.0
@@ -54,7 +69,7 @@ class Bearer:
             self._tokens = None
             return
         try:
-            self._tokens = await _beside(self._found)
+            self._tokens = await apart(self._found, is_daemon=False)
         except McpctlError as error:
             raise failed("login_not_refreshed", error.message, was_sent=False) from error
 
@@ -100,7 +115,8 @@ class Bearer:
 
     def _refresh(self, tokens: Tokens) -> "asyncio.Future[Tokens]":
         if self._refreshing is None:
-            self._refreshing = _beside(lambda: refreshed(self._store, tokens, tokens.secret(self._oauth)))
+            # Not a daemon: the process waits for the new tokens, since the old ones may be worth nothing by then.
+            self._refreshing = apart(refreshed, self._store, tokens, tokens.secret(self._oauth), is_daemon=False)
             self._refreshing.add_done_callback(self._has_refreshed)
         return self._refreshing
 
@@ -129,16 +145,124 @@ def _header(tokens: Tokens) -> str:
     return f"Bearer {tokens.access_token}"
 
 
-def _beside(work: Callable[[], _Done]) -> "asyncio.Future[_Done]":
-    """Run it in a thread of its own, to its end whatever becomes of those who wait: the process waits for it."""
-    done: concurrent.futures.Future[_Done] = concurrent.futures.Future()
-    done.set_running_or_notify_cancel()
+class _TokenResponse(msgspec.Struct):
+    """An issuer's answer, of either kind. Unused members may have any type: rejecting the response would lose the new
+    tokens and end the login."""
 
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
+    access_token: str | None = None
+    token_type: str | None = None
+    expires_in: object = None
+    refresh_token: str | None = None
+    scope: object = None
+    error: str | None = None
 
-    threading.Thread(target=run, name="login").start()
-    return asyncio.wrap_future(done)
+    @property
+    def life_s(self) -> float | None:
+        said = self.expires_in
+        if isinstance(said, bool) or not isinstance(said, int | float | str):
+            return None
+        with contextlib.suppress(ValueError, OverflowError):
+            if not math.isnan(life := float(said)):
+                return min(max(life, 0.0), LONGEST_LIFE_S)
+        return None
+
+
+def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
+    """The login with new tokens, ours or those that another process has got meanwhile. `secret` is the client's. It
+    takes as long as others do and 30 s: call it in a thread, which nothing ends before the answer is kept. Raises
+    `Failed`, with `needs_login` where the login is over."""
+    try:
+        with store.locked(tokens) as held:
+            current = held.read()
+            if current is None:
+                raise over()
+            if current.issued_at < tokens.issued_at:
+                current = tokens  # which could not be kept
+            if current.access_token != tokens.access_token and current.holds(time.time()):
+                return current
+            if current.over_at and 0 <= time.time() - current.over_at < _ASKED_AGAIN_S:
+                raise over()
+            try:
+                fresh = _asked(current, secret)
+            except Failed as error:
+                if error.failure.code == "needs_login" and (other := held.read()):
+                    if other.access_token != current.access_token:
+                        return other
+                    with contextlib.suppress(McpctlError):  # for all processes that have it
+                        held.keep(msgspec.structs.replace(other, over_at=time.time()))
+                raise
+            try:
+                held.keep(fresh)
+            except McpctlError as error:
+                # The old one may be worth nothing any more: this process at least goes on with the new one.
+                warn(f"a refreshed login is not kept: {error.message}")
+            return fresh
+    except McpctlError as error:
+        raise not_refreshed(error.message) from error
+
+
+def over() -> Failed:
+    return failed("needs_login", "it needs a login", was_sent=False)
+
+
+def not_refreshed(why: str) -> Failed:
+    return failed("login_not_refreshed", f"its login cannot be refreshed now, try again: {why}", was_sent=False)
+
+
+def _asked(tokens: Tokens, secret: str | None) -> Tokens:
+    """The login as its issuer renews it; raises `Failed`, or `LoginFailed` where the issuer cannot be asked."""
+    is_again = tokens.grant == CLIENT_CREDENTIALS
+    if not is_again and not tokens.refresh_token:
+        raise over()
+    if secret == tokens.client_secret and tokens.secret_expires_at and time.time() >= tokens.secret_expires_at:
+        raise over()  # what was registered is forgotten by now
+    form = {"grant_type": CLIENT_CREDENTIALS} if is_again else {"grant_type": "refresh_token"}
+    if is_again and tokens.scopes:
+        form["scope"] = tokens.scopes
+    elif not is_again:
+        form["refresh_token"] = tokens.refresh_token or ""
+    if tokens.resource:
+        form["resource"] = tokens.resource
+    from mcpctl.oauth.requests import METHODS, Requests, authenticated  # an HTTP client takes 0.1 s
+
+    if tokens.token_endpoint_auth_method not in METHODS:
+        raise over()
+    headers, content = authenticated(tokens.token_endpoint_auth_method, tokens.client_id, secret, form)
+    begun = time.time()
+    response = asyncio.run(Requests(tokens.server_url).send("POST", tokens.token_endpoint, headers, content))
+    return _renewed(tokens, _response_in(response.status_code, response.content), begun)
+
+
+def _response_in(status: int, body: bytes) -> _TokenResponse:
+    """The tokens of an issuer's answer; raises `Failed`."""
+    try:
+        answer = msgspec.json.decode(body, type=_TokenResponse)
+    except (ValueError, RecursionError):
+        answer = _TokenResponse()
+    # Some say what is wrong with a status of 200.
+    if answer.error in _OVER and status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise over()
+    # None of its words but a code: it may repeat what it was sent.
+    said = f" ({answer.error})" if answer.error and _WORD.fullmatch(answer.error) else ""
+    if status != HTTPStatus.OK or said:
+        raise not_refreshed(f"the issuer answers HTTP {status}{said}")
+    if not answer.access_token or not HEADER.fullmatch(answer.access_token):
+        raise not_refreshed("the issuer answers with something else than a token")
+    if (answer.token_type or "bearer").lower() != "bearer":
+        raise not_refreshed("the issuer answers with a token of another kind")
+    return answer
+
+
+def _renewed(tokens: Tokens, response: _TokenResponse, now: float) -> Tokens:
+    """The login with the tokens of a response; members that it leaves out stay as they were."""
+    life = response.life_s
+    scopes = response.scope if isinstance(response.scope, str) else ""
+    return msgspec.structs.replace(
+        tokens,
+        access_token=response.access_token or "",
+        refresh_token=response.refresh_token or tokens.refresh_token,
+        expires_at=None if life is None else now + life,
+        scopes=scopes or tokens.scopes,
+        refreshed_at=now,
+        over_at=None,
+    )

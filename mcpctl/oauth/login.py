@@ -24,9 +24,9 @@ from mcpctl.config.server_environment import Endpoint
 from mcpctl.config.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
 from mcpctl.config.settings import OAuthSettings
 from mcpctl.oauth import browser, discovery
+from mcpctl.oauth.bearer import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer, OAuthClient
-from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.requests import LoginFailed, Requests, authenticated, brief, origin, said
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens

@@ -18,7 +18,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
 from mcpctl.config import policy_settings
 from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
-from mcpctl.jsonc.faults import told
+from mcpctl.jsonc import told
 from mcpctl.jsonc.positions import Place
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, ToolReference, Toolset, ToolsetEntry
 

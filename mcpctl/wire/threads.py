@@ -18,10 +18,10 @@ def beside(work: Callable[..., T], *given: Any) -> asyncio.Future[T]:
     return asyncio.get_running_loop().run_in_executor(_pool, work, *given)
 
 
-def apart(work: Callable[..., T], *given: Any) -> asyncio.Future[T]:
+def apart(work: Callable[..., T], *given: Any, is_daemon: bool = True) -> asyncio.Future[T]:
     """The result of `work`, which may wait for others for as long as they like: in a thread that ends with it."""
     piece: _Piece = Future(), partial(work, *given)
-    threading.Thread(target=_do, args=piece, name="apart", daemon=True).start()
+    threading.Thread(target=_do, args=piece, name="apart", daemon=is_daemon).start()
     return asyncio.wrap_future(piece[0])
 
 

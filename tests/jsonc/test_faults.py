@@ -1,6 +1,6 @@
 """What is wrong with text that is not JSON."""
 
-from mcpctl.jsonc.faults import JsonFault, fault, told
+from mcpctl.jsonc import JsonFault, fault, told
 from tests.table import for_each
 
 

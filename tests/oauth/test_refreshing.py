@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from mcpctl.base.failure import Failed
-from mcpctl.oauth import refreshing, requests, token_store
-from mcpctl.oauth.refreshing import refreshed
+from mcpctl.oauth import bearer, requests, token_store
+from mcpctl.oauth.bearer import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
 from tests.oauth.issuer import Running, running
@@ -25,7 +25,7 @@ import os
 import sys
 from pathlib import Path
 from mcpctl.wire import http_client
-from mcpctl.oauth.refreshing import refreshed
+from mcpctl.oauth.bearer import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.base.paths import Paths
 import msgspec
@@ -97,8 +97,8 @@ def test_what_an_answer_leaves_out_stays(store: TokenStore) -> None:
         ('"expires_in":"60"', 60.0),
         ('"expires_in":60.5', 60.5),
         ('"expires_in":-1', 0.0),
-        ('"expires_in":"inf"', refreshing.LONGEST_LIFE_S),
-        ('"expires_in":1e300', refreshing.LONGEST_LIFE_S),
+        ('"expires_in":"inf"', bearer.LONGEST_LIFE_S),
+        ('"expires_in":1e300', bearer.LONGEST_LIFE_S),
         (f'"expires_in":{10**400}', None),
         ('"expires_in":"nan"', None),
         ('"expires_in":""', None),
@@ -128,7 +128,7 @@ def test_a_login_that_is_over_is_not_asked_for_again_and_again(
     assert [code(store, old) for _ in range(3)] == ["needs_login"] * 3
     assert len(run.issuer.asked) == 1
     now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + refreshing._ASKED_AGAIN_S + 1)
+    monkeypatch.setattr(time, "time", lambda: now + bearer._ASKED_AGAIN_S + 1)
     assert code(store, old) == "needs_login"
     assert len(run.issuer.asked) == 2
     kept(store, run.login(expires_at=time.time() - 1))
