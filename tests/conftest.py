@@ -92,17 +92,17 @@ def paths(home: Path) -> Paths:
 @pytest.fixture
 def programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program of a client's servers is there, but those whose names say that they are not."""
-    from mcpctl.clients import client_environment
+    from mcpctl.clients import client_config
 
     which = SimpleNamespace(which=lambda name, path: None if "no-such-program" in name else name)
-    missing_program = client_environment.missing_program
+    missing_program = client_config.missing_program
 
     def missing(*args: Any) -> str:
         with monkeypatch.context() as patched:
-            patched.setattr(client_environment, "shutil", which)
+            patched.setattr(client_config, "shutil", which)
             return missing_program(*args)
 
-    monkeypatch.setattr(client_environment, "missing_program", missing)
+    monkeypatch.setattr(client_config, "missing_program", missing)
 
 
 @pytest.fixture

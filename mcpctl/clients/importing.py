@@ -13,7 +13,7 @@ import msgspec
 
 from mcpctl.base.errors import Unusable, WrongUsage, warn
 from mcpctl.base.models import IMPORT_FIELDS, Row
-from mcpctl.clients import client_environment, client_files, client_kinds, import_preview
+from mcpctl.clients import client_config, client_files, client_kinds, import_preview
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import CannotTake, LeftOut, Table, is_mcpctl, table_of
@@ -233,7 +233,7 @@ class _MergedServers:
 def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> tuple[list[str], str]:
     """The variables that a server lacks to start with those given, and its program if that is not there."""
     missing = server_environment.unset(server, entry.file.path, variables)
-    return missing, client_environment.missing_program(server, variables)
+    return missing, client_config.missing_program(server, variables)
 
 
 def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:

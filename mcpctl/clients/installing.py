@@ -11,7 +11,6 @@ from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
 from mcpctl.clients import (
     client_config,
-    client_environment,
     client_files,
     client_kinds,
     import_preview,
@@ -143,7 +142,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     heads = [(change, _old_entry(batch, change)) for change in changes if change.entry is not None]
     for change, old in heads:
         name = change.client.name
-        batch.variables[name, change.path.parent] = client_environment.of_mcpctl(name, old)
+        batch.variables[name, change.path.parent] = client_config.of_mcpctl(name, old)
     loaded = config.load(paths.config)
     tables = batch.select(loaded)
     servers = [*loaded.servers.values(), *(check_server(name, table) for name, table in tables.items())]

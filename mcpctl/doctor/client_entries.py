@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mcpctl.base.errors import McpctlError, Unusable
-from mcpctl.clients import client_environment, client_files, client_kinds
+from mcpctl.clients import client_config, client_files, client_kinds
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import CannotTake, is_mcpctl, table_of
@@ -62,7 +62,7 @@ class OwnEntry:
         """
         assert self.server
         server = msgspec.structs.replace(self.server, inherit_env=ALL)
-        started = launch(server, self.raw.file.path, client_environment.inherited_from(self.client, self.server))
+        started = launch(server, self.raw.file.path, client_config.inherited_from(self.client, self.server))
         return replace(started, cwd=started.cwd or os.sep)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mcpctl import __version__
 from mcpctl.clients import client_config
-from mcpctl.clients.client_environment import missing_in_windows
+from mcpctl.clients.client_config import missing_in_windows
 from mcpctl.config import server_environment
 from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_environment import Launch

@@ -12,7 +12,7 @@ from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config.server_environment import Launch
 from mcpctl.doctor import clients, examination
 from mcpctl.doctor.findings import Case
-from tests.clients.test_client_environment import program
+from tests.clients.test_client_config import program
 from tests.configured import configure, stub
 from tests.conftest import ROOT
 from tests.doctor.conftest import Found, told

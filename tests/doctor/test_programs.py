@@ -9,7 +9,7 @@ import pytest
 from mcpctl import __version__
 from mcpctl.base.paths import Paths
 from mcpctl.doctor import programs
-from tests.clients.test_client_environment import program
+from tests.clients.test_client_config import program
 from tests.configured import configure
 from tests.doctor.conftest import Found, told
 from tests.table import for_each

@@ -80,7 +80,7 @@ def _warn_of_hidden(paths: "Paths", rows: "Sequence[Row]") -> None:
     """Warn about checked servers whose command a program with a window would not find: those that are installed here
     with the PATH of their entry, or where none is, any."""
     from mcpctl.base.errors import warn
-    from mcpctl.clients.client_environment import missing_in_windows
+    from mcpctl.clients.client_config import missing_in_windows
     from mcpctl.config import config
     from mcpctl.doctor.client_entries import own_entries
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.clients.client_environment import missing_program
+from mcpctl.clients.client_config import missing_program
 from mcpctl.config.server_settings import Server
 from tests.configured import DEMO, configure
 from tests.conftest import Mcpctl
