@@ -23,11 +23,8 @@ _SPARE = 300  # how many levels deeper a definition could be nested and still be
 
 
 class Catalog:
-    """The tools of the enabled servers, as one request sees them.
-
-    Belongs to the thread that made it, but for `lists`, which others may read and fill too. One without a database
-    knows only the lists in memory, and never waits.
-    """
+    """The tools of the enabled servers, as one request sees them. Belongs to the thread that made it, but for `lists`,
+    which others may read and fill too. One without a database knows only the lists in memory, and never waits."""
 
     def __init__(self, view: View, state: State | None, lists: Lists | None = None) -> None:
         self.view, self.config, self.toolset = view, view.config, view.toolset
@@ -38,7 +35,6 @@ class Catalog:
 
     @property
     def state(self) -> State:
-        """The database, in a catalog that reads one."""
         assert self._state is not None
         return self._state
 
@@ -83,7 +79,6 @@ class Catalog:
         return self.lists.put(of, kept) if kept else listed
 
     def check_together(self) -> None:
-        """Check all known lists beside each other, where the policy says so."""
         for server in self.config.enabled:
             self.listed(server)
         self.lists.check_together()
@@ -99,7 +94,6 @@ class Catalog:
         return [listed for listed in found if listed]
 
     def features(self, server: str) -> list[Listed]:
-        """The lists of an enabled server's prompts, resources and templates."""
         fingerprint = self.config.fingerprints.get(server)
         if fingerprint is None:
             return []
@@ -168,11 +162,9 @@ class Catalog:
         return [name for name in self.config.enabled if self.listed(name) is None]
 
     def due(self) -> list[str]:
-        """The enabled servers whose list for a client like this one is missing or stale."""
         return [name for name in self.config.enabled if (listed := self.own(name)) is None or listed.is_stale]
 
     def renew(self, holding: Holding) -> None:
-        """Load and judge again the lists that have changed since they were loaded."""
         self.lists.keep_only(self.config.fingerprints.items())
         if self.lists.holding != holding:
             self.lists.hold_by(holding)
@@ -195,7 +187,6 @@ class Catalog:
         return generations
 
     def _renew_features(self, server: str, fingerprint: str, kept: Mapping[ListKey, int]) -> None:
-        """Load the lists of features that another process has changed."""
         for kind, listed in self.lists.features(server, fingerprint).items():
             key = ListKey(server, fingerprint, feature_names.list_of(kind))
             if listed.generation not in (HELD, kept.get(key)) and (changed := load(self.state, key)):
@@ -213,10 +204,8 @@ def _may_be_found(tool: Tool, view: View) -> bool:
 def replace(
     state: State, of: ListKey, definitions: Sequence[bytes], instructions: str = "", *, asked: bool = False
 ) -> bool:
-    """Replace a server's list with the usable part of this one; returns whether that changed anything.
-
-    An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
-    """
+    """Replace a server's list with the usable part of this one; returns whether that changed anything. An empty list
+    from a server that had tools is taken for a blip unless a person `asked` for it."""
     return state.replace(of, _usable(of, definitions), instructions, asked=asked)
 
 
@@ -236,7 +225,6 @@ def remember_failures(state: State, outcomes: Iterable[tuple[str, str, str | Non
 
 
 def load(state: State, of: ListKey) -> Listed | None:
-    """None when the server has never been asked."""
     kept = state.listed(of)
     if kept is None:
         return None

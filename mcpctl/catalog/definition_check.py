@@ -43,13 +43,11 @@ def cached(paths: Paths) -> CheckedTools:
 
 
 def of_file(path: Path) -> CheckedTools:
-    """Raises `NotFound` and `Unusable`."""
     numbered = list(rows.numbered_tools(path))
     return CheckedTools([tool for _, tool in numbered], [line for line, _ in numbered], path)
 
 
 def check(listed: CheckedTools, keys: Sequence[str], selection: Selection) -> list[Row]:
-    """The findings of the named tools, or of all; raises `NotFound` for an unknown key."""
     chosen = _chosen((*listed.tools, *listed.others), keys)
     checker, path = Checker(listed.tools), str(listed.path) if listed.path else None
     found: list[Row] = []

@@ -132,7 +132,6 @@ class ChangeFilter:
 
 
 def rows(changes: Sequence[Change], selection: Selection, lock: Lock | None = None) -> list[Row]:
-    """One row for each change that is selected."""
     return [_row(change, selection, lock) for change in changes if selection.wants(change.rule)]
 
 

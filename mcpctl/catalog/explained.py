@@ -87,7 +87,6 @@ def standing(paths: Paths) -> Standing:
 
 
 def explain(catalog: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arguments_digest: str = "") -> Row:
-    """The decision on a call of this tool; raises `NotFound` for a server that is not configured."""
     server, name = split_typed(key)
     _check(catalog, key, server, name)
     tool = catalog.find(server, name)
@@ -133,7 +132,6 @@ def _check(catalog: Catalog, key: str, server: str, name: str) -> None:
 
 
 def _rules(subject: Subject, verdict: Verdict) -> Iterator[Mapping[str, Any]]:
-    """The rules that match, in the order in which they apply."""
     view, places = subject.view, RulePlaces(subject.view.config)
     barring = verdict.failure.facts.get("barring") if verdict.failure else None
     decides = barring or (verdict.ruling.rule if verdict.ruling else None)

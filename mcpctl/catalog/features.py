@@ -42,8 +42,6 @@ class FeatureOwner(NamedTuple):
 
 
 class FeaturePart(Struct, frozen=True, eq=False, dict=True):
-    """The features of one kind of one server, for those who see it."""
-
     kind: str
     server: str
     features: Mapping[str, Feature]  # by name, in its server's order
@@ -68,14 +66,12 @@ class FeaturePart(Struct, frozen=True, eq=False, dict=True):
         return [UriTemplate(name) for name in self.held]
 
     def places(self, uri: str) -> Sequence[str]:
-        """The places of the templates that match a URI."""
         return [template.place for template in _matching(self._templates, uri)]
 
     def lists_in(self, place: str) -> bool:
         return any(name.startswith(place) for name in self.features)
 
     def holds_back(self, uri: str) -> bool:
-        """Whether a URI, or a template that matches it, is held."""
         return uri in self.held or (self.kind == TEMPLATES and any(True for _ in _matching(self._held_templates, uri)))
 
 
@@ -89,7 +85,6 @@ class Features:
 
     @cached_property
     def prompts(self) -> Mapping[str, Feature]:
-        """By the names that clients use, in the order of lists."""
         return _prompts(self._of(PROMPTS))
 
     @cached_property
@@ -109,10 +104,8 @@ class Features:
 
     def owner(self, uri: str) -> FeatureOwner:
         """The owner of a URI: the only server that lists it or has a template for it, unless another server lists
-        resources in that template's place, or others of the URI's scheme.
-
-        Raises `Failed` with `unknown_resource` or `ambiguous_resource`, whose facts have `servers`.
-        """
+        resources in that template's place, or others of the URI's scheme. Raises `Failed` with `unknown_resource` or
+        `ambiguous_resource`, whose facts have `servers`."""
         if len(uri) > bounds.URI:
             raise _unknown(uri)
         if uri.startswith(EXPLICIT):

@@ -122,18 +122,15 @@ def features(catalog: Catalog) -> Features:
 
 
 def prompts(catalog: Catalog, servers: Collection[str] = ()) -> Found:
-    """Raises `NotFound` for an unknown server."""
     return _rows(catalog, features(catalog).prompts, servers, _prompt)
 
 
 def resources(catalog: Catalog, servers: Collection[str] = (), *, templates: bool = False) -> Found:
-    """Resources or templates; raises as `prompts` does."""
     seen = features(catalog)
     return _rows(catalog, seen.templates if templates else seen.resources, servers, _resource)
 
 
 def prompt_arguments(catalog: Catalog, name: str) -> list[Mapping[str, Any]]:
-    """Empty for an unknown prompt."""
     feature = features(catalog).prompts.get(name)
     declared = feature.definition.get("arguments") if feature else None
     every = declared if isinstance(declared, list) else []

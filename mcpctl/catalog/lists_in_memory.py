@@ -38,11 +38,8 @@ class Listed(Struct, frozen=True, dict=True):
 
 
 class Lists:
-    """The lists in memory, by server, fingerprint and the client's capabilities.
-
-    Any thread may look and put. Looking never waits. Lists are replaced and never changed, so that a `snapshot` costs
-    nothing.
-    """
+    """The lists in memory, by server, fingerprint and the client's capabilities. Any thread may look and put. Looking
+    never waits. Lists are replaced and never changed, so that a `snapshot` costs nothing."""
 
     def __init__(self, holding: Holding = NOTHING) -> None:
         self.holding = holding
@@ -61,11 +58,9 @@ class Lists:
         return self._of.get(of)
 
     def all(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
-        """Every list of a server's tools, by the client's capabilities."""
         return {of.capabilities: listed for of, listed in self._of_tools() if of[:2] == (server, fingerprint)}
 
     def features(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
-        """The lists of a server's features, by kind."""
         known = {kind: self.get(ListKey(server, fingerprint, list_of(kind))) for kind in KINDS}
         return {kind: listed for kind, listed in known.items() if listed}
 
@@ -113,7 +108,6 @@ class Lists:
                 self.changes += 1
 
     def _check_all(self, *, with_features: bool = False) -> None:
-        """Check all lists of tools; features are checked as they come."""
         peers = self._peers()
         for of, listed in self._of.items() if with_features else self._of_tools():
             self._check(of, listed, peers)

@@ -43,7 +43,6 @@ class Lock:
 
 
 def text(catalog: Catalog) -> str:
-    """Sorted, one tool a line, as servers last listed them."""
     tools: dict[str, list[str]] = {}
     for tool in sorted(catalog.known(), key=lambda tool: tool.key):
         described = definitions.described(tool)
@@ -70,11 +69,8 @@ def _json(value: Any) -> str:
 
 
 def write(path: Path, catalog: Catalog) -> bool:
-    """Write the file unless it is up to date; returns whether it was written.
-
-    Raises `Refused` for a link that leads out of its repository, and for a file that is not a lock file: a name may
-    come from a stranger's checkout.
-    """
+    """Write the file unless it is up to date; returns whether it was written. Raises `Refused` for a link that leads
+    out of its repository, and for a file that is not a lock file: a name may come from a stranger's checkout."""
     content = text(catalog).encode()
     before: list[bytes | None] = []
 

@@ -64,7 +64,6 @@ def by_toolset(paths: Paths, place: ToolsetFile, before: str, after: str) -> lis
 
 
 def by_equipping(paths: Paths, reference: str | None) -> list[str]:
-    """The keys that equipping a toolset lets be called without a yes, or equipping none."""
     written = _text(paths)
     with _opened(paths, written) as (equipped, known):
         both = _Toolsets(paths, equipped), _Toolsets(paths, reference)

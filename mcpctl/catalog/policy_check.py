@@ -161,7 +161,6 @@ class _Check:
 
 
 def counted(checked: PolicyReport) -> str:
-    """How many tools are decided how, in one sentence."""
     decisions = checked.decisions
     rest = [f"{verb} {decisions[name]}" for name, verb in _VERBS.items() if decisions.get(name)]
     sentence = f"would ask for {decisions.get('ask', 0)} of {checked.tools} tools"

@@ -83,11 +83,9 @@ def catalog(
     quiet: bool = False,
     lists: Lists | None = None,
 ) -> Iterator[Catalog]:
-    """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force.
-
-    Warns of servers that were never listed, unless `quiet`; with `servers`, only of those. `lists` are those of an
-    earlier catalog: unchanged ones are not read and checked again.
-    """
+    """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force. Warns
+    of servers that were never listed, unless `quiet`; with `servers`, only of those. `lists` are those of an earlier
+    catalog: unchanged ones are not read and checked again."""
     loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
@@ -152,7 +150,6 @@ def row(tool: Tool, catalog: Catalog, used: Usage | None, *, with_signature: boo
 
 
 def show(catalog: Catalog, key: str, used: Usage) -> Row:
-    """One tool with its whole definition, as the server sent it, and whether it is in the toolset in force."""
     catalog.check_together()
     tool = resolve(catalog, key)
     toolset = catalog.toolset
@@ -222,7 +219,6 @@ def _hint(tool: Tool, name: str, hint: hints.Hint) -> Mapping[str, Any]:
 
 
 def exported(catalog: Catalog, filters: ToolFilter) -> Iterator[bytes]:
-    """The tools that may be found, one JSON line each, as their servers sent them."""
     for server in filters.servers:
         catalog.config.server(server)
     for tool in catalog.visible():
@@ -247,10 +243,8 @@ def numbered_tools(path: Path) -> Iterator[tuple[int, Tool]]:
 
 
 def json_lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """The JSON objects of a file that has one a line: where each is, its members, and its text.
-
-    Raises `NotFound`, and `Unusable` with the line and the `form` that it should have.
-    """
+    """The JSON objects of a file that has one a line: where each is, its members, and its text. Raises `NotFound`, and
+    `Unusable` with the line and the `form` that it should have."""
     data = files.read(path, files.MAX_LARGE_BYTES).removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():

@@ -38,7 +38,6 @@ def introduction(server: str, said: str, held: str, view: View) -> str:
 
 
 def waiting(catalog: Catalog, servers: Collection[str], told: Collection[Introduction]) -> list[Introduction]:
-    """The introductions of these servers that are not in `told`."""
     listed = [(server, known) for server in dict.fromkeys(servers) if (known := catalog.listed(server))]
     every = [(server, introduction(server, known.instructions, known.held, catalog.view)) for server, known in listed]
     return [(server, text) for server, text in every if text and (server, text) not in told]
@@ -61,7 +60,6 @@ def _line(server: str, text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The first sentence, headings passed over, on one line."""
     lines = [line for line in text.splitlines() if line.strip()]
     first = next((number for number, line in enumerate(lines) if not line.lstrip().startswith("#")), 0)
     line = _on_one_line(" ".join(lines[first:])[: 4 * _LONGEST_SENTENCE])
@@ -124,7 +122,6 @@ class Introductions:
                     remember(hashed)
 
     def of(self, view: View) -> dict[str, str]:
-        """The introductions by enabled server."""
         said = {name: self._said(name, fingerprint, view) for name, fingerprint in view.config.fingerprints.items()}
         told = {name: introduction(name, *each, view) for name, each in said.items()}
         return {name: text for name, text in told.items() if text}
@@ -153,7 +150,6 @@ class Introduced:
         self.told: frozenset[Introduction] = frozenset()
 
     def opening(self, ours: str, texts: Mapping[str, str]) -> str:
-        """Our instructions, with the beginning of these texts."""
         told, whole = beside(ours, texts)
         self.add((server, texts[server]) for server in whole)
         return told

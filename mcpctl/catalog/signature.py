@@ -157,7 +157,6 @@ def _array(schema: Schema, root: _Root, depth: int) -> str:
 
 
 def _target(schema: Schema, root: Schema) -> Any:
-    """The target of a local `$ref` (RFC 6901), None for any other."""
     ref = schema.get("$ref")
     if not isinstance(ref, str) or not ref.startswith("#") or len(ref) > MAX_REF:
         return None

@@ -60,10 +60,8 @@ def remove(
     project: str | None = None,
     dry_run: bool = False,
 ) -> Done:
-    """Remove a tool's notes of these names, or all of them for None.
-
-    Raises `NotFound` if the tool has no note of a name; then none is removed.
-    """
+    """Remove a tool's notes of these names, or all of them for None. Raises `NotFound` if the tool has no note of a
+    name; then none is removed."""
     place, subject, _ = _noted(paths, option, key, project)
 
     def change(draft: ToolsetDraft) -> list[str]:

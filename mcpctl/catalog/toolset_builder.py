@@ -88,10 +88,8 @@ def delete(paths: Paths, reference: str) -> None:
 
 
 def equip(paths: Paths, reference: str, permit: Callable[[str | None], None]) -> str:
-    """Put a toolset in force for every client that names none. It must be readable.
-
-    `permit` raises `Refused` where it may not be put in force.
-    """
+    """Put a toolset in force for every client that names none. It must be readable. `permit` raises `Refused` where it
+    may not be put in force."""
     place = place_of(paths, reference)
     if problem := read(place).lacks_tools:
         warn(f"{place.reference}: {problem}; see: {shlex.join(['mcpctl', 'annotate', 'check', str(place.path)])}")
@@ -130,11 +128,9 @@ def has_wildcard(words: Sequence[str]) -> bool:
 
 
 def keys(words: Sequence[str], every: Sequence[str], hint: str) -> list[str]:
-    """The keys that words stand for, each once: `server:tool`, or with `*` or `?` all keys of `every` that match.
-
-    `-` stands for the keys on stdin, one a line, without wildcards: a server may call a tool `*`. Raises `NotFound`
-    with `hint` for a word that matches none.
-    """
+    """The keys that words stand for, each once: `server:tool`, or with `*` or `?` all keys of `every` that match. `-`
+    stands for the keys on stdin, one a line, without wildcards: a server may call a tool `*`. Raises `NotFound` with
+    `hint` for a word that matches none."""
     found: list[str] = []
     for word in words:
         if word == "-":

@@ -112,11 +112,8 @@ def _why_not(loaded: Config, approval: Row, scope: str | None) -> Refused | None
 
 def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None) -> CallApproval:
     """Say yes for a scope, perhaps only `until` a moment, or no where the scope is None, which also takes back a yes
-    that still applies; `channel` is `terminal` or `dashboard`.
-
-    Raises `NotFound` where none is open, and `Refused` where no yes can last so long; nothing is kept then, nor where
-    config.toml cannot be read.
-    """
+    that still applies; `channel` is `terminal` or `dashboard`. Raises `NotFound` where none is open, and `Refused`
+    where no yes can last so long; nothing is kept then, nor where config.toml cannot be read."""
     loaded = config.load(paths.config)
     settings = loaded.records
     approval = found(paths, ref)

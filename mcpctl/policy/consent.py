@@ -12,11 +12,8 @@ _LONG = 1 << 20
 
 def digest_of(arguments: bytes) -> str:
     """The digest that tells one call's arguments from another's, whatever the order of their members and the spaces
-    between.
-
-    Numbers count as they are written. Servers differ in which of two equal members they take, so both count. Very long
-    arguments count byte for byte: to parse them would hold up other requests.
-    """
+    between. Numbers count as they are written. Servers differ in which of two equal members they take, so both count.
+    Very long arguments count byte for byte: to parse them would hold up other requests."""
     if len(arguments) > _LONG:
         return hashlib.sha256(b"as it came: " + arguments).hexdigest()
     try:

@@ -76,12 +76,10 @@ _LIST_FIRST = Verdict(LIST)
 
 
 def decide(subject: Subject) -> Verdict:
-    """The verdict on one subject.
-
-    A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`, `unknown_tool`, `not_in_project`,
-    `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`, `not_listed`, `wrong_execute`, `held`,
-    `denied`, `not_exposed` (of features), and `never_asked` (a call that needs a yes where nobody is to be asked).
-    """
+    """The verdict on one subject. A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`,
+    `unknown_tool`, `not_in_project`, `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`,
+    `not_listed`, `wrong_execute`, `held`, `denied`, `not_exposed` (of features), and `never_asked` (a call that needs a
+    yes where nobody is to be asked)."""
     if subject.view.access.is_barred:  # before anything is told from anything else
         return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
     if subject.server == OWN:
@@ -303,10 +301,8 @@ def _failure(subject: Subject, code: str, **facts: Any) -> Failure:
 
 
 def may_read_on(server: str, name: str, view: View) -> bool:
-    """Whether a tool's earlier answer may still be read: not once a rule that names the tool bars it.
-
-    Rules for classes decided when it was called: the hints that the tool had then are not known.
-    """
+    """Whether a tool's earlier answer may still be read: not once a rule that names the tool bars it. Rules for classes
+    decided when it was called: the hints that the tool had then are not known."""
     if server not in view.config.enabled or view.rules.barring(server, name):
         return False
     rule = view.rules.first_by_name(server, name)

@@ -146,10 +146,8 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
 
 def _inherit(file: PolicyFile, of: ListKey) -> None:
     """Compare a server that is started in a new way with what it was under this name until now: it gets the pins of its
-    last way, not the approvals.
-
-    Older pins also depended on the names of variables: there the way is the same, and all is moved.
-    """
+    last way, not the approvals. Older pins also depended on the names of variables: there the way is the same, and all
+    is moved."""
     if file.db.execute("SELECT 1 FROM instructions WHERE server = ? AND fingerprint = ?", of[:2]).fetchone():
         return
     last = file.db.execute(
@@ -289,12 +287,10 @@ def _approve(file: PolicyFile, of: ListKey, tool: Tool, now: float) -> None:
 
 
 def pinned(file: PolicyFile, server: str) -> list[Pin]:
-    """All pins of a server, however it was started, the oldest first."""
     return _pinned(file, server, "pins", "name, pin, definition")
 
 
 def pinned_instructions(file: PolicyFile, server: str) -> list[Pin]:
-    """All instructions of a server, however it was started, the oldest first."""
     return _pinned(file, server, "instructions", "'', hash, text")
 
 

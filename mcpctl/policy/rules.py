@@ -27,10 +27,8 @@ class Ruling(NamedTuple):
 
 
 class Rules:
-    """The rules of one configuration and toolset, in the order in which they apply:
-
-    deny; what a repository asks for; `[servers.X.tools]`; ask; allow; else the default.
-    """
+    """The rules of one configuration and toolset, in the order in which they apply: deny; what a repository asks for;
+    `[servers.X.tools]`; ask; allow; else the default."""
 
     def __init__(self, config: Config, toolset: Toolset | None) -> None:
         self.config = config
@@ -55,11 +53,9 @@ class Rules:
         return ruling
 
     def barring(self, server: str, name: str) -> PolicyRule | None:
-        """The rule in a server's entry that bars a tool by its name, whatever the policy says.
-
-        A tool set false is barred however its name is spelled, except where exactly this name is set; `only`, which
-        loosens, has exact names.
-        """
+        """The rule in a server's entry that bars a tool by its name, whatever the policy says. A tool set false is
+        barred however its name is spelled, except where exactly this name is set; `only`, which loosens, has exact
+        names."""
         entry = self.config.servers[server]
         if (written := refusing(entry.tools, name)) is not None:
             return _of_one_tool(server, written, DENY)
@@ -79,7 +75,6 @@ class Rules:
         return (rule for rule, matcher in matchers if matcher.names(subject))
 
     def first_by_name(self, server: str, name: str) -> PolicyRule | None:
-        """The first rule that matches a tool by its name, whatever the tool declares."""
         rules = self.matching(server, name, None)
         return next((rule for rule in rules if not rule.pattern.startswith("@")), None)
 
@@ -117,7 +112,6 @@ class _Named(NamedTuple):
 
 
 def names_any(rule: PolicyRule, tools: Iterable[tuple[str, str]]) -> bool:
-    """Whether a rule's glob names one of these pairs of server and tool."""
     matcher = Matcher(rule)
     return any(
         matcher.reaches(server) and matcher.names(_Named(name, tool_keys.folded(name), frozenset()))

@@ -77,7 +77,6 @@ def create(
     read_only: bool = False,
     expires: float | None = None,
 ) -> tuple[Token, str]:
-    """A new token and its text, which cannot be had again."""
     import secrets
 
     text = PREFIX + secrets.token_urlsafe(32)
@@ -90,7 +89,6 @@ def create(
 
 
 def every(file: PolicyFile) -> tuple[Token, ...]:
-    """All tokens ever made, the oldest first."""
     with told():
         rows = file.db.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY created, id").fetchall()
     return tuple(
@@ -122,10 +120,8 @@ _MAX_FILE = 4096
 
 
 def own_token(file: Path | None = None) -> str | None:
-    """The token of this process, any text: that in `file`, else that in MCPCTL_TOKEN.
-
-    Raises `McpctlError` for a file that cannot be read or has no token. Warns about one that others can read.
-    """
+    """The token of this process, any text: that in `file`, else that in MCPCTL_TOKEN. Raises `McpctlError` for a file
+    that cannot be read or has no token. Warns about one that others can read."""
     if file is None:
         return os.environ.get(TOKEN) or None
     text = files.read(file, _MAX_FILE, "token_file").decode("utf-8", "replace").strip()

@@ -21,8 +21,6 @@ NO_TOKEN, NOT_VALID = "no_token", "token_not_valid"
 
 
 class Access(NamedTuple):
-    """The token of a request, or the problem with it."""
-
     token: Token | None = None
     problem: str = ""  # the code of a refusal: it has no token and needs one, or its token is not valid
     binds: bool = True  # whether the problem is refused, and not only recorded
@@ -40,8 +38,6 @@ UNBOUND = Access()  # for a person, and for a request where no policy is on
 
 
 class Scope(NamedTuple):
-    """The servers of a configuration that are seen."""
-
     project: str | None = None
     """The project that the request names, `UNASSIGNED` for servers without one, None where it names none."""
     is_granted: bool = False  # whether a token is for this project by name
@@ -62,11 +58,9 @@ class Scope(NamedTuple):
 def access_of(
     config: Config, claims: Claims, own_token: str | None, tokens: Collection[Token], now: float
 ) -> tuple[Config, Access]:
-    """The configuration that a request sees, and its access.
-
-    The token in its claims goes before that of the process, and applies only with a policy. Whether one is required is
-    for the process's own project to say: a request cannot name one that asks for less.
-    """
+    """The configuration that a request sees, and its access. The token in its claims goes before that of the process,
+    and applies only with a policy. Whether one is required is for the process's own project to say: a request cannot
+    name one that asks for less."""
     policy = config.policy
     if not policy.is_on:
         return _seen(config, claims, None), UNBOUND
@@ -166,7 +160,6 @@ class View(Struct, frozen=True, dict=True):
 
     @cached_property
     def origin(self) -> "Origin":
-        """The origin of the request, for the record."""
         from mcpctl.store.recorder import Origin
 
         client = self.caller.client if self.caller else Client()
@@ -187,7 +180,6 @@ class View(Struct, frozen=True, dict=True):
 
     @cached_property
     def token_id(self) -> str:
-        """Empty where the request has none."""
         return self.access.token.id if self.access.token else ""
 
     @cached_property

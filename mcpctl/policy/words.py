@@ -166,7 +166,6 @@ def named(key: str) -> str:
 
 
 def _refusal(failure: Failure) -> tuple[str, McpctlError] | None:
-    """The sentences for a model and for a person on a call or a feature that is refused."""
     code, facts = failure.code, failure.facts
     if code == "not_in_project":
         error: McpctlError = facts["view"].config.not_in_project(facts["server"])
@@ -290,7 +289,6 @@ def _sent(failure: Failure) -> str:
 
 
 def question_of(approval: CallApproval, arguments: str) -> str:
-    """The question whether a call may be made; `arguments` are as `consent.in_form` shows them."""
     lines = [
         f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
         f"Its hints: {approval.hints}.",

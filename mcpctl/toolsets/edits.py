@@ -91,11 +91,8 @@ def notes_alone(_: ToolsetFile, __: str, ___: str) -> None:
 def change(
     place: ToolsetFile, make: Callable[[ToolsetDraft], _T], permit: Permit, *, dry_run: bool = False
 ) -> tuple[list[str], _T]:
-    """Change a toolset's file under its lock; returns the lines of a diff, and the result of `make`.
-
-    `permit` is asked about the very text that is written. A dry run writes nothing. Raises `NotFound` if there is no
-    file.
-    """
+    """Change a toolset's file under its lock; returns the lines of a diff, and the result of `make`. `permit` is asked
+    about the very text that is written. A dry run writes nothing. Raises `NotFound` if there is no file."""
     outcome: list[tuple[list[str], _T]] = []
 
     def apply(content: bytes | None) -> bytes:
@@ -143,7 +140,6 @@ def create(place: ToolsetFile, tools: Iterable[Tool], description: str | None, p
 
 
 def add_tools(draft: ToolsetDraft, tools: Iterable[Tool]) -> list[Tool]:
-    """Returns the tools that were not in the list before."""
     present = {reference_of(item).index for item in draft.items("tools")}
     new = [tool for tool in tools if dotted(tool) not in present and ref_id(tool) not in present]
     if new:
@@ -152,10 +148,8 @@ def add_tools(draft: ToolsetDraft, tools: Iterable[Tool]) -> list[Tool]:
 
 
 def remove_tools(draft: ToolsetDraft, indexes: Collection[str]) -> set[str]:
-    """Remove the tools with these names and hashes from the list, and return those that were in it.
-
-    Their notes and overrides stay, and apply again if the tools come back.
-    """
+    """Remove the tools with these names and hashes from the list, and return those that were in it. Their notes and
+    overrides stay, and apply again if the tools come back."""
     references = [(number, reference_of(item).index) for number, item in enumerate(draft.items("tools"))]
     removed = [(number, index) for number, index in references if index in indexes]
     if removed:
@@ -165,13 +159,10 @@ def remove_tools(draft: ToolsetDraft, indexes: Collection[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class NotedTool:
-    """The tool that a change is about, as it is listed; `tool` is None if it is not listed."""
-
     reference: ToolReference
     tool: Tool | None
 
     def is_meant_by(self, item: Any) -> bool:
-        """Whether a decoded reference names this tool."""
         index = reference_of(item).index
         indexes = (self.reference.name, self.reference.ref_id) if self.tool else (self.reference.index,)
         return bool(index) and index in indexes
@@ -193,7 +184,6 @@ class Added:
 
 
 def check_notes(notes: Sequence[Note]) -> None:
-    """Raises `WrongUsage` for notes that a toolset cannot have."""
     if not 1 <= len(notes) <= MAX_NOTES:
         raise WrongUsage(f"{len(notes)} notes at once", f"give 1 to {MAX_NOTES}", "bad_note")
     for note in notes:
@@ -239,10 +229,8 @@ def notes_of_tool(content: Mapping[str, Any], subject: NotedTool) -> Iterator[tu
 
 
 def remove_notes(draft: ToolsetDraft, subject: NotedTool, names: Collection[str] | None) -> list[str]:
-    """Remove a tool's notes of these names, or all of them for None; returns the names that were there.
-
-    An entry that is then empty goes too.
-    """
+    """Remove a tool's notes of these names, or all of them for None; returns the names that were there. An entry that
+    is then empty goes too."""
     wanted = None if names is None else set(names)
     notes = list(notes_of_tool(draft.content, subject))
     removed = [(place, note) for place, note in notes if wanted is None or str(note.get("name")) in wanted]
@@ -260,10 +248,8 @@ def remove_notes(draft: ToolsetDraft, subject: NotedTool, names: Collection[str]
 
 
 def rewrite_note(draft: ToolsetDraft, subject: NotedTool, note: Note) -> None:
-    """Change the text of a tool's note; of several with one name the first, which is the one that counts.
-
-    Raises `KeyError` if there is none.
-    """
+    """Change the text of a tool's note; of several with one name the first, which is the one that counts. Raises
+    `KeyError` if there is none."""
     places = {found.get("name"): place for place, found in reversed(list(notes_of_tool(draft.content, subject)))}
     draft.put((*places[note.name], "note"), note.text)
 

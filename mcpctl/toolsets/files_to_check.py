@@ -33,8 +33,6 @@ class Candidate:
 
 @dataclass
 class Chosen:
-    """The files to be checked, by how they were named, and the others in their folders."""
-
     candidates: dict[str, Candidate] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)  # files that are clearly something else
     links: list[str] = field(default_factory=list)  # links to folders are not followed
@@ -50,11 +48,9 @@ class Chosen:
 
 
 def chosen(paths: Paths, named: Iterable[str]) -> Chosen:
-    """The files that names, paths and folders stand for; the user's own toolsets where nothing is named.
-
-    A file that cannot be read is among them, with its problem. Raises `WrongUsage` for a folder without any toolset,
-    `NotFound` for a name without a file.
-    """
+    """The files that names, paths and folders stand for; the user's own toolsets where nothing is named. A file that
+    cannot be read is among them, with its problem. Raises `WrongUsage` for a folder without any toolset, `NotFound` for
+    a name without a file."""
     choice = Chosen()
     for name in list(named) or sorted(map(str, paths.toolsets.glob("*.json"))):
         path = Path(name)

@@ -30,7 +30,6 @@ def current(paths: Paths, config: Config, option: str | None, state: State) -> T
 
 
 def required(paths: Paths, config: Config, option: str | None, state: State) -> tuple[ToolsetFile, Toolset]:
-    """Raises `NotFound` if none is in force."""
     reference = named(config, option) or state.equipped()
     if not reference or reference == NONE:
         hint = "equip one with: mcpctl toolsets equip NAME, or name one with --toolset"
@@ -89,11 +88,9 @@ class Followed(Struct):
 
 
 class ToolsetsInForce:
-    """The toolsets in force, for a process that runs while people equip and edit them. Belongs to one thread.
-
-    Call `look` where a file differs from `stamps`: that costs a `stat` of each, and a query for the equipped toolset
-    only after writes to the log of the database.
-    """
+    """The toolsets in force, for a process that runs while people equip and edit them. Belongs to one thread. Call
+    `look` where a file differs from `stamps`: that costs a `stat` of each, and a query for the equipped toolset only
+    after writes to the log of the database."""
 
     def __init__(self, paths: Paths, option: str | None, state: State) -> None:
         self._paths = paths

@@ -109,8 +109,6 @@ class Problem:
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of a toolset and its place."""
-
     place: tuple[str | int, ...]
     said: Mapping[str, Any]
     reference: ToolReference
@@ -118,7 +116,6 @@ class Item:
 
 
 def toolsets(root: Any) -> list[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
-    """The toolsets in a file's decoded JSON, each with its place."""
     if not isinstance(root, dict):
         return []
     several = root.get("toolsets")
@@ -129,7 +126,6 @@ def toolsets(root: Any) -> list[tuple[tuple[str | int, ...], Mapping[str, Any]]]
 
 
 def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item]:
-    """The entries of a list that name a tool."""
     for number, item in enumerate(items(content, member)):
         place = (*at, member, number)
         if isinstance(item, dict):
@@ -140,10 +136,8 @@ def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item
 
 
 def shape(root: Any) -> Iterator[Problem]:
-    """Wrong types and missing members, by the JSON Schema.
-
-    It does not use jsonschema, which takes a minute for the largest file that a toolset may be.
-    """
+    """Wrong types and missing members, by the JSON Schema. It does not use jsonschema, which takes a minute for the
+    largest file that a toolset may be."""
     several = isinstance(root, dict) and "toolsets" in root and "tools" not in root
     pending: list[tuple[tuple[str | int, ...], Any, Mapping[str, Any]]] = [
         ((), root, SCHEMA["then" if several else "else"])
@@ -177,7 +171,7 @@ def _missing(value: Mapping[str, Any], schema: Mapping[str, Any], place: Place) 
 
 
 class _Members(list[tuple[str, Any]]):
-    """A JSON object, with its repeated members."""
+    pass
 
 
 def repeated_members(text: str) -> Iterator[Problem]:

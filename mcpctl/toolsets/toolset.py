@@ -32,10 +32,8 @@ _EXACT = 1 << 53
 
 
 def ref_id(tool: Tool) -> str:
-    """The hash that changes with a tool's parameters, output or hints.
-
-    It is 64 hexadecimal digits, computed as hypertool-mcp does, as far as another program can.
-    """
+    """The hash that changes with a tool's parameters, output or hints. It is 64 hexadecimal digits, computed as
+    hypertool-mcp does, as far as another program can."""
     described = {name: tool.definition[name] for name in _IDENTITY if name in tool.definition}
     identity = {"name": tool.name, "serverName": tool.server, **described}
     return hashlib.sha256(msgspec.json.encode(_as_javascript(identity))).hexdigest()
@@ -51,7 +49,6 @@ def _as_javascript(value: Any) -> Any:
 
 
 def dotted(tool: Tool) -> str:
-    """The name in toolset files, `server.tool`."""
     return f"{tool.server}.{tool.name}"
 
 
@@ -72,7 +69,6 @@ class ToolReference(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str | None:
-        """`server:tool`, if the reference has a name."""
         return self.name.replace(".", ":", 1) if self.name else None
 
 

@@ -41,16 +41,13 @@ class ToolsetFile(msgspec.Struct, frozen=True):
 
     @property
     def reference(self) -> str:
-        """As a person writes it."""
         place = self.path.stem if self.is_named else str(self.path)
         return f"{place}#{self.inner}" if self.inner else place
 
     @property
     def within(self) -> Path | None:
-        """The repository of the file, which a change may not leave through a link: both may come from a stranger.
-
-        None for a toolset that was given by its name.
-        """
+        """The repository of the file, which a change may not leave through a link: both may come from a stranger. None
+        for a toolset that was given by its name."""
         if self.is_named:
             return None
         return repository_of(self.path.parent)
@@ -94,14 +91,12 @@ def check_name(name: str, what: str) -> None:
 
 
 def read(place: ToolsetFile) -> Toolset:
-    """Raises `NotFound` or `Unusable`."""
     text = read_text(place)
     pointer, content = located(text, place)
     return parsed(place, pointer, content)
 
 
 def read_text(place: ToolsetFile) -> str:
-    """With a byte order mark."""
     try:
         return files.read_text(place.path, code="toolset_unusable")
     except NotFound:
@@ -143,7 +138,6 @@ def _one_of(root: Mapping[str, Any], place: ToolsetFile) -> tuple[Place, dict[st
 
 
 def names(text: str, place: ToolsetFile) -> list[str | None]:
-    """None for a file that is itself a toolset."""
     root = _decoded(text.removeprefix(files.BOM), place)
     if isinstance(root, dict) and "tools" not in root and isinstance(root.get("toolsets"), dict | list):
         return [name for name, _, _ in _several(root["toolsets"])]
@@ -207,7 +201,6 @@ def _rules(content: Mapping[str, Any], place: ToolsetFile) -> Iterator[PolicyRul
 
 
 def items(content: Mapping[str, Any], member: str) -> Sequence[Any]:
-    """Empty if the member is not a list."""
     value = content.get(member)
     return value if isinstance(value, list) else ()
 
@@ -253,7 +246,6 @@ def _override_entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
 
 
 def hints_of(entry: Mapping[str, Any]) -> dict[str, bool]:
-    """The hints that one entry of `toolOverrides` sets."""
     annotations = entry.get("annotations")
     values = annotations if isinstance(annotations, dict) else {}
     return {name: values[name] for name in HINTS if isinstance(values.get(name), bool)}
