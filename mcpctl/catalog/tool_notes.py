@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from mcpctl.base.errors import McpctlError, NotFound, warn
@@ -25,21 +26,26 @@ class Done(NamedTuple):
     names: Sequence[str] = ()  # the notes that were added or removed
 
 
-def add(
-    paths: Paths,
-    option: str | None,
-    key: str,
-    notes: Sequence[Note],
-    *,
-    project: str | None = None,
-    dry_run: bool = False,
-) -> Done:
+class ToolsetChoice(NamedTuple):
+    """The options by which a command says which toolset is in force."""
+
+    paths: Paths
+    toolset: str | None
+    project: str | None
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Catalog, ToolsetFile, Toolset]]:
+        with rows.catalog(self.paths, project=self.project, quiet=True) as catalog:
+            yield catalog, *in_force.required(self.paths, catalog.config, self.toolset, catalog.state)
+
+
+def add(choice: ToolsetChoice, key: str, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
     """Add notes to a tool of the toolset in force; warns of those that it already has, which stay as they are."""
     edits.check_notes(notes)
-    place, subject = _named(paths, option, key, project)
+    place, subject = _named(choice, key)
     diff, outcome = add_to(place, subject, notes, dry_run=dry_run)
     for note in outcome.skipped:
-        toolset = ["--toolset", option] if option else []
+        toolset = ["--toolset", choice.toolset] if choice.toolset else []
         change_it = shlex.join(["mcpctl", "annotate", "edit", key, note.name, *toolset])
         warn(f"{key} has a note '{note.name}' already; it stays as it is; change it with: {change_it}")
     return Done(place, diff, [note.name for note in outcome.added])
@@ -51,18 +57,10 @@ def add_to(
     return edits.change(place, lambda draft: edits.add_notes(draft, subject, notes), edits.notes_alone, dry_run=dry_run)
 
 
-def remove(
-    paths: Paths,
-    option: str | None,
-    key: str,
-    names: Sequence[str] | None,
-    *,
-    project: str | None = None,
-    dry_run: bool = False,
-) -> Done:
+def remove(choice: ToolsetChoice, key: str, names: Sequence[str] | None, *, dry_run: bool = False) -> Done:
     """Remove a tool's notes of these names, or all of them for None. Raises `NotFound` if the tool has no note of a
     name; then none is removed."""
-    place, subject, _ = _noted(paths, option, key, project)
+    place, subject, _ = _noted(choice, key)
 
     def change(draft: ToolsetDraft) -> list[str]:
         present = {str(note.get("name")) for _, note in edits.notes_of_tool(draft.content, subject)}
@@ -97,9 +95,9 @@ class FoundNote(NamedTuple):
         return Done(self.place, diff)
 
 
-def find(paths: Paths, option: str | None, key: str, name: str, project: str | None = None) -> FoundNote:
+def find(choice: ToolsetChoice, key: str, name: str) -> FoundNote:
     """Raises `NotFound` with similar names."""
-    place, subject, toolset = _noted(paths, option, key, project)
+    place, subject, toolset = _noted(choice, key)
     return FoundNote(place, subject, key, _note(toolset.content, subject, key, name))
 
 
@@ -117,29 +115,26 @@ def _no_note(key: str, name: str, names: Iterable[str]) -> NotFound:
 
 
 def override(
-    paths: Paths,
-    option: str | None,
+    choice: ToolsetChoice,
     key: str,
     hints: Mapping[str, bool],
     title: str | None,
     inherit: Sequence[str],
     permit: edits.Permit,
     *,
-    project: str | None = None,
     dry_run: bool = False,
 ) -> Done:
     """Override hints and the title of a tool of the toolset in force, or inherit them from its server again."""
-    place, subject = _named(paths, option, key, project)
+    place, subject = _named(choice, key)
     diff, _ = edits.change(
         place, lambda draft: edits.override(draft, subject, hints, title, inherit), permit, dry_run=dry_run
     )
     return Done(place, diff)
 
 
-def listed(paths: Paths, option: str | None, key: str | None, project: str | None = None) -> Found:
+def listed(choice: ToolsetChoice, key: str | None) -> Found:
     """The notes and overrides of the toolset in force, or of one tool in it: one row each."""
-    with rows.catalog(paths, project=project, quiet=True) as catalog:
-        place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
+    with choice.opened() as (catalog, place, toolset):
         if key is None:
             about = _by_tool(catalog, toolset)
         else:
@@ -170,16 +165,14 @@ def not_in(toolset: Toolset, key: str) -> NotFound:
     return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
 
 
-def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetFile, NotedTool]:
-    with rows.catalog(paths, project=project, quiet=True) as catalog:
-        place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
+def _named(choice: ToolsetChoice, key: str) -> tuple[ToolsetFile, NotedTool]:
+    with choice.opened() as (catalog, place, toolset):
         return place, of_key(catalog, toolset, key)
 
 
-def _noted(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetFile, NotedTool, Toolset]:
+def _noted(choice: ToolsetChoice, key: str) -> tuple[ToolsetFile, NotedTool, Toolset]:
     """A tool that may have notes, also one that is no longer in the toolset."""
-    with rows.catalog(paths, project=project, quiet=True) as catalog:
-        place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
+    with choice.opened() as (catalog, place, toolset):
         server, name = split_typed(key)
         tool = catalog.find(server, name)
         subject = NotedTool(ToolReference(f"{server}.{name}", ref_id(tool) if tool else None), tool)

@@ -235,7 +235,7 @@ def notes(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.catalog import tool_notes
 
     key, toolset, project = (ctx.params.get(name) for name in ("key", "toolset", "project"))
-    found = tool_notes.listed(_paths(ctx), toolset, key, project).rows(None, 0)
+    found = tool_notes.listed(tool_notes.ToolsetChoice(_paths(ctx), toolset, project), key).rows(None, 0)
     return [
         (row["name"], row["value"]) for row in found if row["kind"] == "note" and row["name"].startswith(incomplete)
     ]

@@ -34,6 +34,6 @@ def add(
     from mcpctl.commands import annotations
 
     notes = annotations.notes(name, text, note or [])
-    paths = place.paths()
-    change = tool_notes.add(paths, place.toolset, key, notes, project=place.project, dry_run=dry_run)
+    choice = tool_notes.ToolsetChoice(place.paths(), place.toolset, place.project)
+    change = tool_notes.add(choice, key, notes, dry_run=dry_run)
     annotations.write_change(key, change, change.names, dry_run, json)

@@ -42,7 +42,7 @@ def edit(
     if text is None and not confirmation.is_terminal():
         raise WrongUsage("no text was given", "give the TEXT, or - to read it from stdin")
     check_name(name, "note")
-    found = tool_notes.find(place.paths(), place.toolset, key, name, place.project)
+    found = tool_notes.find(tool_notes.ToolsetChoice(place.paths(), place.toolset, place.project), key, name)
     if text is None:
         with _edited(found.note) as after:
             change = found.rewrite(after, dry_run=dry_run)

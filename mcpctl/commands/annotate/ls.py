@@ -23,4 +23,5 @@ def ls(
     from mcpctl.commands.columns import ANNOTATIONS
 
     options = listing.chosen()
-    output.write_list(tool_notes.listed(place.paths(), place.toolset, key, place.project), ANNOTATIONS, options)
+    choice = tool_notes.ToolsetChoice(place.paths(), place.toolset, place.project)
+    output.write_list(tool_notes.listed(choice, key), ANNOTATIONS, options)

@@ -35,6 +35,6 @@ def rm(
     if bool(names) is everything:
         hint = "name the notes to remove, or give --all alone to remove all of them"
         raise WrongUsage("names and --all contradict each other" if everything else "no note was named", hint)
-    paths = place.paths()
-    change = tool_notes.remove(paths, place.toolset, key, names or None, project=place.project, dry_run=dry_run)
+    choice = tool_notes.ToolsetChoice(place.paths(), place.toolset, place.project)
+    change = tool_notes.remove(choice, key, names or None, dry_run=dry_run)
     annotations.write_change(key, change, change.names, dry_run, json)

@@ -51,9 +51,8 @@ def set(
     hints, inherited = annotations.hints(values, title, inherit or [])
     paths = place.paths()
     permit = Gate(paths, from_script).toolset
-    change = tool_notes.override(
-        paths, place.toolset, key, hints, title, inherited, permit, project=place.project, dry_run=dry_run
-    )
+    choice = tool_notes.ToolsetChoice(paths, place.toolset, place.project)
+    change = tool_notes.override(choice, key, hints, title, inherited, permit, dry_run=dry_run)
     annotations.write_change(
         key, change, [*hints, *(["title"] if title else []), *inherited] if change.diff else [], dry_run, json
     )
