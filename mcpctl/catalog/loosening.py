@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache as cached
 from pathlib import Path
 
 import msgspec
@@ -31,6 +31,7 @@ from mcpctl.toolsets.toolset_files import NONE, ToolsetFile, located, parsed, pl
 
 FILE = "file"  # the channel of an edit of the file, which nobody was asked about
 _TOLD = 5
+_ToolsetOf = Callable[[str | None], Toolset | None]
 
 
 def by_config(paths: Paths, before: str, after: str) -> list[str]:
@@ -39,37 +40,35 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
         there = config.parsed(paths.config, after).known_projects
     except McpctlError:
         return []  # what the file said before still counts
-    with _opened(paths, before) as (equipped, known):
-        toolsets = _Toolsets(paths, equipped)
-        projects = [project for project in _projects(paths, before) if project is None or project in there]
-        old, new = (_views(paths, text, projects, toolsets) for text in (before, after))
-        return loosening.loosened(old, new, known)
+    equipped, known = _known(paths, before)
+    toolset_of = _toolsets(paths, equipped)
+    projects = [project for project in _projects(paths, before) if project is None or project in there]
+    old, new = (_views(paths, text, projects, toolset_of) for text in (before, after))
+    return loosening.loosened(old, new, known)
 
 
 def by_toolset(paths: Paths, place: ToolsetFile, before: str, after: str) -> list[str]:
     """The keys that an edit of a toolset's file lets be called without a yes: where it is in force, also for clients
     that name it, and, if it is the user's own, beside a policy."""
-    written = _text(paths)
+    text, file = config.load(paths.config).text, os.path.realpath(place.path)
     with State.opened(paths) as state:
-        is_named = state.is_named(_real(place.path))
-    with _opened(paths, written) as (equipped, known):
-        projects = _projects(paths, written)
-        both = [_Toolsets(paths, equipped, {_real(place.path): text}) for text in (before, after)]
-        old, new = (_views(paths, written, projects, toolsets) for toolsets in both)
-        if is_named or (place.own and before):
-            for views, toolsets in ((old, both[0]), (new, both[1])):
-                named = [replace(view, toolset=toolsets.of(place.reference)) for view in views]
-                views += [view for view in named if is_named or view.config.policy.enforces]
-        return loosening.loosened(old, new, known)
+        is_named = state.is_named(file)
+    equipped, known = _known(paths, text)
+    both = [_toolsets(paths, equipped, {file: content}) for content in (before, after)]
+    old, new = (_views(paths, text, _projects(paths, text), toolset_of) for toolset_of in both)
+    if is_named or (place.own and before):
+        for views, toolset_of in ((old, both[0]), (new, both[1])):
+            named = [replace(view, toolset=toolset_of(place.reference)) for view in views]
+            views += [view for view in named if is_named or view.config.policy.enforces]
+    return loosening.loosened(old, new, known)
 
 
 def by_equipping(paths: Paths, reference: str | None) -> list[str]:
-    written = _text(paths)
-    with _opened(paths, written) as (equipped, known):
-        both = _Toolsets(paths, equipped), _Toolsets(paths, reference)
-        projects = _projects(paths, written)
-        old, new = (_views(paths, written, projects, toolsets) for toolsets in both)
-        return loosening.loosened(old, new, known)
+    text = config.load(paths.config).text
+    equipped, known = _known(paths, text)
+    both = _toolsets(paths, equipped), _toolsets(paths, reference)
+    old, new = (_views(paths, text, _projects(paths, text), toolset_of) for toolset_of in both)
+    return loosening.loosened(old, new, known)
 
 
 def follow(paths: Paths, before: Config, after: Config) -> None:
@@ -98,17 +97,12 @@ def told(keys: Sequence[str]) -> str:
     return f"{', '.join(keys[:_TOLD])}{more}"
 
 
-def _text(paths: Paths) -> str:
-    return config.load(paths.config).text
-
-
 def _projects(paths: Paths, text: str) -> list[str | None]:
     """Every project that a request may name; None for a request that names none."""
     return [None, *sorted(config.parsed(paths.config, text).known_projects)]
 
 
-@contextmanager
-def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, ListedTools]]:
+def _known(paths: Paths, text: str) -> tuple[str | None, ListedTools]:
     """The equipped toolset, and the known tools of all servers, also of disabled ones."""
     loaded = config.parsed(paths.config, text)
     used = {name: msgspec.structs.replace(entry, enabled=True) for name, entry in loaded.servers.items()}
@@ -116,7 +110,7 @@ def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, ListedTools]]
         holding = rows.holding(paths, loaded)
         catalog = Catalog(View(replace(loaded, servers=used)), state, Lists(holding))
         catalog.check_together()
-        yield state.equipped(), {name: catalog.newest(name) or _earlier(state, holding, name) for name in used}
+        return state.equipped(), {name: catalog.newest(name) or _earlier(state, holding, name) for name in used}
 
 
 def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
@@ -127,37 +121,26 @@ def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
     return {tool.name: tool for key, listed in lists for tool in holding.judged(key, listed.tools)[0]}
 
 
-def _views(paths: Paths, text: str, projects: Sequence[str | None], toolsets: "_Toolsets") -> list[View]:
+def _views(paths: Paths, text: str, projects: Sequence[str | None], toolset_of: _ToolsetOf) -> list[View]:
     loaded = [config.parsed(paths.config, text, project) for project in projects]
-    return [View(of_project, toolsets.of(in_force.of_project(of_project))) for of_project in loaded]
+    return [View(of_project, toolset_of(in_force.of_project(of_project))) for of_project in loaded]
 
 
-class _Toolsets:
-    """The toolsets that projects name, and the equipped one for projects that name none; `texts` has new contents of
-    files. The toolset in this command's environment is not that of a client."""
+def _toolsets(paths: Paths, equipped: str | None, texts: Mapping[str, str] | None = None) -> _ToolsetOf:
+    """The toolset in force by the name that a project has for it, the equipped one for None; `texts` has new contents
+    of files. One that cannot be read has no tools. This command's environment is not that of a client."""
 
-    def __init__(self, paths: Paths, equipped: str | None, texts: Mapping[str, str] | None = None) -> None:
-        self._paths = paths
-        self._equipped = equipped
-        self._texts = texts or {}
-        self._kept: dict[str, Toolset] = {}
+    @cached
+    def read(named: str) -> Toolset:
+        try:
+            place = place_of(paths, named)
+            text = texts.get(os.path.realpath(place.path)) if texts else None
+            return parsed(place, *located(read_text(place) if text is None else text, place))
+        except McpctlError as error:
+            return Toolset(named, Path(), own=False, problem=error.message)
 
-    def of(self, reference: str | None) -> Toolset | None:
-        """The toolset in force where a project names this one; one that cannot be read has no tools."""
-        named = reference or self._equipped
-        if not named or named == NONE:
-            return None
-        if named not in self._kept:
-            try:
-                self._kept[named] = self._read(place_of(self._paths, named))
-            except McpctlError as error:
-                self._kept[named] = Toolset(named, Path(), own=False, problem=error.message)
-        return self._kept[named]
+    def toolset_of(reference: str | None) -> Toolset | None:
+        named = reference or equipped
+        return None if not named or named == NONE else read(named)
 
-    def _read(self, place: ToolsetFile) -> Toolset:
-        text = self._texts.get(_real(place.path))
-        return parsed(place, *located(read_text(place) if text is None else text, place))
-
-
-def _real(path: Path) -> str:
-    return os.path.realpath(path)
+    return toolset_of
