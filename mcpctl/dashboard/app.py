@@ -24,11 +24,18 @@ from mcpctl.dashboard.guard import Guard
 from mcpctl.dashboard.rest import BASE, Operation, Parameters, answer
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 MOST_BYTES = 1 << 16
 """Bytes of a request's body."""
 _READ_S = 10
+_TOO_LARGE = (
+    WrongUsage(f"the body has more than {MOST_BYTES >> 10} kB", "send less", "body_too_large"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+)
+_TOO_SLOW = (
+    WrongUsage(f"the body took more than {_READ_S} s", "send it at once", "body_too_slow"), HTTPStatus.REQUEST_TIMEOUT,
+)  # fmt: skip
 _STATIC = Path(__file__).parent / "static"
 _SUBJECTS = (sessions, calls, stats, tools, servers, approvals)
 
@@ -84,31 +91,27 @@ class _Bodies:
         self._app = app
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        body = b""
-        try:
-            async with asyncio.timeout(_READ_S):
-                async for part in request.stream():
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        message = f"the body has more than {MOST_BYTES >> 10} kB"
-                        raise WrongUsage(message, "send less", "body_too_large")
-        except ClientDisconnect:
-            return
-        except WrongUsage as error:
-            await error_answer(request, error, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)(scope, receive, send)
-            return
-        except TimeoutError:
-            slow = WrongUsage(f"the body took more than {_READ_S} s", "send it at once", "body_too_slow")
-            await error_answer(request, slow, HTTPStatus.REQUEST_TIMEOUT)(scope, receive, send)
-            return
-        request.state.body = body
-        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        answer = self._app
+        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
+            request = Request(scope, receive)
+            try:
+                if problem := await _read(request):
+                    answer = error_answer(request, *problem)
+            except ClientDisconnect:
+                return
+        await answer(scope, receive, send)
 
-        async def again() -> "Message":
-            return unread.pop() if unread else await receive()
 
-        await self._app(scope, again, send)
+async def _read(request: Request) -> tuple[WrongUsage, HTTPStatus] | None:
+    """Put the body into the request's state; the problem of one that is too large or too slow."""
+    body = b""
+    try:
+        async with asyncio.timeout(_READ_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > MOST_BYTES:
+                    return _TOO_LARGE
+    except TimeoutError:
+        return _TOO_SLOW
+    request.state.body = body
+    return None

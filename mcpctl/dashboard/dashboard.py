@@ -5,7 +5,7 @@ import time
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Row
@@ -16,7 +16,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.dashboard.event_feed import Feed
-from mcpctl.dashboard.logins import Login, Logins
+from mcpctl.dashboard.running import Login, Logins
 from mcpctl.store import clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
@@ -41,8 +41,7 @@ class Summary:
     """The time of the count, if more calls are on record since."""
 
 
-@dataclass(frozen=True)
-class _Counted:
+class _Counted(NamedTuple):
     rows: Sequence[Row]
     version: Hashable
     """Of the records that were counted."""

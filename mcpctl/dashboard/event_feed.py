@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mcpctl.base.errors import warn
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard.logins import Login
+from mcpctl.dashboard.running import Login
 from mcpctl.dashboard.state_events import StateEvents
 from mcpctl.output import to_json
 from mcpctl.store.events import Event, JournalEvents
@@ -56,36 +56,30 @@ class Outlet:
         self.is_free = True
         self.is_ended = False
         self._loop = asyncio.get_running_loop()
-        self._came = asyncio.Event()
-        self._block = b""
+        self._blocks: asyncio.Queue[bytes] = asyncio.Queue()
 
     def put(self, block: bytes) -> None:
         """Give it the next block; only where it is free."""
         self.is_free = False
-        self._on_loop(self._receive, block)
+        self._hand_over(block)
 
     def end(self) -> None:
         """Have the stream end now: its client connects again, and gets what was not sent."""
         self.is_ended = True
-        self._on_loop(self._came.set)
+        self._hand_over(b"")
 
-    def _on_loop(self, function: Callable[..., object], *args: object) -> None:
+    def _hand_over(self, block: bytes) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and all streams with it
-            self._loop.call_soon_threadsafe(function, *args)
-
-    def _receive(self, block: bytes) -> None:
-        self._block = block
-        self._came.set()
+            self._loop.call_soon_threadsafe(self._blocks.put_nowait, block)
 
     async def take(self, patience_s: float | None = None) -> bytes | None:
         """The next block; an empty one where none came in time, and None at the end."""
+        block = b""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
-                await self._came.wait()
-        self._came.clear()
+                block = await self._blocks.get()
         if self.is_ended:
             return None
-        block, self._block = self._block, b""
         self.is_free |= bool(block)
         return block
 
@@ -130,7 +124,10 @@ class Listener:
         room = _AT_ONCE
         self.is_behind = False
         for event in self.events.read():
-            block = f"id: {self.events.position()}\n".encode() + self._of_journal(event)
+            is_known = event.type == _CLOSED and event.data["session_id"] in self._dead
+            # Where the end of a session was sent before, the position alone moves.
+            message = b"\n" if is_known else self._message(event)
+            block = f"id: {self.events.position()}\n".encode() + message
             blocks.append(block)
             room -= len(block)
             if room <= 0:
@@ -138,12 +135,6 @@ class Listener:
                 break
         if blocks:
             self.outlet.put(b"".join(blocks))
-
-    def _of_journal(self, event: Event) -> bytes:
-        """The event; only an empty line for the end of a session that it got already: the position alone moves."""
-        if event.type == _CLOSED and event.data["session_id"] in self._dead:
-            return b"\n"
-        return self._message(event)
 
     def _message(self, event: Event) -> bytes:
         data = event.data

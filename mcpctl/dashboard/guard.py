@@ -21,7 +21,7 @@ from mcpctl.dashboard.error_answers import error_answer, one_line
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from mcpctl.dashboard.logins import Login
+    from mcpctl.dashboard.running import Login
 
 FORM_TOKEN = "form_token"
 """The field of a form with the login's form token; a script sends it as the header X-Form-Token."""

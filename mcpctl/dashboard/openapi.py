@@ -17,7 +17,7 @@ from mcpctl import __version__
 from mcpctl.base import fields
 from mcpctl.base.models import HINTS
 from mcpctl.dashboard import rest_names
-from mcpctl.dashboard.rest import FLAGS, MEANINGS, MOST, Operation
+from mcpctl.dashboard.rest import DEFAULT, FLAGS, MEANINGS, MOST, Operation
 from mcpctl.dashboard.rest_names import Name
 from mcpctl.dashboard.streaming import EVENT_PARAMETERS
 
@@ -38,6 +38,13 @@ _EVENTS = {
     "responses": {"200": {"description": "OK", "content": {"text/event-stream": {}}}, "default": _ERROR},
 }
 _SINCE = {"name": "since", "in": "query", "description": "A position to go on from.", "schema": {"type": "string"}}
+
+
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT},
+    "offset": {"type": "integer", "minimum": 0, "default": 0},
+    **{name: {"type": "boolean"} for name in FLAGS},
+}
 
 
 class _Exact(BaseModel):
@@ -101,11 +108,6 @@ def _row(
     return _model(name, about or row.__doc__ or "", base, **members)
 
 
-def _list(name: str, member: str, row: Any, noun: str) -> Any:
-    total = int, Field(description="The number of all that match.")
-    return _model(name, f"Some of the {noun}, and the number of all.", **{member: _several(row), "total": total})
-
-
 def _models() -> Iterator[Any]:
     about = "The hints that were declared, or overridden by a toolset; others are not there."
     annotation = _hints("ToolAnnotation", about, bool, title=(str, Field(**_LEFT_OUT)))
@@ -146,13 +148,14 @@ def _models() -> Iterator[Any]:
     server = _row("Server", fields.Server, rest_names.SERVER)
     discovery = _row("Discovery", fields.Discovery, rest_names.DISCOVERY)
     yield from (decision, called, session, call, tool, server, discovery, group, approval)
-    yield _list("SessionList", "sessions", session, "sessions")
-    yield _list("ToolCallList", "tool_calls", call, "calls")
-    yield _list("ToolList", "tools", tool, "tools")
-    yield _list("ServerList", "servers", server, "servers")
-    yield _list("DiscoveryList", "discoveries", discovery, "searches")
-    yield _list("StatList", "stats", group, "groups")
-    yield _list("ApprovalList", "approvals", approval, "approvals")
+    for name, row, member, noun in (
+        ("SessionList", session, "sessions", "sessions"), ("ToolCallList", call, "tool_calls", "calls"),
+        ("ToolList", tool, "tools", "tools"), ("ServerList", server, "servers", "servers"),
+        ("DiscoveryList", discovery, "discoveries", "searches"), ("StatList", group, "stats", "groups"),
+        ("ApprovalList", approval, "approvals", "approvals"),
+    ):  # fmt: skip
+        total = int, Field(description="The number of all that match.")
+        yield _model(name, f"Some of the {noun}, and the number of all.", **{member: _several(row), "total": total})
 
 
 MODELS: dict[str, type[BaseModel]] = {each.__name__: each for each in _models()}
@@ -204,11 +207,5 @@ def _in_path(name: str) -> dict[str, Any]:
 
 
 def _in_query(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string"}
-    if name in FLAGS:
-        schema = {"type": "boolean"}
-    elif name == "limit":
-        schema = {"type": "integer", "minimum": 1, "maximum": MOST, "default": 50}
-    elif name == "offset":
-        schema = {"type": "integer", "minimum": 0, "default": 0}
+    schema = _SCHEMAS.get(name, {"type": "string"})
     return {"name": name, "in": "query", "description": MEANINGS[name], "schema": schema}

@@ -16,8 +16,7 @@ from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import guarded
 from mcpctl.dashboard.dashboard import Dashboard
-from mcpctl.dashboard.logins import Logins
-from mcpctl.dashboard.running import Claim, Running
+from mcpctl.dashboard.running import Claim, Logins, Running
 
 _MOST_CONNECTIONS = 100
 _HEAD_S = 10

@@ -1,117 +1,63 @@
 """A notebook in memory, as an MCP server: `python -m mcpctl.demo.notes`"""
 
-from mcpctl.demo.stdio_server import Json, ToolFailed, ToolServer
+from mcpctl.demo.stdio_server import Json, ToolFailed, ToolServer, rule, schema
 
 server = ToolServer("notes", "A notebook that lasts as long as this server: add, list, search, delete.")
 _notes: dict[str, Json] = {}
 _numbers = iter(range(1, 1_000_000_000))
 
-_NOTE = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string", "description": "What delete_note takes"},
-        "title": {"type": "string"},
-        "text": {"type": "string"},
+_NOTE = schema(
+    {
+        "id": rule("string", "What delete_note takes"), "title": {"type": "string"}, "text": {"type": "string"},
         "tags": {"type": "array", "items": {"type": "string"}},
     },
-    "required": ["id", "title", "text", "tags"],
-}
-_NOTES = {
-    "type": "object",
-    "properties": {
+    "id", "title", "text", "tags",
+)  # fmt: skip
+_NOTES = schema(
+    {
         "notes": {"type": "array", "items": _NOTE},
-        "total": {"type": "integer", "description": "How many there are, beyond the limit too"},
+        "total": rule("integer", "How many there are, beyond the limit too"),
     },
-    "required": ["notes", "total"],
-}
-_LIMIT = {"type": "integer", "description": "How many notes at most", "minimum": 1, "maximum": 100, "default": 20}
+    "notes",
+    "total",
+)
+_LIMIT = rule("integer", "How many notes at most", minimum=1, maximum=100, default=20)
+_TAGS = rule("array", "Labels to find it by; case does not matter", items={"type": "string"}, default=[])
 
-_ADD: Json = {
+
+@server.tool({
     "name": "add_note",
     "title": "Add a note",
     "description": "Write a new note and return it with its id. Two notes may have the same title.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "title": {"type": "string", "description": "A few words that say what it is about", "minLength": 1},
-            "text": {"type": "string", "description": "The note itself, plain text or Markdown", "minLength": 1},
-            "tags": {
-                "type": "array",
-                "description": "Labels to find it by; case does not matter",
-                "items": {"type": "string"},
-                "default": [],
-            },
+    "inputSchema": schema(
+        {
+            "title": rule("string", "A few words that say what it is about", minLength=1),
+            "text": rule("string", "The note itself, plain text or Markdown", minLength=1),
+            "tags": _TAGS,
         },
-        "required": ["title", "text"],
-    },
+        "title", "text",
+    ),
     "outputSchema": _NOTE,
     "annotations": {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": False},
-}
-_LIST: Json = {
-    "name": "list_notes",
-    "title": "List notes",
-    "description": "List the notes, optionally only those with a tag.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "tag": {"type": "string", "description": "Only notes with this tag"},
-            "sort": {
-                "type": "string",
-                "description": "The order of the notes",
-                "enum": ["newest", "oldest", "title"],
-                "default": "newest",
-            },
-            "limit": _LIMIT,
-        },
-    },
-    "outputSchema": _NOTES,
-    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
-}
-_SEARCH: Json = {
-    "name": "search_notes",
-    "title": "Search notes",
-    "description": "Find the notes that contain every word of a query, ignoring case.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "Words that must all occur, in any order", "minLength": 1},
-            "field": {
-                "type": "string",
-                "description": "Where to look",
-                "enum": ["title", "text", "tags", "anywhere"],
-                "default": "anywhere",
-            },
-            "limit": _LIMIT,
-        },
-        "required": ["query"],
-    },
-    "outputSchema": _NOTES,
-    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
-}
-_DELETE: Json = {
-    "name": "delete_note",
-    "title": "Delete a note",
-    "description": "Delete one note for good, and return it a last time. There is no undo.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "description": "The note's id, such as note-3, from any of the other tools"}
-        },
-        "required": ["id"],
-    },
-    "outputSchema": _NOTE,
-    "annotations": {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
-}
-
-
-@server.tool(_ADD)
+})  # fmt: skip
 def add_note(given: Json) -> Json:
     note = {"id": f"note-{next(_numbers)}", **given, "tags": [tag.lower() for tag in given["tags"]]}
     _notes[note["id"]] = note
     return note
 
 
-@server.tool(_LIST)
+@server.tool({
+    "name": "list_notes",
+    "title": "List notes",
+    "description": "List the notes, optionally only those with a tag.",
+    "inputSchema": schema({
+        "tag": rule("string", "Only notes with this tag"),
+        "sort": rule("string", "The order of the notes", enum=["newest", "oldest", "title"], default="newest"),
+        "limit": _LIMIT,
+    }),
+    "outputSchema": _NOTES,
+    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+})  # fmt: skip
 def list_notes(given: Json) -> Json:
     notes = [note for note in _notes.values() if "tag" not in given or given["tag"].lower() in note["tags"]]
     if given["sort"] == "title":
@@ -121,7 +67,21 @@ def list_notes(given: Json) -> Json:
     return _page(notes, given)
 
 
-@server.tool(_SEARCH)
+@server.tool({
+    "name": "search_notes",
+    "title": "Search notes",
+    "description": "Find the notes that contain every word of a query, ignoring case.",
+    "inputSchema": schema(
+        {
+            "query": rule("string", "Words that must all occur, in any order", minLength=1),
+            "field": rule("string", "Where to look", enum=["title", "text", "tags", "anywhere"], default="anywhere"),
+            "limit": _LIMIT,
+        },
+        "query",
+    ),
+    "outputSchema": _NOTES,
+    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+})  # fmt: skip
 def search_notes(given: Json) -> Json:
     fields = ("title", "text", "tags") if given["field"] == "anywhere" else (given["field"],)
     words = given["query"].lower().split()
@@ -133,7 +93,16 @@ def search_notes(given: Json) -> Json:
     return _page([note for note in reversed(_notes.values()) if matches(note)], given)
 
 
-@server.tool(_DELETE)
+@server.tool({
+    "name": "delete_note",
+    "title": "Delete a note",
+    "description": "Delete one note for good, and return it a last time. There is no undo.",
+    "inputSchema": schema(
+        {"id": rule("string", "The note's id, such as note-3, from any of the other tools")}, "id"
+    ),
+    "outputSchema": _NOTE,
+    "annotations": {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
+})  # fmt: skip
 def delete_note(given: Json) -> Json:
     if given["id"] not in _notes:
         known = ", ".join(_notes) or "none, the notebook is empty"

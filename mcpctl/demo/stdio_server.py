@@ -146,14 +146,23 @@ def handshake_version(params: Json) -> str:
     return version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
 
 
+def rule(type_: str, description: str, **more: Any) -> Json:
+    """The schema of an argument, or of a member of a result."""
+    return {"type": type_, "description": description, **more}
+
+
+def schema(properties: Json, *required: str) -> Json:
+    return {"type": "object", "properties": properties} | ({"required": list(required)} if required else {})
+
+
 def text(words: str) -> Json:
     return {"content": [{"type": "text", "text": words}]}
 
 
-def checked(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Json:
-    """The arguments with the schema's defaults filled in; `ToolFailed` names everything that is wrong with them."""
-    properties: Mapping[str, Any] = schema["properties"]
-    problems = [f"{name} is required" for name in schema.get("required", ()) if name not in arguments]
+def checked(input_schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Json:
+    """The arguments, with defaults filled in; `ToolFailed` names everything that is wrong with them."""
+    properties: Mapping[str, Any] = input_schema["properties"]
+    problems = [f"{name} is required" for name in input_schema.get("required", ()) if name not in arguments]
     for name, value in arguments.items():
         if name not in properties:
             problems.append(f"there is no argument {name!r}, only {', '.join(properties)}")

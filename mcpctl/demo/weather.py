@@ -5,7 +5,7 @@ Its tools declare all, some and none of the behaviour hints, as real servers do.
 
 from zlib import crc32
 
-from mcpctl.demo.stdio_server import Json, ToolFailed, ToolServer
+from mcpctl.demo.stdio_server import Json, ToolFailed, ToolServer, rule, schema
 
 server = ToolServer("weather", "Forecasts for a few cities, temperature conversion, and weather alerts.")
 
@@ -18,80 +18,43 @@ _SKIES = ("sunny", "partly cloudy", "cloudy", "light rain", "rain", "thunderstor
 _ABSOLUTE_ZERO = -273.15
 _alerts: dict[tuple[str, str], Json] = {}
 
-_CITY = {"type": "string", "description": "A city by its English name, such as Oslo", "minLength": 1}
+_CITY = rule("string", "A city by its English name, such as Oslo", minLength=1)
 _UNIT = {"type": "string", "enum": ["celsius", "fahrenheit"]}
 _SCALE = {"type": "string", "enum": ["celsius", "fahrenheit", "kelvin"]}
 
-_FORECAST: Json = {
+
+@server.tool({
     "name": "get_forecast",
     "title": "Get the forecast",
     "description": "Forecast the weather of a city for the coming days: sky, high and low temperature, chance of rain.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
+    "inputSchema": schema(
+        {
             "city": _CITY,
-            "days": {
-                "type": "integer",
-                "description": "How many days, today included",
-                "minimum": 1,
-                "maximum": 7,
-                "default": 3,
-            },
+            "days": rule("integer", "How many days, today included", minimum=1, maximum=7, default=3),
             "unit": {**_UNIT, "description": "The unit of the temperatures", "default": "celsius"},
         },
-        "required": ["city"],
-    },
+        "city",
+    ),
     "annotations": {"readOnlyHint": True, "openWorldHint": True},
-}
-_CONVERT: Json = {
-    "name": "convert_temperature",
-    "description": "Convert a temperature between Celsius, Fahrenheit and Kelvin.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "value": {"type": "number", "description": "The temperature to convert", "maximum": 1_000_000_000},
-            "from": {**_SCALE, "description": "The unit of value"},
-            "to": {**_SCALE, "description": "The unit wanted"},
-        },
-        "required": ["value", "from", "to"],
-    },
-}
-_ALERT: Json = {
-    "name": "set_alert",
-    "title": "Set a weather alert",
-    "description": "Ask to be told when a condition is forecast for a city. "
-    "A second alert for the same city and condition replaces the first.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "city": _CITY,
-            "condition": {
-                "type": "string",
-                "description": "What to watch for",
-                "enum": ["frost", "heat", "rain", "storm"],
-            },
-            "days_ahead": {
-                "type": "integer",
-                "description": "How early to be told",
-                "minimum": 1,
-                "maximum": 7,
-                "default": 1,
-            },
-        },
-        "required": ["city", "condition"],
-    },
-    "annotations": {"readOnlyHint": False, "idempotentHint": True},
-}
-
-
-@server.tool(_FORECAST)
+})  # fmt: skip
 def get_forecast(given: Json) -> Json:
     city = _known(given["city"])
     days = [_day(city, day, given["unit"]) for day in range(given["days"])]
     return {"city": city, "unit": given["unit"], "days": days}
 
 
-@server.tool(_CONVERT)
+@server.tool({
+    "name": "convert_temperature",
+    "description": "Convert a temperature between Celsius, Fahrenheit and Kelvin.",
+    "inputSchema": schema(
+        {
+            "value": rule("number", "The temperature to convert", maximum=1_000_000_000),
+            "from": {**_SCALE, "description": "The unit of value"},
+            "to": {**_SCALE, "description": "The unit wanted"},
+        },
+        "value", "from", "to",
+    ),
+})  # fmt: skip
 def convert_temperature(given: Json) -> Json:
     celsius = _to_celsius(float(given["value"]), given["from"])
     if not celsius >= _ABSOLUTE_ZERO - 1e-9:
@@ -99,7 +62,21 @@ def convert_temperature(given: Json) -> Json:
     return {"value": round(_from_celsius(celsius, given["to"]), 2), "unit": given["to"]}
 
 
-@server.tool(_ALERT)
+@server.tool({
+    "name": "set_alert",
+    "title": "Set a weather alert",
+    "description": "Ask to be told when a condition is forecast for a city. "
+    "A second alert for the same city and condition replaces the first.",
+    "inputSchema": schema(
+        {
+            "city": _CITY,
+            "condition": rule("string", "What to watch for", enum=["frost", "heat", "rain", "storm"]),
+            "days_ahead": rule("integer", "How early to be told", minimum=1, maximum=7, default=1),
+        },
+        "city", "condition",
+    ),
+    "annotations": {"readOnlyHint": False, "idempotentHint": True},
+})  # fmt: skip
 def set_alert(given: Json) -> Json:
     alert = {**given, "city": _known(given["city"])}
     place = (alert["city"], alert["condition"])

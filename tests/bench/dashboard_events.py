@@ -28,7 +28,7 @@ from starlette.types import Receive, Scope, Send
 from mcpctl.base.paths import find
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.dashboard import Dashboard
-from mcpctl.dashboard.logins import Login
+from mcpctl.dashboard.running import Login
 from tests.bench import raw_client
 from tests.bench.raw_client import UPSTREAM, Connection, Unavailable
 

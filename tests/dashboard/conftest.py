@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.dashboard import Dashboard
-from mcpctl.dashboard.logins import Login
+from mcpctl.dashboard.running import Login
 
 PORT = 4747
 PERSON = Login(may_answer=True, form_token="form-token")

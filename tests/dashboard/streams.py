@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Scope
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.dashboard import Dashboard
-from mcpctl.dashboard.logins import Login
+from mcpctl.dashboard.running import Login
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 
 PATIENCE_S = 20

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard.logins import Login
+from mcpctl.dashboard.running import Login
 from mcpctl.policy import approvals
 from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.policy_file import PolicyFile

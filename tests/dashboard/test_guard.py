@@ -11,7 +11,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.dashboard.app import MOST_BYTES, guarded
 from mcpctl.dashboard.dashboard import Dashboard, login_of
 from mcpctl.dashboard.guard import require_answering
-from mcpctl.dashboard.logins import Logins, bearer_token, login_code
+from mcpctl.dashboard.running import Logins, bearer_token, login_code
 from tests.dashboard.conftest import PORT
 from tests.table import for_each
 

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from mcpctl.base import posix
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard.logins import LINK_S, MOST, Login, Logins, bearer_token, login_code
+from mcpctl.dashboard.running import LINK_S, MOST, Login, Logins, bearer_token, login_code
 from tests.dashboard.conftest import PORT
 from tests.dashboard.test_guard import KEY, Visitor, opened
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from mcpctl.base.errors import ExitCode
 from mcpctl.base.paths import Paths
-from mcpctl.dashboard.logins import Login
+from mcpctl.dashboard.running import Login
 from mcpctl.policy import answering, approvals
 from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.policy_file import PolicyFile

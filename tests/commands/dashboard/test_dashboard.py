@@ -15,8 +15,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.commands import confirmation
-from mcpctl.dashboard.logins import Logins
-from mcpctl.dashboard.running import Running, claimed, running
+from mcpctl.dashboard.running import Logins, Running, claimed, running
 from mcpctl.oauth import browser
 from tests.commands.dashboard.processes import Started, asked, environment, logged_in
 from tests.conftest import MCPCTL, ROOT, Mcpctl
