@@ -1,9 +1,8 @@
 """The first page: active sessions, things that wait for a person, and the last days."""
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,6 +24,7 @@ _MOST_ACTIVE = 20
 _FIRST = 5
 """Approvals, held tools and servers that are named."""
 _DAYS = 14
+_TOTALS = ("calls", "failed", "denied", "input_tokens", "output_tokens", "total_tokens")
 
 
 def overview_page(request: Request) -> Response:
@@ -42,7 +42,8 @@ def overview_page(request: Request) -> Response:
         request, "overview.html", query=PageQuery(request.url.path, {}), sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
         held_count=len(held), problem=problem, down=down[:_FIRST], down_count=len(down), days=days,
-        totals=_summed(days), last_days=_DAYS, saving=saving, loosened=loosened, as_of=summary.counted_at,
+        totals={name: sum(row[name] or 0 for row in days) for name in _TOTALS},
+        last_days=_DAYS, saving=saving, loosened=loosened, as_of=summary.counted_at,
         calls=charts.calls(summary.rows, shown), times=charts.times(summary.rows, shown),
     )  # fmt: skip
 
@@ -75,11 +76,6 @@ def _down(dashboard: Dashboard) -> Sequence[Row]:
 
 def _day_after(day: str) -> str:
     return str(datetime.date.fromisoformat(day) + datetime.timedelta(days=1))
-
-
-def _summed(days: Sequence[Row]) -> Mapping[str, Any]:
-    names = ("calls", "failed", "denied", "input_tokens", "output_tokens", "total_tokens")
-    return {name: sum(row[name] or 0 for row in days) for name in names}
 
 
 PAGES: list[BaseRoute] = [Route("/", overview_page)]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -90,8 +90,12 @@ def _templates() -> jinja2.Environment:
         finalize=_visible, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(
-        moment=_moment, local=_local, short=_short, cut=_cut, duration=_duration, number=_number,
-        answered=text.answered, words=_words, from_json=from_json, segment=_segment, name=_name,
+        moment=_moment, local=_local, cut=_cut, duration=_duration, answered=text.answered, from_json=from_json,
+        name=_name,
+        short=lambda id_: (id_ or "-")[:_SHORTEST],
+        number=lambda value: "-" if value is None else f"{value:,}",
+        words=lambda value: str(value).replace("_", " ").replace("-", " "),
+        segment=partial(quote, safe=""),  # whatever slashes and dots it has
     )  # fmt: skip
     environment.globals.update(badges=badges.badges, hints_of=badges.hints_of, broken=",".join(_BROKEN))
     return environment
@@ -136,17 +140,9 @@ def _duration(milliseconds: int | None) -> str:
     return f"{milliseconds} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:,.1f} s"
 
 
-def _number(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
 def _name(text: str) -> Markup:
     """A name that a narrow column breaks between its words, if it must."""
     return Markup(re.sub("(?<=[:_./-])(?=[A-Za-z])", "<wbr>", str(Markup.escape(_visible(text)))))
-
-
-def _words(value: Any) -> str:
-    return str(value).replace("_", " ").replace("-", " ")
 
 
 def from_json(recorded: str | bytes | None) -> Any:
@@ -155,15 +151,6 @@ def from_json(recorded: str | bytes | None) -> Any:
         return json.loads(recorded or "null")
     except (ValueError, RecursionError):
         return None
-
-
-def _segment(text: str) -> str:
-    """A text as one segment of an address, whatever slashes and dots it has."""
-    return quote(text, safe="")
-
-
-def _short(id_: str | None) -> str:
-    return (id_ or "-")[:_SHORTEST]
 
 
 def _cut(value: Any, longest: int = _LONGEST) -> str:

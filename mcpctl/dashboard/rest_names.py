@@ -27,10 +27,6 @@ class Name(NamedTuple):
         return self.rest.partition(".")[0]
 
 
-def _nanoseconds(milliseconds: int | None) -> int | None:
-    return None if milliseconds is None else milliseconds * 1_000_000
-
-
 def _flat(recorded: str | None) -> Mapping[str, bool] | None:
     """The hints that were known, without their sources."""
     try:
@@ -38,10 +34,6 @@ def _flat(recorded: str | None) -> Mapping[str, bool] | None:
     except (ValueError, RecursionError):
         return None
     return {name: hint.value for name, hint in known.items()} or None
-
-
-def _text(value: str | None) -> str:
-    return value or ""
 
 
 def _same(names: Sequence[str]) -> tuple[Name, ...]:
@@ -56,7 +48,12 @@ _CALL = (
     Name("server_id", "server", note="The server's name, too: it has no other id."),
     Name("tool_name", "tool"),
     *_same(("arguments", "response", "error")),
-    Name("duration", "duration_ms", made=_nanoseconds, note="In nanoseconds, null until the end; see duration_ms."),
+    Name(
+        "duration",
+        "duration_ms",
+        made=lambda ms: None if ms is None else ms * 1_000_000,
+        note="In nanoseconds, null until the end; see duration_ms.",
+    ),
     Name("duration_ms", "duration_ms"),
     Name("timestamp", "started_at"),
     *_same(("config_path", "request_id")),
@@ -80,7 +77,7 @@ _IN_EFFECT = "The four hints in effect, as {hint: {value, source, file}}; the so
 TOOL = (
     Name("name", "tool"),
     Name("server_name", "server"),
-    Name("description", "description", made=_text, note="Empty where there is none."),
+    Name("description", "description", made=lambda text: text or "", note="Empty where there is none."),
     Name("schema", "schema", True, note="The inputSchema of its definition."),
     Name("usage", "usage"),
     Name("last_used", "last_used", True),

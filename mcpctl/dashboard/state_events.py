@@ -147,7 +147,7 @@ class _Catalog:
 
     def _read(self) -> None:
         loaded = config.load(self._paths.config)
-        with self._state() as state:
+        with (State.as_it_lies if self._paths.state.exists() else State.opened)(self._paths) as state:
             catalog = Catalog(View(loaded), state, Lists(rows.holding(self._paths, loaded, PolicyFile.as_it_lies)))
             catalog.check_together()
             names = sorted({*loaded.servers, *loaded.problems})
@@ -157,9 +157,6 @@ class _Catalog:
             if self._servers is not None:
                 self._found = [*self._of_servers(self._servers, servers), *self._of_tools(catalog, tools, seen)]
         self._servers, self._tools = servers, seen
-
-    def _state(self) -> State:
-        return (State.as_it_lies if self._paths.state.exists() else State.opened)(self._paths)
 
     def _of_servers(self, before: Mapping[str, Row], servers: Mapping[str, Row]) -> Iterator[Event]:
         for name, row in servers.items():

@@ -47,8 +47,4 @@ def _alone(check: Check, case: Case) -> Iterator[DoctorFinding]:
             return
         if os.environ.get("MCPCTL_DEBUG"):
             raise
-        yield finding("D191", repr(error), _name(check))
-
-
-def _name(check: Check) -> str:
-    return f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
+        yield finding("D191", repr(error), f"{check.__module__.rpartition('.')[2]}.{check.__name__}")

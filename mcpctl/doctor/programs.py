@@ -42,7 +42,8 @@ def of_commands(case: Case) -> Iterator[DoctorFinding]:
     for name, launch in _launches(case):
         program = Path(launch.argv[0]).name
         if not processes.program(launch):
-            where = "" if os.sep in launch.argv[0] else f" on the PATH{_own_path(case, name)}"
+            own = " that its env sets" if "PATH" in case.config.servers[name].env else ""
+            where = "" if os.sep in launch.argv[0] else f" on the PATH{own}"
             get = _GET.get(_RUNNERS.get(program, ""), "install it, or write its absolute path into the entry")
             yield finding("D131", f"'{launch.argv[0]}' is not found{where}", name, get)
         elif runner := _RUNNERS.get(program):
@@ -75,10 +76,6 @@ def _launches(case: Case) -> Iterator[tuple[str, Launch]]:
             yield name, server_environment.launch(server, case.paths.config)
         except CannotLaunch:
             continue  # configuration.py finds it
-
-
-def _own_path(case: Case, name: str) -> str:
-    return " that its env sets" if "PATH" in case.config.servers[name].env else ""
 
 
 def _unfit(program: str, path: str, env: Mapping[str, str]) -> str | None:
