@@ -236,7 +236,7 @@ MUST_NOT = (
     "asyncio",
     "jsonschema",
     "tomlkit",
-    "mcpctl.search.word_table",
+    "mcpctl.search.meaning",
 )
 
 

@@ -80,7 +80,7 @@ class Session:
         self._transport = transport
         self._answering: set[asyncio.Task[Any]] = set()
         self._drifts_told: set[Drift] = set()
-        gateway.turn.begin_record(self.recorder.flush)
+        gateway.turn.records.append(self.recorder.flush)
         gateway.sessions.append(self)
 
     # ---- searches and notes
@@ -282,7 +282,7 @@ class Session:
         self.subscriptions.close()
         self.dispatch.close()
         self.recorder.close()
-        self.gateway.turn.end_record(self.recorder.flush)
+        self.gateway.turn.records.remove(self.recorder.flush)
         self.gateway.sessions.remove(self)
         await self.dispatch.consent.end()
 

@@ -13,12 +13,11 @@ from mcpctl.base.posix import give_back_memory
 from mcpctl.search import explaining, index_file
 from mcpctl.search.explaining import QueryScores
 from mcpctl.search.fields import texts
-from mcpctl.search.meaning import LARGE, Matrix, Meaning
+from mcpctl.search.meaning import LARGE, Matrix, Meaning, shipped
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
 from mcpctl.search.tokens import COURTEOUS_WORDS, folded, is_cjk, meaning_words, sentences, stem
-from mcpctl.search.word_table import shipped
 
 FEWEST, MOST = 15, 4_000
 """The sizes between which the relevance of tools that nobody asked for grows with the catalog."""
@@ -96,12 +95,9 @@ class Bm25:
     waits = False
 
     def __init__(
-        self,
-        tools: Sequence[Tool],
-        notes: Mapping[str, str] | None = None,
-        index_path: Path | None = None,
+        self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None, index_path: Path | None = None,
         on_progress: Progress = unseen,
-    ) -> None:
+    ) -> None:  # fmt: skip
         # In the order of the keys, so that a stable sort by relevance breaks ties by key.
         catalog = dict(sorted({tool.key: tool for tool in reversed(tools)}.items()))
         self._numbers = {key: number for number, key in enumerate(catalog)}
@@ -160,12 +156,9 @@ class Bm25:
         )
 
     def _best_of(
-        self,
-        queries: Sequence[str],
-        named: Sequence[Mapping[int, str]],
-        lifted: Sequence[Scores],
+        self, queries: Sequence[str], named: Sequence[Mapping[int, str]], lifted: Sequence[Scores],
         nearness: Scores | None,
-    ) -> Iterator[tuple[str, int]]:
+    ) -> Iterator[tuple[str, int]]:  # fmt: skip
         for query, found, scores in zip(queries, named, lifted, strict=True):
             relevance = scores if nearness is None else scores * (1 + CONTEXT * nearness)
             best = max(found, key=lambda number: float(relevance[number])) if found else int(relevance.argmax())

@@ -131,13 +131,9 @@ class Embeddings:
 
 class _Making(Thread):
     def __init__(
-        self,
-        texts: Sequence[str],
-        model: Callable[[], Model],
-        paths: Paths,
-        known: dict[bytes, Directions],
+        self, texts: Sequence[str], model: Callable[[], Model], paths: Paths, known: dict[bytes, Directions],
         after: "_Making | None",
-    ) -> None:
+    ) -> None:  # fmt: skip
         # A daemon, so that a process can end while a model runs.
         super().__init__(name="embeddings", daemon=True)
         self.texts = texts

@@ -13,10 +13,9 @@ from mcpctl import __version__
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import private_dir
-from mcpctl.search.meaning import Meaning
+from mcpctl.search.meaning import FOLDER, MADE, Meaning
 from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.tokens import LAYOUT
-from mcpctl.search.word_table import FOLDER, MADE
 
 Index = tuple[Okapi, Meaning]
 _OF_CORPUS = ("norms", "trust", "counts", "document", "frequency")

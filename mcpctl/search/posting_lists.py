@@ -49,7 +49,7 @@ class Corpus:
         self.norms = norms
         """The weight of one occurrence, by document and field."""
         self.trust = trust
-        """How much what a document says counts, up to 1."""
+        """How much the words of a document count, up to 1."""
         self.counts = counts
         self.document = document
         """For each pair of a term and a document that has it, sorted by term: the number of the document, …"""
@@ -60,16 +60,16 @@ class Corpus:
     def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":
         vocabulary: dict[str, int] = {}
         forms, per_field, lengths, trusted = _read(documents, vocabulary)
-        surface = list(vocabulary)
-        norms = _norms(lengths)
-        stems, of_stem = _stems(surface)
-        of_words = _postings(forms, per_field, norms, len(surface))
-        of_stems = _postings(of_stem[forms], per_field, norms, len(stems))
+        mean = lengths.mean(0) if len(lengths) else np.ones(len(FIELDS))
+        norms: Scores = _WEIGHTS / (1 - _LENGTHS + _LENGTHS * lengths / np.where(mean > 0, mean, 1.0))
+        stems: dict[str, int] = {}
+        stem_of = np.array([stems.setdefault(stemmed(word), len(stems)) for word in vocabulary], np.int32)
+        of_words = _postings(forms, per_field, norms, len(vocabulary))
+        of_stems = _postings(stem_of[forms], per_field, norms, len(stems))
         # Lists beside lists are as good as sentences beside sentences.
         trusted /= trusted.max(initial=LEAST)
-        return cls(
-            surface, stems, norms, trusted, *(np.concatenate(both) for both in zip(of_words, of_stems, strict=True))
-        )
+        columns = (np.concatenate(both) for both in zip(of_words, of_stems, strict=True))
+        return cls(list(vocabulary), list(stems), norms, trusted, *columns)
 
     def __len__(self) -> int:
         return len(self.norms)
@@ -114,7 +114,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         return {term: number for number, term in enumerate(self.idf)}
 
     def _postings(self, term: str) -> tuple[Numbers, Floats]:
-        """The documents that have a term, and what it adds to each; kept, since queries say the same words."""
+        """The documents that have a term, and its score in each; kept, since queries say the same words."""
         found = self._kept.get(term)
         if found is None:
             number = self.numbers.get(term)
@@ -202,16 +202,3 @@ def _pairs(keys: NDArray[np.int64], norms: Scores) -> tuple[Numbers, Numbers, Fl
     term, place = np.divmod(keys[heads], max(norms.size, 1))
     frequency = np.add.reduceat(weights, heads) if heads.size else weights
     return term.astype(np.int32), (place // len(FIELDS)).astype(np.int32), frequency.astype(np.float32)
-
-
-def _norms(lengths: NDArray[np.int64]) -> Scores:
-    mean = lengths.mean(0) if len(lengths) else np.ones(len(FIELDS))
-    norms: Scores = _WEIGHTS / (1 - _LENGTHS + _LENGTHS * lengths / np.where(mean > 0, mean, 1.0))
-    return norms
-
-
-def _stems(surface: Sequence[str]) -> tuple[list[str], Numbers]:
-    """The terms of the stems, and for each word the number of its stem."""
-    stems: dict[str, int] = {}
-    numbers = [stems.setdefault(stemmed(word), len(stems)) for word in surface]
-    return list(stems), np.array(numbers, np.int32)

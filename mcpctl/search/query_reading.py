@@ -45,8 +45,7 @@ class Query(Struct):
     shares: dict[str, float] = {}
     """The weights of the terms; that of a word as it is written is 1."""
     meaning: dict[str, str] = {}
-    """The stems that make its meaning, whether tools or a table of vectors have them or not, each with its word in the
-    query."""
+    """The stems that make its meaning, known to tools and table or not, each with its word in the query."""
     weight: float = 0.0
     """The sum of the terms' idf; unknown and corrected words count as the rarest."""
     unknown: list[str] = []
@@ -54,7 +53,7 @@ class Query(Struct):
     unheard: list[str] = []
     """The unknown words that the dictionary does not have either, nor any word like them."""
     read_as: dict[str, Sequence[str]] = {}
-    """The words that were read as others, each with the words or phrases that it may have been meant to be."""
+    """The words that were read as others, each with the words or phrases that it may have been."""
     in_english: bool = True
     """Whether it is, as far as its small words and its letters tell."""
     cut: bool = False
@@ -79,8 +78,7 @@ class _Manner(Struct):
     is_foreign: bool
     """Whether most of its words are of a language that nobody knows; then they are neither mistyped nor abbreviated."""
     is_bound: bool
-    """Whether it has words that bind others in another language than English: then these are none of the field. A rare
-    `los` would bring up whatever knows Los Angeles."""
+    """Whether it has binding words of another language than English: a rare `los` would bring up Los Angeles."""
     named: Mapping[str, str]
     """The word that was mistyped in the name of a tool, with what was meant."""
     tries: int = MAX_CORRECTED
@@ -109,9 +107,9 @@ class Reader:
         self._looked_up_before: dict[tuple[str, ...], _LookedUp] = {}
 
     def read(self, query: str) -> Query:
-        """The query's words. Abbreviations are read as what they stand for, and words that neither
-        tools nor the dictionary have as words like them. If most of the query are such words, and some are like none,
-        it is in a language that neither knows, and nothing is read as something else."""
+        """The query's words. Abbreviations are read in full, and words that neither tools nor the dictionary have as
+        words like them. If most of the query are such words, and some are like none, it is in a language that neither
+        knows, and nothing is read as something else."""
         found = list(islice(_words(query), 4 * MAX_WORDS + 1))
         distinct = list({word.forms: word for word in reversed(found)}.values())[::-1]
         selected = list(_first(distinct))
@@ -137,7 +135,11 @@ class Reader:
         if (found := self._looked_up_before.get(forms)) is None:
             if len(self._looked_up_before) >= _MOST_KEPT:
                 self._looked_up_before.clear()
-            known = list(self._known_forms(forms))
+            known = [
+                _Known(form, terms, sum(self._idf[term] for term in terms), stem(form), long_forms(form))
+                for form in dict.fromkeys(forms)
+                if (terms := self._known_terms(form))
+            ]
             found = self._looked_up_before[forms] = known, _missing(forms, {each.form for each in known})
         return found
 
@@ -237,7 +239,7 @@ class Reader:
             read.unheard.append(form)
 
     def _add_readings(self, read: Query, word: str, readings: Iterable[str], share: float) -> float:
-        """Look up the readings of a word, if tools have all of them; return the largest idf.
+        """Look up each reading of a word that tools have all of; return the largest idf of one.
 
         The words of a phrase share its weight: a pull request is neither what is pulled nor any request.
         """
@@ -261,12 +263,6 @@ class Reader:
                     read.unheard = [each for each in read.unheard if each != word]
                     read.read_as[word] = [short]
                 read.add(terms, word, 1.0 if word in read.read_as else SHORTENED)
-
-    def _known_forms(self, forms: Iterable[str]) -> Iterator[_Known]:
-        for form in dict.fromkeys(forms):
-            if terms := self._known_terms(form):
-                weight = sum(self._idf[term] for term in terms)
-                yield _Known(form, terms, weight, stem(form), long_forms(form))
 
     def _known_terms(self, form: str) -> list[str]:
         return [term for term in (form, stemmed(form)) if term in self._idf]

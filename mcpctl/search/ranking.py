@@ -112,10 +112,6 @@ class Explanation(Struct, frozen=True):
         return "; ".join(reasons)
 
 
-def _unexplained(_: Sequence[Hit]) -> list[Explanation]:
-    return []
-
-
 @dataclass(frozen=True)
 class Ranking:
     """The hits of a search, best first, and remarks on them."""
@@ -137,7 +133,7 @@ class Ranking:
     unanswered: tuple[str, ...] = ()
     """Its queries without a good match, where another one has one."""
     notice: str = ""
-    explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
+    explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=lambda hits: [], repr=False, compare=False)
 
     @property
     def firsts(self) -> frozenset[str]:

@@ -15,16 +15,9 @@ from mcpctl.toolsets.toolset import searched
 
 
 def search(
-    catalog: Catalog,
-    queries: Sequence[str],
-    filters: rows.ToolFilter,
-    usage: Usage | None,
-    build: Build,
-    *,
-    explained: bool = False,
-    index_path: Path | None = None,
-    tells: bool = True,
-) -> Found:
+    catalog: Catalog, queries: Sequence[str], filters: rows.ToolFilter, usage: Usage | None, build: Build, *,
+    explained: bool = False, index_path: Path | None = None, tells: bool = True,
+) -> Found:  # fmt: skip
     """The tools that match any of the queries, best first; filters leave tools out and never change a relevance.
 
     `build` makes the provider, and `index_path` is a file for its index. Without `usage` the rows lack the fields of

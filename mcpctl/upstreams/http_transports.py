@@ -6,10 +6,10 @@ https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-w
 
 import asyncio
 import base64
-import contextlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import aclosing, nullcontext
 from http import HTTPStatus
 from typing import Any
 
@@ -72,7 +72,7 @@ class StreamableHttp(Remote):
         length = response.headers.get("content-length", "")
         is_told = "content-encoding" not in response.headers and length.isdecimal() and len(length) < 20
         is_short = is_told and int(length) <= bounds.AT_ONCE
-        async with contextlib.nullcontext() if is_short else self._long:
+        async with nullcontext() if is_short else self._long:
             await self._take(await http_client.whole(response, bounds.MESSAGE), exchange)
             return self._is_answered(exchange)
 
@@ -98,7 +98,7 @@ class StreamableHttp(Remote):
     ) -> tuple[str, float]:
         """Read a stream until it has answered, or ends; the place where it can be resumed, and when, in seconds."""
         try:
-            async with self._events(response) as events:
+            async with aclosing(self._events(response)) as events:
                 async for event in events:
                     place, wait = event.id or place, _wait(event, wait)
                     if event.data and await self._take(event.data, exchange):
@@ -114,7 +114,10 @@ class StreamableHttp(Remote):
         while not self.hung_up:
             headers = {**self._headers(), "accept": EVENTS, **({"last-event-id": place} if place else {})}
             try:
-                async with self._http("GET", self._where.url, headers) as response, self._events(response) as events:
+                async with (
+                    self._http("GET", self._where.url, headers) as response,
+                    aclosing(self._events(response)) as events,
+                ):
                     if response.status_code == HTTPStatus.NOT_FOUND:
                         self._retire()
                     if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -201,7 +204,7 @@ class Sse(Remote):
         end = failed("server_died", "the connection broke off")
         try:
             stream = self._http("GET", self._where.url, {"accept": EVENTS})
-            async with stream as response, self._events(response) as events:
+            async with stream as response, aclosing(self._events(response)) as events:
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     await self._refusal(response, None, had_session=False)
                 async for event in events:

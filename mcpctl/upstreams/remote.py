@@ -7,7 +7,7 @@ refusal said, and parse what only has to pass. Imported in a thread, by the firs
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from http import HTTPStatus
 from typing import Any
@@ -41,14 +41,9 @@ class Remote(Connection):
     """A connection over HTTP. Each message is an HTTP request of its own, and its failure is its own."""
 
     def __init__(
-        self,
-        server: Server,
-        where: Endpoint,
-        turn: Turn,
-        on_message: Callable[[Connection, jsonrpc.Message], None],
-        on_gone: Callable[[Connection], None],
-        bearer: Bearer | None = None,
-    ) -> None:
+        self, server: Server, where: Endpoint, turn: Turn, on_message: Callable[[Connection, jsonrpc.Message], None],
+        on_gone: Callable[[Connection], None], bearer: Bearer | None = None,
+    ) -> None:  # fmt: skip
         """`bearer` has the login, for a server that one can log in to."""
         super().__init__(on_message, on_gone)
         self._turn = turn
@@ -232,7 +227,7 @@ class Remote(Connection):
         """
         await self._turn.readers.released()
         if len(text) > bounds.AT_ONCE:
-            self._turn.slack.has_grown()
+            self._turn.was_large()
         try:
             messages = await beside(_read, text) if len(text) > bounds.LITTLE else _read(text)
         except jsonrpc.Malformed:
@@ -292,14 +287,8 @@ class Remote(Connection):
         if error and self._bearer:
             raise error
 
-    @asynccontextmanager
-    async def _events(self, response: httpx2.Response) -> AsyncGenerator[AsyncIterator[ServerSentEvent]]:
-        """The events of a stream; what reads them is closed with it, and not some time later beside who goes on."""
-        async with aclosing(self._events_of(response)) as events:
-            yield events
-
-    async def _events_of(self, response: httpx2.Response) -> AsyncGenerator[ServerSentEvent]:
-        """The events of a stream, until it ends; raises `Failed` for one that is not kept, or no stream."""
+    async def _events(self, response: httpx2.Response) -> AsyncGenerator[ServerSentEvent]:
+        """The events of a stream until it ends, for a reader that closes it itself; raises `Failed`."""
         kind = http_client.media_type(response)
         if kind != EVENTS:
             raise failed("bad_answer", "its answer is not an event stream", said=f" but {kind[:100]!r}" if kind else "")

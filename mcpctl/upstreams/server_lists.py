@@ -37,11 +37,9 @@ class ListRefresher:
     used; `list_it` does it once."""
 
     def __init__(
-        self,
-        name: str,
-        is_current: Callable[[Connection], bool],
+        self, name: str, is_current: Callable[[Connection], bool],
         list_it: Callable[[Connection, Caller], Awaitable[None]],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._name = name
         self._is_current = is_current
         self._list = list_it
@@ -183,14 +181,9 @@ class ServerLists:
     """
 
     def __init__(
-        self,
-        name: str,
-        timeout_s: float,
-        is_current: Callable[[Connection], bool],
-        tools_listed: ListedTools,
-        features_listed: ListedFeatures,
-        exposed: Callable[[], Collection[str]],
-    ) -> None:
+        self, name: str, timeout_s: float, is_current: Callable[[Connection], bool], tools_listed: ListedTools,
+        features_listed: ListedFeatures, exposed: Callable[[], Collection[str]],
+    ) -> None:  # fmt: skip
         self._name = name
         self._timeout_s = timeout_s or None
         self._is_current = is_current
@@ -288,13 +281,9 @@ class Listening(Reply):
     """One that is open until its server or its connection ends it, or it is taken back."""
 
     def __init__(
-        self,
-        connection: Connection,
-        caller: Caller,
-        wanted: Mapping[str, bytes],
-        on_end: Callable[[Failed], object],
+        self, connection: Connection, caller: Caller, wanted: Mapping[str, bytes], on_end: Callable[[Failed], object],
         on_agreed: Callable[[Mapping[str, bytes]], None] = lambda honoured: None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`wanted` is its filter, as is what `on_agreed` gets: what of it the server honours."""
         self._on_end = on_end
         self._on_agreed = on_agreed

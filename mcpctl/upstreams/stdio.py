@@ -101,14 +101,10 @@ class Stdio(Connection):
     keeps_stderr = True
 
     def __init__(
-        self,
-        launch: Launch,
-        processes: ServerProcesses,
-        turn: Turn,
-        on_message: Callable[[Connection, jsonrpc.Message], None],
-        on_gone: Callable[[Connection], None],
+        self, launch: Launch, processes: ServerProcesses, turn: Turn,
+        on_message: Callable[[Connection, jsonrpc.Message], None], on_gone: Callable[[Connection], None],
         on_stderr: Callable[[int, bytes], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(on_message, on_gone)
         self.exit_status: int | None = None
         self.chatter = b""

@@ -91,13 +91,14 @@ def why_not_started(error: Exception, start_timeout_s: float) -> tuple[str, str]
     if isinstance(error, FileNotFoundError):
         return _no_command(str(error.filename)), ""
     if isinstance(error, PermissionError):
-        return _no_program(str(error.filename)), ""
+        name = str(error.filename)
+        why = f"may not be executed: {name!r}; if it is a program: chmod +x"
+        return f"its command {f'is a folder: {name!r}' if Path(name).is_dir() else why}", ""
     if isinstance(error, OSError):
-        what = f": {error.filename!r}" if error.filename else ""
-        return f"{error.strerror or error}{what}", ""
+        return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", ""
     if isinstance(error, CannotLaunch):
         return f"{error.message}; {error.hint}", ""
-    # An answer that is none, a NUL in an argument, an HTTP request that failed: those who wait are told.
+    # An answer that is none, a NUL in an argument, an HTTP request that failed: their words are for those who wait.
     return "it cannot be started", f": {error}"
 
 
@@ -109,9 +110,3 @@ def _no_command(name: str) -> str:
     if Path(name).exists():
         return f"the interpreter in the #! line of {name!r} does not exist"
     return f"there is no file {name!r}"
-
-
-def _no_program(name: str) -> str:
-    if Path(name).is_dir():
-        return f"its command is a folder: {name!r}"
-    return f"its command may not be executed: {name!r}; if it is a program: chmod +x"

@@ -75,15 +75,9 @@ class UpstreamEvents(Protocol):
 
 class Upstream:
     def __init__(
-        self,
-        name: str,
-        server: Server,
-        transports: Transports,
-        events: UpstreamEvents,
-        *,
-        after: "asyncio.Task[None] | None" = None,
-        verbose: bool = False,
-    ) -> None:
+        self, name: str, server: Server, transports: Transports, events: UpstreamEvents, *,
+        after: "asyncio.Task[None] | None" = None, verbose: bool = False,
+    ) -> None:  # fmt: skip
         """`after` is the end of the one whose place it takes, which finishes its calls first."""
         self.name = name
         self.server = server

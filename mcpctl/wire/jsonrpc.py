@@ -127,24 +127,11 @@ def spans(text: bytes) -> dict[str, tuple[int, int]]:
 
 def items(text: bytes | Raw, most: int) -> list[bytes]:
     """The first `most` items of a JSON array, each as it came; raises `Malformed` when it is not an array."""
-    data = text if isinstance(text, bytes) else bytes(text)
-    if data.count(b",") < _MANY:
-        try:
-            return [bytes(value) for value in _items.decode(data)[:most]]
-        except REFUSED:
-            pass
-    values: list[bytes] = []
-    try:
-        for start, end in loose_json.parts(data, b"[", most):
-            values.append(data[start:end])
-    except loose_json.NotJson as error:
-        if len(values) < most:
-            raise Malformed(str(error)) from error
-    return values
+    return [bytes(item) for item in item_views(text if isinstance(text, bytes) else bytes(text), most)]
 
 
 def item_views(text: bytes, most: int) -> list[memoryview]:
-    """The first `most` items of a JSON array that may be large, without a copy of any; raises as `items`."""
+    """The same of an array that may be large, without a copy of any."""
     if text.count(b",") < _MANY:
         try:
             return [memoryview(value) for value in _items.decode(text)[:most]]

@@ -31,13 +31,9 @@ class LineReader:
     """
 
     def __init__(
-        self,
-        fd: int,
-        readers: Readers,
-        on_line: Callable[[Line], asyncio.Future[Any] | None],
-        on_end: Callable[[], None],
-        on_too_long: Callable[[bytes, bytes], None],
-    ) -> None:
+        self, fd: int, readers: Readers, on_line: Callable[[Line], asyncio.Future[Any] | None],
+        on_end: Callable[[], None], on_too_long: Callable[[bytes, bytes], None],
+    ) -> None:  # fmt: skip
         self._fd = fd
         self._readers, self._turn = readers, readers.turn
         self._on_line = on_line
@@ -153,7 +149,7 @@ class LineReader:
             self._partial += first
             first, self._partial = self._partial, bytearray()
         if len(first) > _READ:
-            self._turn.slack.has_grown()
+            self._turn.was_large()
         if len(first) > bounds.MESSAGE:
             self._on_too_long(bytes(first[:_EDGE]), bytes(first[-_EDGE:]))
         else:

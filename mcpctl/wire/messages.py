@@ -8,7 +8,7 @@ from typing import Any
 
 from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc, loose_json
-from mcpctl.wire.jsonrpc import Malformed, Message
+from mcpctl.wire.jsonrpc import Malformed
 from mcpctl.wire.line_reader import Line, LineReader
 from mcpctl.wire.threads import beside
 from mcpctl.wire.writer import Readers
@@ -26,17 +26,11 @@ class MessageReader:
     """
 
     def __init__(
-        self,
-        fd: int,
-        readers: Readers,
-        *,
-        on_message: Callable[[Any], None],
-        on_other: Callable[[bytes], asyncio.Future[Any] | None],
-        on_end: Callable[[], None],
-        on_too_long: Callable[[bytes, bytes], None],
-        on_malformed: Callable[[Malformed], None] | None = None,
+        self, fd: int, readers: Readers, *, on_message: Callable[[Any], None],
+        on_other: Callable[[bytes], asyncio.Future[Any] | None], on_end: Callable[[], None],
+        on_too_long: Callable[[bytes, bytes], None], on_malformed: Callable[[Malformed], None] | None = None,
         decoded: Callable[[Line], Any] = jsonrpc.decoded,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.given = 0
         """How many lines so far had messages."""
         self._on_message = on_message
@@ -81,7 +75,10 @@ class MessageReader:
 
     def _give(self, line: Line, read: Read) -> asyncio.Future[Any] | None:
         if self._on_malformed is None:
-            read = [each for each in read if not isinstance(each, Malformed) and _says_something(each)]
+            read = [
+                each for each in read
+                if not isinstance(each, Malformed) and (each.method is not None or each.id not in jsonrpc.NOTHING)
+            ]  # fmt: skip
         if not read:
             return self._on_other(bytes(line))
         self.given += 1
@@ -103,10 +100,6 @@ class MessageReader:
             return [*jsonrpc.messages(bytes(text))]
         except Malformed:
             return []
-
-
-def _says_something(message: Message) -> bool:
-    return message.method is not None or message.id not in jsonrpc.NOTHING
 
 
 def id_of(beginning: bytes, end: bytes) -> bytes:

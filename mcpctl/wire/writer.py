@@ -29,21 +29,6 @@ _QUIET_S = 4.0
 """By then the last of them are in the index of the records, too."""
 
 
-class Slack:
-    """Memory that the allocator keeps after large messages until it is told not to."""
-
-    def __init__(self) -> None:
-        self._giving_back: asyncio.TimerHandle | None = None
-
-    def has_grown(self) -> None:
-        """Have it given back once no large message has come for a while."""
-        if self._giving_back:
-            self._giving_back.cancel()
-        loop = asyncio.get_running_loop()
-        # Aside: it may take some milliseconds.
-        self._giving_back = loop.call_later(_QUIET_S, loop.run_in_executor, None, posix.give_back_memory)
-
-
 class Pausable(Protocol):
     """A reader for a client."""
 
@@ -54,25 +39,18 @@ class Pausable(Protocol):
         """Read on."""
 
 
-class Flushed(Protocol):
-    """A writer that sends when it is told to."""
-
-    def flush(self) -> None:
-        """Send what is queued, as far as the other side takes it."""
-
-
 class Turn:
     """One turn of reading: what its lines cause to be written leaves at its end, the record first."""
 
     def __init__(self) -> None:
-        self._records: list[Callable[[], None]] = []
-        self._writers: list[Flushed] = []
+        self.records: list[Callable[[], None]] = []
+        """They are called before anything leaves."""
+        self._writers: list[Callable[[], None]] = []
         self._reads = 0
         self.reading = 0
         """The number of the read whose lines are handled now; 0 where none are. A state before any of them was sent is
         one before the read."""
-        self.slack = Slack()
-        """The memory that large messages leave behind."""
+        self._giving_back: asyncio.TimerHandle | None = None
         self.readers = Readers(self)
         """Who reads for all clients, as what servers say."""
 
@@ -80,14 +58,8 @@ class Turn:
         """Who reads for one client alone."""
         return Readers(self, self.readers)
 
-    def begin_record(self, flush: Callable[[], None]) -> None:
-        self._records.append(flush)
-
-    def end_record(self, flush: Callable[[], None]) -> None:
-        self._records.remove(flush)
-
     def _record(self) -> None:
-        for flush in self._records:
+        for flush in self.records:
             flush()
 
     def take(self, handle: Callable[[], None]) -> None:
@@ -99,16 +71,24 @@ class Turn:
             self.reading = 0
         self._record()
         writers, self._writers = self._writers, []
-        for writer in writers:
-            writer.flush()
+        for flush in writers:
+            flush()
 
-    def written(self, writer: Flushed) -> None:
+    def written(self, flush: Callable[[], None]) -> None:
         """Let a writer send now, or at the end of the turn."""
         if self.reading:
-            self._writers.append(writer)
+            self._writers.append(flush)
         else:
             self._record()
-            writer.flush()
+            flush()
+
+    def was_large(self) -> None:
+        """Have the memory of large messages given back, which the allocator keeps, once none has come for a while."""
+        if self._giving_back:
+            self._giving_back.cancel()
+        loop = asyncio.get_running_loop()
+        # Aside: it may take some milliseconds.
+        self._giving_back = loop.call_later(_QUIET_S, loop.run_in_executor, None, posix.give_back_memory)
 
 
 class Readers:
@@ -187,14 +167,9 @@ class Writer:
     """
 
     def __init__(
-        self,
-        fd: int,
-        turn: Turn,
-        on_broken: Callable[[], None],
-        *,
-        inherited: bool = False,
+        self, fd: int, turn: Turn, on_broken: Callable[[], None], *, inherited: bool = False,
         holds: Readers | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._fd = fd
         self._turn = turn
         self._on_broken = on_broken
@@ -242,7 +217,7 @@ class Writer:
                 widen(self._fd)
         if not (self._waiting or self._is_due):
             self._is_due = True
-            self._turn.written(self)
+            self._turn.written(self.flush)
         if self._holds and self.pending > bounds.UNREAD:
             self._is_holding = True
             self._holds.hold()
@@ -300,7 +275,7 @@ class Writer:
 
     def _wait(self, waiting: bool) -> None:
         if waiting and not self._waiting:
-            self._loop.add_writer(self._fd, self._turn.written, self)
+            self._loop.add_writer(self._fd, self._turn.written, self.flush)
         elif self._waiting and not waiting:
             self._loop.remove_writer(self._fd)
         self._waiting = waiting

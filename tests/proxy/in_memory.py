@@ -216,7 +216,7 @@ class MemoryClient:
     def write(self, *pieces: bytes | memoryview) -> None:
         """Take what is sent, once the record has it."""
         self._queue.append(b"".join(map(bytes, pieces)))
-        self._turn.written(self)
+        self._turn.written(self.flush)
 
     def flush(self) -> None:
         """Read what was sent."""

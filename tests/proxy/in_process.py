@@ -20,7 +20,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.main import main
 from mcpctl.metatools.offers import Offer
 from mcpctl.proxy import process
-from mcpctl.search import word_table
+from mcpctl.search import meaning
 from mcpctl.upstreams import upstream
 from tests import command_tree
 from tests.proxy.client import LATEST, SHARED_THREADS, Client
@@ -137,7 +137,7 @@ _patches = contextlib.ExitStack()
 
 def _begins(client: InProcess) -> None:
     if not _running:
-        word_table.shipped()  # mapped once by each process, and then for good
+        meaning.shipped()  # mapped once by each process, and then for good
         _before.update(_things())
         for module in (errors, upstream):
             _patches.enter_context(mock.patch.object(module, "print", _print, create=True))

@@ -443,7 +443,7 @@ def test_a_first_search_waits_for_the_servers_that_start(serve: Serve) -> None:
 
 
 def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve: Serve) -> None:
-    names = "mcp, numpy, rank_bm25, jsonschema, pydantic, rich, mcpctl.search.word_table"
+    names = "mcp, numpy, rank_bm25, jsonschema, pydantic, rich, mcpctl.search.meaning"
     write_config(home, {"counter": command("counter")})
     script = (
         "import sys, os, threading\n"

@@ -8,10 +8,10 @@ import pytest
 from mcpctl.base.models import Tool
 from mcpctl.search.bm25 import Bm25, Pins
 from mcpctl.search.fields import texts
+from mcpctl.search.meaning import WordTable
 from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.query_reading import Query, Reader
 from mcpctl.search.tokens import stem
-from mcpctl.search.word_table import WordTable
 from tests.search.test_bm25 import CATALOG, keys, tool
 from tests.table import for_each
 

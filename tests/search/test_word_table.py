@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mcpctl.base.errors import Unusable
+from mcpctl.search.meaning import COUNTS, FOLDER, MADE, VECTORS, WORDS, WordTable, shipped
 from mcpctl.search.tokens import meaning_words
-from mcpctl.search.word_table import COUNTS, FOLDER, MADE, VECTORS, WORDS, WordTable, shipped
 from tests.words.inputs import digest
 from tests.words.recipe import SOURCES, TEACHER, Recipe
 
@@ -54,7 +54,7 @@ def test_a_table_that_is_not_whole_is_said_to_be_unusable(
     torn.unlink()
     if left is not None:
         torn.write_bytes(whole[: len(whole) // 2] if left == b"half" else left)
-    monkeypatch.setattr("mcpctl.search.word_table.FOLDER", tmp_path)
+    monkeypatch.setattr("mcpctl.search.meaning.FOLDER", tmp_path)
     with pytest.raises(Unusable, match="cannot be read"):
         shipped.__wrapped__()
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mcpctl.search.word_table import FOLDER
+from mcpctl.search.meaning import FOLDER
 from tests.words.inputs import Input, WrongInput
 from tests.words.making import make
 from tests.words.recipe import SOURCES, TEACHER, TLDR, Recipe, Source

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpctl.search.meaning import COUNTS, MADE, VECTORS, WORDS, WordTable
 from mcpctl.search.tokens import meaning_words
-from mcpctl.search.word_table import COUNTS, MADE, VECTORS, WORDS, WordTable
 from tests.words import training
 from tests.words.inputs import Input, digest
 from tests.words.recipe import Recipe, Source

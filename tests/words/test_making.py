@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcpctl.search.word_table import COUNTS, MADE, VECTORS, WORDS, WordTable
+from mcpctl.search.meaning import COUNTS, MADE, VECTORS, WORDS, WordTable
 from tests.words import sources
 from tests.words.inputs import Input, digest
 from tests.words.making import Lessons, make
