@@ -90,6 +90,5 @@ class ToolFinding:
 
 
 def quoted(text: str) -> str:
-    """A little of a definition, to be shown: one line of printable characters, cut."""
     line = one_line(text[: 4 * _SHOWN])
     return f"'{line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}'"

@@ -25,7 +25,6 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,20000}={0,2}")
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){12,10000}(?![0-9A-Za-z])")
 _ESCAPED = re.compile(r"(?:\\x[0-9a-fA-F]{2}){8,5000}|(?:%[0-9a-fA-F]{2}){8,5000}")
 _MOST = 50
-"""Payloads of one text that are decoded."""
 _LEAST_READABLE = 0.9
 COMMAND = re.compile(
     r"\b(?:curl|wget|nc|ncat|powershell|iwr|iex)\b.{0,200}(?:https?://|\||\d{1,3}\.\d{1,3}\.)|\|\s*(?:ba|z|da)?sh\b"
@@ -37,7 +36,6 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def found(text: str) -> str:
-    """The hidden characters of a text, in words; empty if it has none."""
     if text.isascii():
         odd = _CONTROL.search(text)
         return f"the control character U+{ord(odd[0]):04X}" if odd else ""

@@ -11,7 +11,6 @@ from mcpctl.checks.phrases import Phrase, matches
 from mcpctl.checks.reading import PARAMETER, Reading, compact, plain, skeleton
 
 _NEAR = 80
-"""How far from a name a directive directs it, in characters."""
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_-]+[A-Za-z0-9]+)*")
 _PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]")
@@ -49,7 +48,6 @@ _MARKS = ("`", "'", '"')
 _TOOL_SAID = re.compile(r"\b(?:tool|function)s? (?:called |named )?[`'\"]?$")
 _TOOL_IN_WORDS = re.compile(r"\b((?:[a-z0-9]+ ){1,4})(?:mcp )?(?:tool|function)s?\b")
 _MOST_NAMES = 2_000
-"""Names in one tool's text that are looked at."""
 _SAME_TEXT = 0.8
 _COMPARED = 4000
 _LEAST_WORDS = 4
@@ -109,7 +107,6 @@ class Peers:
             self._names[tool.server][tool.name] = tool
 
     def findings(self, tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
-        """The findings about a tool beside the others."""
         yield from self._directed(tool, reading)
         yield from self._alike(tool)
 
@@ -154,7 +151,6 @@ class Peers:
         yield from self._in_words(tool, text, own)
 
     def _directs(self, tool: Tool, text: str, found: re.Match[str], key: str, *, is_own: bool) -> bool:
-        """Whether a directive stands near a name that means the tool."""
         before, after = text[max(found.start() - _NEAR, 0) : found.start()], text[found.end() : found.end() + _NEAR]
         lowered, rest, (_, name) = before.lower(), after.lower(), split(key)
         strict = bool(_STRICT.search(lowered) or _STRICT.search(rest))

@@ -101,12 +101,10 @@ FILE_MARKS = (
     "/.", "\\.", "id_", "/etc/", "authorized", "/proc/self", ".netrc", ".pypirc", "credentials", "claude_desktop",
     "mcp.json", "wallet.dat", "ssh key", "private key", "signing key", "keychain", ".ssh", ".aws", ".gnupg", ".kube",
 )  # fmt: skip
-"""The marks of texts that name files with secrets."""
 DEFENDS = (
     r"(?:detect|prevent|block|protect|guard|analy[sz]|identif|simulat|monitor|indicat|mitigat|investigat|scan|find|risk"
     r"|attack|attempt|threat|technique|against|avoid|potential|possible|suspected|example)\w*"
 )
-"""The words before a harmful one in the text of a tool that defends against it."""
 
 _BEFORE = 100
 """How much of a sentence is looked at before a phrase."""
@@ -142,8 +140,6 @@ _TELLS_OF = re.compile(
 
 @dataclass(frozen=True)
 class Match:
-    """A phrase in the plain form of a text."""
-
     phrase: Phrase
     start: int
     end: int
@@ -154,7 +150,6 @@ class Match:
 
 
 def matches(text: str, phrases: tuple[Phrase, ...]) -> Iterator[Match]:
-    """Every phrase in a text, from left to right."""
     # Nearly all texts have hardly a mark, and a search for a mark costs a hundredth of one for a pattern.
     by_beginning, others = _marks(phrases)
     beginnings = {word[:_BEGINNING] for word in _WORD.findall(text)}

@@ -26,7 +26,6 @@ _INVISIBLE = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff\U000e0000-\U000e0fff]"
 )
 _SPREAD = re.compile(r"(?<![^\s(\"'`*_.,-])[^\W\d_](?:([ ._*\u00b7\u2022|/-])[^\W\d_](?:\1[^\W\d_])+)(?![^\W_])")
-"""A word with a space or a mark between its letters."""
 _ESCAPE = re.compile(r"\\u\{?([0-9a-fA-F]{4,6})\}?|\\x([0-9a-fA-F]{2})")
 _LEET = str.maketrans("0134578@$", "oieastbas")
 _LEET_WORD = re.compile(
@@ -63,8 +62,6 @@ _DIGITS = str.maketrans("01", "ol")
 
 @dataclass(frozen=True)
 class Passage:
-    """One text of a definition, as its server sent it."""
-
     place: str
     text: str
     kind: str = "text"
@@ -81,12 +78,10 @@ class Reading:
         self._starts = [*accumulate((len(line) + 1 for line, _ in read), initial=0)]
 
     def part(self, at: int) -> Passage:
-        """The text that a place of the plain form belongs to."""
         return self._read[max(bisect_right(self._starts, at) - 1, 0)]
 
     @cached_property
     def parameters(self) -> Sequence[Passage]:
-        """The names of the parameters, also of nested ones."""
         return [part for part in self.parts if part.kind == PARAMETER]
 
 
@@ -174,7 +169,6 @@ def _walk(waiting: list[tuple[str, Any]]) -> Iterator[Passage]:
 
 
 def _is_word(value: Any) -> bool:
-    """Whether it is a single word, or a list of such."""
     values = value if isinstance(value, list) else (value,)
     return all(isinstance(each, str) and len(each) <= _LONGEST_WORD and " " not in each for each in values)
 

@@ -42,7 +42,6 @@ CONTEXT = 0.2
 """The most that a context adds. It helped if it was about the task, and did not hurt if it was about another."""
 
 Near = Callable[[str], Scores]
-"""The nearness of each tool to a text, from 0 to 1, in the order of the tools' keys."""
 
 
 class Pins:
@@ -67,7 +66,6 @@ class Pins:
         self._known = frozenset(self._servers)
 
     def find(self, queries: Sequence[str]) -> dict[int, str]:
-        """The tools that any of the queries names, each with the kind of name that matched."""
         return {number: how for query in reversed(queries) for number, how in self._named(query.strip())}
 
     def _named(self, query: str) -> Iterator[tuple[int, str]]:
@@ -169,7 +167,6 @@ class Bm25:
         return {self._keys[number]: how for number, how in self._pins.find(queries).items()}
 
     def _load_or_build(self, path: Path) -> index_file.Index:
-        """The index in that file if it is that of these tools; else a new one, which is then saved there."""
         if len(self.tools) < WORTH_KEEPING:
             return self._build()
         mark = index_file.mark(self.tools, self._notes)

@@ -37,8 +37,6 @@ _WEAK = 0.4
 
 
 class Cloud:
-    """Ranks tools by a service, or by words while the service does not answer."""
-
     name = "cloud"
     waits = True
 
@@ -109,7 +107,6 @@ class Cloud:
 
 
 def cloud_builder(config: Config, on_progress: Progress) -> Build:
-    """A function that makes the provider for each catalog, all with one service."""
     settings = config.search
     service = Service(settings.cloud_url, CLOUD_TOKEN, _MAX_ANSWER) if settings.cloud_url else None
     return lambda tools, notes, index_path: Cloud(

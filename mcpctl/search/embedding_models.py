@@ -41,7 +41,6 @@ _VNNI = ("model_qint8_avx512_vnni.onnx", "model_qint8_avx512.onnx", *_SIGNED)
 _ARM = ("model_qint8_arm64.onnx", *_SIGNED, *_UNSIGNED)
 
 _MAX_NUMBERS = 16_384
-"""The most numbers of a vector; models have 256 to 8,192."""
 _MAX_VECTOR = 32 * _MAX_NUMBERS
 _MAX_ANSWER = 16 << 20
 _MAX_TEXT = 6_000
@@ -196,7 +195,6 @@ class HostedModel:
         self.name = f"{sha256(url.encode()).hexdigest()} {model}"
 
     def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
-        """The vectors of texts, a row of length 1 for each; raises `Unavailable`."""
         inputs = [text[:_MAX_TEXT] for text in texts]
         request = {"model": self._model, "input": inputs, "encoding_format": "float"}
         answer = self._service.post(msgspec.json.encode(request), seconds)

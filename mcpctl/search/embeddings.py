@@ -72,7 +72,6 @@ class Embeddings:
             return making
 
     def of_tools(self, texts: Sequence[str]) -> Directions:
-        """The directions of tools; raises `Unavailable` if they cannot be computed, or not soon enough."""
         with self._starting:
             latest = self._making
         if latest and latest.texts != texts:

@@ -33,8 +33,6 @@ _LABEL = 'a line is {"query": "…", "expect": [["server:tool", …as good], …
 
 @dataclass(frozen=True)
 class Label:
-    """A query and the tools that it should find."""
-
     queries: tuple[str, ...]
     expect: tuple[tuple[str, ...], ...]
     """For each expected tool its key, and the keys of tools that are as good."""
@@ -50,7 +48,6 @@ class Measured:
     seconds: Sequence[float]
 
     def row(self) -> dict[str, Any]:
-        """The metrics as one row, each with its 95 % confidence interval (`_ci`)."""
         scores = self.scores()
         return {
             "provider": self.provider,

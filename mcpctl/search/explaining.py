@@ -15,17 +15,12 @@ from mcpctl.search.tokens import stem, words
 
 
 class QueryScores(Struct, frozen=True):
-    """The score of every tool in one query, on the scale of relevance."""
-
     query: Query
     relevance: Scores
     best: float
     scale: float
-    """The relevance of one unit of BM25."""
     meaning: Scores
-    """The part of the relevance by the meaning of the query's words."""
     embedding: Scores | None
-    """The part of the relevance by an embedding model, if there is one."""
     vectors: Matrix
     """A row for each of `query.meaning`."""
     sentences: Sequence[Sequence[int]]

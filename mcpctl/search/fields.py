@@ -55,7 +55,6 @@ _SHORTEST = 16
 _FULL, _OVERFULL = 20, 24
 """The different words that bind no others, up to which one sentence has them, and from which it is a list, too."""
 _PHRASES = 8
-"""The phrases in one sentence, of two words or more, from which it is a list as well."""
 _ENUMERATED = 0.7
 """How much such a sentence is a list: that of an honest tool may tell all that it returns."""
 _SMALL_WORDS = STOP_WORDS | NOT_STOPPED | BINDING_WORDS

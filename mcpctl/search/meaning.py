@@ -52,7 +52,6 @@ class WordTable:
         self.vectors = vectors
         """A row for each word, the longer the more the word says. Only angles and relative lengths mean something."""
         self.counts = counts
-        """How many of the texts from which the table was made have each word, up to 65,535."""
 
     @classmethod
     def of(cls, words: Sequence[str], vectors: NDArray[np.int8], counts: Sequence[int]) -> "WordTable":
@@ -68,14 +67,12 @@ class WordTable:
         return self.row(word) is not None
 
     def row(self, word: str) -> int | None:
-        """The row of a word in `vectors`, None if the table does not have it."""
         # A search in the mapped words takes microseconds; a dictionary of them all takes 20 ms to make.
         encoded = word.encode(errors="replace")
         place = bisect_left(self.words, encoded)
         return place if place < len(self.words) and self.words[place] == encoded else None
 
     def rows_of(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """The rows of words in `vectors`, -1 for those that the table does not have."""
         # A word that is cut to the size of the column is longer than all that are in it.
         asked = np.array([word.encode(errors="replace") for word in words], self.words.dtype)
         places = np.searchsorted(self.words, asked)
@@ -83,7 +80,6 @@ class WordTable:
         return np.where(found, places, -1).astype(np.int32)
 
     def commonest(self, words: Sequence[str], least: int) -> str | None:
-        """The word that most texts have, of those that at least so many have; None if none is so common."""
         rows = self.rows_of(words) if words else np.zeros(0, np.int32)
         counts = np.where(rows >= 0, self.counts[rows], 0)
         return words[int(counts.argmax())] if np.max(counts, initial=0) >= least else None
@@ -111,7 +107,6 @@ class Meaning:
         self.tools: Matrix = tools.astype(np.float32) if len(tools) >= LARGE else self._columns.T
         """A row for each document, as long as it is trusted, or of zeros if the table has none of its words."""
         self.stems = stems
-        """A row for each stem, in the corpus's order."""
         self._engine = engine
         self._first = len(engine.corpus.surface)
 

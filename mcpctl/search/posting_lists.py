@@ -47,7 +47,6 @@ class Corpus:
         self.surface = words
         self.terms = [*words, *stems]
         self.norms = norms
-        """The weight of one occurrence, by document and field."""
         self.trust = trust
         """How much the words of a document count, up to 1."""
         self.counts = counts

@@ -114,8 +114,6 @@ class Explanation(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Ranking:
-    """The hits of a search, best first, and remarks on them."""
-
     hits: tuple[Hit, ...]
     provider: str
     fallback: str | None
@@ -123,7 +121,6 @@ class Ranking:
     unknown_words: tuple[str, ...]
     """The words of the queries that no tool has, nor any word like them."""
     weak: bool
-    """Whether no hit is a good match."""
     unheard_words: tuple[str, ...] = ()
     """Those of them that the table of word vectors does not have either."""
     known_words: tuple[str, ...] = ()
@@ -137,7 +134,6 @@ class Ranking:
 
     @property
     def firsts(self) -> frozenset[str]:
-        """The best hits of several queries, one of each."""
         return frozenset(key for _, key in self.best_of)
 
     @property
@@ -158,8 +154,6 @@ def kept(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hit]:
 
 
 class Provider(Protocol):
-    """A way to rank the tools it was built from."""
-
     @property
     def name(self) -> str:
         """The provider's name in records and answers."""

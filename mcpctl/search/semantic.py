@@ -22,7 +22,6 @@ SERVER = 0.5
 """The weight of the mean of its server's tools beside a tool: it shows what a terse tool is for."""
 MIN_CLOSENESS = 0.05
 MAX_SENTENCES = 12
-"""The most sentences of one search that are embedded; several queries share them."""
 _ALIKE = 0.95
 _JOINT = re.compile("[\\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """The places where a name falls into words."""
@@ -89,7 +88,6 @@ class _Space:
     """The tools of a catalog as vectors, each shifted towards its server's mean."""
 
     def __init__(self, tools: Sequence[Tool], rows: Directions) -> None:
-        """`rows` are those of the tools and of `STRANGERS`."""
         self._rows = rows[: len(tools)]
         self.size = rows.shape[1]
         # Not by matmul here and below: BLAS would start threads for it, and wait for them on a busy machine.
@@ -119,7 +117,6 @@ class _Space:
 
 
 def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None) -> Build:
-    """A function that makes the provider for each catalog, all with one model, which is loaded when first needed."""
     embeddings = Embeddings(lambda: _model(config), paths, config.search.semantic_timeout_s, on_progress)
     return lambda tools, notes, index_path: Semantic(Bm25(tools, notes, index_path, on_progress or unseen), embeddings)
 

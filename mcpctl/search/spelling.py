@@ -20,8 +20,6 @@ _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))
 
 
 class Dictionary(Protocol):
-    """The stems of words that are right, whether tools have them or not."""
-
     def __contains__(self, word: str, /) -> bool: ...
 
     def commonest(self, words: Sequence[str], least: int) -> str | None:

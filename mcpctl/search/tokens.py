@@ -51,7 +51,6 @@ _IN_ENGLISH_TOO = (
     "alle am aus com como del den die dir do dos es est hat les lo ma me mes no op os par per pour sans son sur van war"
 )
 TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
-"""Those that say that a query is not in English."""
 
 _COURTEOUS = "give help kindly know let like looking love need show tell thank thanks trying want wish"
 COURTEOUS_WORDS = frozenset(_COURTEOUS.split())
@@ -147,7 +146,6 @@ def segments(run: str) -> Iterator[str]:
 
 
 def pairs(segment: str) -> list[str]:
-    """The overlapping pairs of a segment of CJK; a lone character stays."""
     return [segment[i : i + 2] for i in range(max(len(segment) - 1, 1))]
 
 

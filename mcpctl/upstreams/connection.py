@@ -26,18 +26,10 @@ class Reply:
     is_parked = False
     """Whether its client has been answered meanwhile, and is to come back."""
 
-    def result(self, result: memoryview) -> None:
-        """The server has answered."""
-
-    def error(self, error: bytes) -> None:
-        """The server has answered with an error object."""
-
-    def failed(self, failure: Failure) -> None:
-        """There is no answer."""
-
-    def progress(self, params: dict[str, bytes]) -> None:
-        """The server says how far it is."""
-
+    def result(self, result: memoryview) -> None: ...
+    def error(self, error: bytes) -> None: ...
+    def failed(self, failure: Failure) -> None: ...
+    def progress(self, params: dict[str, bytes]) -> None: ...
     def not_taken(self, exchange: "Exchange") -> bool:
         """The server certainly has not begun with it; whether it is seen to, so that it has not failed."""
         return False
@@ -119,7 +111,6 @@ class Connection(ABC):
         self.revision = ""
         self.server_info = b""
         self.instructions = ""
-        """The server's own words to models."""
         self.caller: Caller | None = None
         """The client for whom it was connected, in whose name its tools are listed."""
         self.declared = b"{}"
@@ -133,7 +124,6 @@ class Connection(ABC):
         self.has_listed = False
         """Whether the list that is known of its server's tools is its own."""
         self.runs_tasks = False
-        """Whether it runs tool calls as tasks."""
         self.log_level = b""
         self.gone = asyncio.Event()
         self.hung_up = False
@@ -231,7 +221,6 @@ class Connection(ABC):
         self.write(jsonrpc.notification(method, jsonrpc.object_of(params) if params else b""))
 
     async def ask(self, method: str, params: Mapping[str, bytes], caller: Caller) -> bytes:
-        """The result of a request of our own; raises `Failed`."""
         if self.hung_up:
             raise Failed(self.ended())  # nobody is notified of an end that has passed
         answer: asyncio.Future[bytes] = self._loop.create_future()
@@ -308,7 +297,6 @@ class Connection(ABC):
 
 
 def unpassable(error: Exception) -> Failure:
-    """The failure of an answer that broke on its way to the client."""
     return Failure("bad_answer", {"reason": f"its answer cannot be passed on ({type(error).__name__})"})
 
 

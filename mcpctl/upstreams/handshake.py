@@ -94,7 +94,6 @@ def _runs_tasks(capabilities: bytes) -> bool:
 
 
 def _offers(capabilities: bytes) -> frozenset[str]:
-    """The names of what a server declares, and of the parts of that which are true."""
     declared = jsonrpc.members_or_empty(capabilities).items()
     offered = {name: value for name, value in declared if value.startswith(b"{") or value == b"true"}
     parts = {f"{name}.{part}" for name, value in offered.items()

@@ -109,7 +109,6 @@ class StreamableHttp(Remote):
         return place, wait
 
     async def _listen(self) -> None:
-        """Hear what an older server says of itself, for as long as it lets us."""
         place, wait, heard = "", bounds.FIRST_RETRY_S, False
         while not self.hung_up:
             headers = {**self._headers(), "accept": EVENTS, **({"last-event-id": place} if place else {})}

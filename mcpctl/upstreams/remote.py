@@ -44,7 +44,6 @@ class Remote(Connection):
         self, server: Server, where: Endpoint, turn: Turn, on_message: Callable[[Connection, jsonrpc.Message], None],
         on_gone: Callable[[Connection], None], bearer: Bearer | None = None,
     ) -> None:  # fmt: skip
-        """`bearer` has the login, for a server that one can log in to."""
         super().__init__(on_message, on_gone)
         self._turn = turn
         self._bearer = bearer
@@ -193,7 +192,6 @@ class Remote(Connection):
         await self._post(line, exchange)
 
     def _has_failed(self, exchange: Exchange, failure: Failure) -> None:
-        """A request brought no answer: fail it, or send it on a new connection."""
         if self.pending.get(exchange.id) is not exchange:
             return  # answered or taken back before
         del self.pending[exchange.id]
@@ -250,7 +248,6 @@ class Remote(Connection):
             warn(f"internal error: {error!r}")
 
     def _is_answered(self, asked: Exchange) -> bool:
-        """Whether a request is answered whose response has been read to its end."""
         if asked.id in self.pending and asked.other:
             # Some servers answer with no id, or another: what is in its response is its answer.
             asked.other.id = msgspec.Raw(asked.id)
@@ -278,7 +275,6 @@ class Remote(Connection):
             self._is_answered(asked)
 
     def _needs_login(self, response: httpx2.Response, said: str) -> None:
-        """Raise `Failed` where a login, or another one, may help."""
         challenge = response.headers.get("www-authenticate", "")
         has_login = bool(self._bearer and self._bearer.has_login)
         # One that says how to log in means that, whatever else it is given.
@@ -316,7 +312,6 @@ def _with(headers: Mapping[str, str], bearer: str | None) -> Mapping[str, str]:
 
 
 def _read(text: bytes | bytearray) -> list[jsonrpc.Message | jsonrpc.Malformed]:
-    """The messages of a body or an event; raises `Malformed` when it has none."""
     if b"\n" in text or b"\r" in text:
         # No JSON string has a line break in it; on stdio a message is one line.
         text = text.replace(b"\n", b" ").replace(b"\r", b" ")

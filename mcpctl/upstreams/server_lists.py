@@ -55,7 +55,6 @@ class ListRefresher:
         """Set when somebody waits, so that the next list comes without a pause."""
 
     def begin(self, connection: Connection, caller: Caller | None) -> None:
-        """List in the background; what comes of it is nobody's business."""
         self._of = connection, caller
         if self._task and not self._task.done():
             # A change announced during a listing may have missed it: list once more after it, however often it is said.
@@ -134,7 +133,6 @@ async def pages(name: str, connection: Connection, caller: Caller, wanted: ListO
 
 
 def _page(answer: bytes, wanted: ListOf) -> tuple[list[bytes], bytes]:
-    """The definitions of one page, no more than are kept, and the cursor of the next; raises `Malformed`."""
     members = jsonrpc.members(answer)
     listed = members.get(wanted.member, b"null")
     return [] if listed == b"null" else jsonrpc.items(listed, wanted.most + 1), members.get("nextCursor", b"")
@@ -193,7 +191,6 @@ class ServerLists:
         self.tools = ListRefresher(name, is_current, self._list_tools)
         self.features = ListRefresher(name, is_current, self._list_features)
         self._began_by: Connection | None = None
-        """The connection whose features have been asked for."""
 
     def begin(self, connection: Connection, caller: Caller) -> None:
         """List all of it for the first time on a connection, and whenever it says that something has changed."""
@@ -270,7 +267,6 @@ class _Error(msgspec.Struct):
 
 
 def _is_unknown(error: bytes) -> bool:
-    """Whether an error says that there is no such method."""
     try:
         return bool(error) and jsonrpc.value(error, _Error).code == jsonrpc.METHOD_NOT_FOUND
     except jsonrpc.Malformed:
@@ -278,8 +274,6 @@ def _is_unknown(error: bytes) -> bool:
 
 
 class Listening(Reply):
-    """One that is open until its server or its connection ends it, or it is taken back."""
-
     def __init__(
         self, connection: Connection, caller: Caller, wanted: Mapping[str, bytes], on_end: Callable[[Failed], object],
         on_agreed: Callable[[Mapping[str, bytes]], None] = lambda honoured: None,

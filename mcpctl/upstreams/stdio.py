@@ -84,7 +84,6 @@ class ServerProcesses:
         process.poll()
 
     def close(self) -> None:
-        """Watch no more, once every server has ended."""
         if self._watcher and self._watcher.stdin:
             self._watcher.stdin.close()
             self._watcher.kill()
@@ -109,12 +108,9 @@ class Stdio(Connection):
         self.exit_status: int | None = None
         self.chatter = b""
         self._pretty: list[bytes] = []
-        """The lines so far of a message that is printed over several."""
         self._pretty_bytes = 0
         self._given = 0
-        """How many messages there were before the last line that was none."""
         self._junk = 0
-        """How many lines in a row were no message."""
         self._exit = asyncio.Event()
         self._on_stderr = on_stderr
         self._stderr = b""
@@ -247,7 +243,6 @@ class Stdio(Connection):
         self._unreadable(id_of(beginning, end), f"its answer has more than {bounds.MESSAGE >> 20} MB")
 
     def _unreadable(self, id_: bytes, why: str) -> None:
-        """Fail the call whose answer cannot be passed on."""
         if exchange := self.awaited(id_):
             del self.pending[exchange.id]
             exchange.failed(Failure("answer_unreadable", {"reason": why}))
@@ -322,7 +317,6 @@ class Stdio(Connection):
         self._end()
 
     def _leave(self, why: Failure) -> None:
-        """Neither hear it nor speak to it any more."""
         if self.gone.is_set():
             return
         self._writer.close()

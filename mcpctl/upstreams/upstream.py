@@ -91,7 +91,6 @@ class Upstream:
         self._after = after
         self._live: set[Connection] = set()
         self._opened: list[Connection] = []
-        """The connections that were made to start it this time."""
         self._queue: list[Exchange] = []
         self._starting: asyncio.Task[None] | None = None
         self._lists = ServerLists(
@@ -174,7 +173,6 @@ class Upstream:
         return None
 
     def list_features(self) -> None:
-        """List its prompts, resources and templates in the background, where it is connected."""
         if self.connection:
             self._lists.features.begin(self.connection, None)
 

@@ -122,7 +122,6 @@ async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
 
 
 async def whole(response: httpx2.Response, most: int) -> bytearray:
-    """A response's body; raises `Failed` if it has more than `most` bytes, decompressed."""
     content = bytearray()
     async with aclosing(pieces(response)) as parts:
         async for piece in parts:
@@ -146,7 +145,6 @@ async def body(response: httpx2.Response) -> bytes:
 
 
 def refusal(response: httpx2.Response, body: bytes) -> str:
-    """A response with a status of 400 or above in words: its status and the server's own text, on one line."""
     return f"{status(response)}{detail(response, body)}"
 
 

@@ -110,7 +110,6 @@ def members(text: bytes | Raw) -> dict[str, bytes]:
 
 
 def members_or_empty(text: bytes | Raw) -> dict[str, bytes]:
-    """The members of a JSON object, each as it came; none where it is not an object."""
     try:
         return members(text)
     except Malformed:
@@ -204,7 +203,6 @@ def object_of(found: Mapping[str, Json]) -> bytes:
 
 
 _KNOWN = {name: msgspec.json.encode(name) for name in ("name", "arguments", "_meta", "uri")}
-"""The names that nearly every request has."""
 
 
 def _object_pieces(found: Mapping[str, Json]) -> list[Json]:

@@ -83,7 +83,6 @@ class LineReader:
         return self._on_end is _nothing
 
     def close(self) -> None:
-        """Read nothing more; the descriptor stays its owner's."""
         self._stop_reading()
         self._readers.leave(self)
         self._fd = -1
@@ -160,7 +159,6 @@ class LineReader:
             self._keep(rest)
 
     def _keep(self, rest: Line) -> None:
-        """Keep the beginning of a line, or more of it, until the rest has come."""
         self._partial += rest
         if not self._is_wide and len(self._partial) >= _READ:
             self._is_wide = True

@@ -55,7 +55,6 @@ class Turn:
         """Who reads for all clients, as what servers say."""
 
     def of_client(self) -> "Readers":
-        """Who reads for one client alone."""
         return Readers(self, self.readers)
 
     def _record(self) -> None:
@@ -101,7 +100,6 @@ class Readers:
         self.turn = turn
         self._shared = shared
         self._clients: list[Readers] = []
-        """Those of the clients for which these read."""
         self._readers: set[Pausable] = set()
         self._taken = asyncio.Event()
         self._taken.set()
@@ -116,7 +114,6 @@ class Readers:
             self._shared._follow()
 
     def join(self, reader: Pausable) -> None:
-        """Have a reader stop with the others."""
         self._readers.add(reader)
         if not self._taken.is_set():
             reader.pause()
@@ -125,7 +122,6 @@ class Readers:
         self._readers.discard(reader)
 
     def hold(self) -> None:
-        """Read nothing until `release`: who should have it takes nothing."""
         if self._taken.is_set():
             self._taken.clear()
             self._held.set()
@@ -150,7 +146,6 @@ class Readers:
             self.release()
 
     async def held(self) -> None:
-        """Return when there is a `hold`."""
         await self._held.wait()
 
     async def released(self) -> None:
