@@ -32,7 +32,7 @@ _FOLDER = Path(package.__path__[0])
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
 
 
-def version(json: opt.Json = False) -> None:
+def version(json: bool = opt.JSON) -> None:
     """Print the version, like --version.
 
     \b
@@ -46,9 +46,9 @@ def version(json: opt.Json = False) -> None:
 
 def help(
     ctx: typer.Context,
-    words: Annotated[
-        list[str] | None, opt.argument("[WORD]...", "The words of a command, such as: calls ls.", complete.commands)
-    ] = None,
+    words: list[str] | None = opt.argument(
+        "[WORD]...", "The words of a command, such as: calls ls.", complete.commands, default=None
+    ),
 ) -> None:
     """Print the help of a command, like its option -h.
 
@@ -159,7 +159,7 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
-    no_color: Annotated[bool, opt.flag("--no-color", "Print without colour (also: NO_COLOR).")] = False,
+    no_color: bool = opt.flag("--no-color", "Print without colour (also: NO_COLOR)."),
 ) -> None:
     if no_color:
         os.environ["NO_COLOR"] = "1"

@@ -22,10 +22,12 @@ FailOn = Annotated[
     ),
 ]  # fmt: skip
 Select = Annotated[
-    list[str] | None, opt.option("--select", "RULE", "Only rules whose ids begin with this; A,B for several.")
+    list[str] | None,
+    opt.option("--select", "RULE", "Only rules whose ids begin with this; A,B for several.", default=...),
 ]
 Ignore = Annotated[
-    list[str] | None, opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B for several.")
+    list[str] | None,
+    opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B for several.", default=...),
 ]
 Format = Annotated[
     str,
@@ -34,15 +36,15 @@ Format = Annotated[
         autocompletion=complete.choices("text", "json", "jsonl", "github", "sarif", "junit"),
     ),
 ]  # fmt: skip
-Rules = Annotated[bool, opt.flag("--rules", "List the rules, each with its reason and its fix.")]
+Rules = Annotated[bool, opt.flag("--rules", "List the rules, each with its reason and its fix.", default=...)]
 
 
 @dataclass(frozen=True)
 class Report(opt.Options):
     """How findings are printed, or the rules in their place."""
 
-    json: opt.Json = False
-    jsonl: opt.Jsonl = False
+    json: bool = opt.JSON
+    jsonl: bool = opt.JSONL
     format: Format = "text"
     rules: Rules = False
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mcpctl.base.models import Row
 
 Clients = Annotated[list[str], opt.argument("CLIENT...", "The clients, such as cursor.", complete.clients)]
-Json = Annotated[bool, opt.flag("--json", "Print one JSON array with an object for each file.")]
+Json = Annotated[bool, opt.flag("--json", "Print one JSON array with an object for each file.", default=...)]
 
 
 def agree(diff: Sequence[str], remarks: Iterable[str], *, yes: bool, json: bool) -> None:

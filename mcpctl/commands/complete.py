@@ -1,10 +1,10 @@
-"""What Tab offers for servers, projects, tools, sessions, calls and fields: pairs of a value and what it is.
+"""The values that Tab offers, each with a description.
 
-Read from config.toml, the catalog cache and the index as they lie there: nothing is started, nothing is written. A
-completer may fail in any way; `mcpctl.cli.tab_completion` then offers nothing.
+They are read from config.toml, the catalog cache and the index as they lie there: nothing is started, nothing is
+written. A completer may fail in any way; `mcpctl.cli.tab_completion` then offers nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,23 +17,29 @@ from mcpctl.base.texts import counted
 if TYPE_CHECKING:
     from mcpctl.catalog.cache import Catalog
     from mcpctl.config.config import Config
-    from mcpctl.config.server_settings import Server
     from mcpctl.store.state import ListedPlace, State
 
 Pair = tuple[str, str]
 
 MOST = 200
-"""As many tools are offered at once."""
+"""The most tools, arguments, prompts or resources that are offered at once."""
+
+
+def _begun(typed: str, pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs whose value begins as it is typed so far, and can be printed."""
+    return [pair for pair in pairs if pair[0].startswith(typed) and pair[0].isprintable()]
 
 
 def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The names in config.toml, those of unusable entries too."""
+    """Those of unusable entries too."""
     from mcpctl.config import config
 
     loaded = config.load(_paths(ctx).config)
-    about = {name: "disabled" if not entry.enabled else _how(entry) for name, entry in loaded.servers.items()}
-    about.update(dict.fromkeys(loaded.problems, "its entry cannot be used"))
-    return sorted(pair for pair in about.items() if pair[0].startswith(incomplete))
+    about = {
+        name: (Path(entry.command).name or entry.kind) if entry.enabled else "disabled"
+        for name, entry in loaded.servers.items()
+    }
+    return _begun(incomplete, sorted({**about, **dict.fromkeys(loaded.problems, "its entry cannot be used")}.items()))
 
 
 def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
@@ -45,21 +51,21 @@ def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
     for server, entry in loaded.servers.items():
         for name in entry.projects:
             members.setdefault(name, []).append(server)
-    return sorted((name, ", ".join(servers)) for name, servers in members.items() if name.startswith(incomplete))
+    return _begun(incomplete, sorted((name, ", ".join(servers)) for name, servers in members.items()))
 
 
 def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The keys of the tools that the enabled servers last listed, but for those that may not be called."""
+    """The tools that the enabled servers last listed, except those that may not be called."""
     return _tools(ctx, incomplete)
 
 
 def barred_tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The keys of the tools that their servers' entries bar."""
+    """The tools that their servers' entries bar."""
     return _tools(ctx, incomplete, code="not_permitted")
 
 
 def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list[Pair]:
-    """The keys of the tools that are refused with this code; of those that are not refused, where there is none."""
+    """The keys of the tools that are refused with this code, or without one, that are not refused."""
     import msgspec
 
     from mcpctl.base.models import Tool
@@ -80,7 +86,7 @@ def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list
 
 def arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The arguments that a call of the tool may still have, `name=`, the required ones first; after the `=`, values."""
-    given = {word.partition("=")[0] for word in ctx.params.get("arguments") or ()}
+    given = _given(ctx)
     if given & {"-"} or any(word.startswith("{") for word in (*given, incomplete)):
         return []
     schema = _input_schema(ctx)
@@ -97,6 +103,10 @@ def arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
     return [pair for pair in offered if pair[0].startswith(incomplete)][:MOST]
 
 
+def _given(ctx: typer.Context) -> set[str]:
+    return {word.partition("=")[0] for word in ctx.params.get("arguments") or ()}
+
+
 def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
     """The parameters of the tool that the command line names, as its server last listed it."""
     import msgspec
@@ -109,8 +119,8 @@ def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
     paths = _paths(ctx)
     server, name = split_typed(ctx.params["key"])
     with State.as_it_lies(paths) as state:
-        for found, place in _listed(state, config.load(paths.config), f"{server}:{name}", None):
-            if found == name:
+        for tool, place in _listed(state, config.load(paths.config), f"{server}:{name}", None):
+            if tool == name:
                 text = state.definition(place)
                 return Tool(server, name, msgspec.json.decode(text), text).input_schema
     return {}
@@ -131,42 +141,41 @@ def _values(schema: Any) -> Iterator[str]:
 
 
 def _about(schema: Any, *, is_needed: bool) -> str:
-    said = schema.get("description") or schema.get("title") if isinstance(schema, Mapping) else None
-    return ", ".join(part for part in ("required" * is_needed, said) if isinstance(part, str) and part)
+    text = schema.get("description") or schema.get("title") if isinstance(schema, Mapping) else None
+    return ", ".join(part for part in ("required" * is_needed, text) if isinstance(part, str) and part)
 
 
 def prompts(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The names of the prompts that the enabled servers last listed."""
     from mcpctl.catalog import known_features
 
-    with _catalog(ctx) as found:
-        named = [(row["name"], row["label"] or "") for row in known_features.prompts(found).rows(None, 0)]
-    return [pair for pair in named if pair[0].startswith(incomplete)][:MOST]
+    with _catalog(ctx) as catalog:
+        return _begun(
+            incomplete, [(row["name"], row["label"] or "") for row in known_features.prompts(catalog).rows(None, 0)]
+        )[:MOST]
 
 
 def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The URIs of the resources that the enabled servers last listed."""
     from mcpctl.catalog import known_features
 
-    with _catalog(ctx) as found:
-        rows = known_features.resources(found).rows(None, 0)
-        named = [(row["uri"], row["label"] or row["name"] or "") for row in rows]
-    return [pair for pair in named if pair[0].startswith(incomplete)][:MOST]
+    with _catalog(ctx) as catalog:
+        rows = known_features.resources(catalog).rows(None, 0)
+        return _begun(incomplete, [(row["uri"], row["label"] or row["name"] or "") for row in rows])[:MOST]
 
 
 def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The arguments that a prompt may still have, `name=`."""
-    given = {word.partition("=")[0] for word in ctx.params.get("arguments") or ()}
     from mcpctl.catalog import known_features
 
-    with _catalog(ctx) as found:
-        every = known_features.prompt_arguments(found, ctx.params["name"])
-    offered = [(f"{each['name']}=", _about(each, is_needed=each.get("required") is True)) for each in every]
-    return [pair for pair in offered if pair[0].startswith(incomplete) and pair[0][:-1] not in given]
+    with _catalog(ctx) as catalog:
+        arguments = known_features.prompt_arguments(catalog, ctx.params["name"])
+    left = [each for each in arguments if each["name"] not in _given(ctx)]
+    return _begun(
+        incomplete, [(f"{each['name']}=", _about(each, is_needed=each.get("required") is True)) for each in left]
+    )
 
 
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The ids of the newest calls on record, and `last`."""
+    """The newest calls on record, and `last`."""
     from mcpctl.store.records import Records
 
     with Records.as_they_lie(_paths(ctx)) as records:
@@ -178,7 +187,7 @@ def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The ids of the sessions last active, and `last`."""
+    """The sessions last active, and `last`."""
     from mcpctl.store.records import Records
 
     with Records.as_they_lie(_paths(ctx)) as records:
@@ -187,62 +196,57 @@ def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The ids of the calls that wait for consent, and `last`."""
+    """The calls that wait for consent, and `last`."""
     return _with_last(open_approvals(ctx, incomplete), incomplete, "the newest")
 
 
 def open_approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The ids of the calls that wait for consent."""
-    from mcpctl.policy import approvals as kept
+    from mcpctl.policy import approvals
 
-    return [(id_, key) for id_, key in kept.glance(_paths(ctx)) if id_.startswith(incomplete) and key.isprintable()]
+    return _begun(incomplete, [(id_, key) for id_, key in approvals.glance(_paths(ctx)) if key.isprintable()])
 
 
 def standing(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The tools that have a yes that holds for more than one call."""
+    """The tools that have a yes for more than one call."""
     from mcpctl.policy import approvals
     from mcpctl.policy.policy_file import PolicyFile
 
     with PolicyFile.as_it_lies(_paths(ctx)) as file:
-        keys = {each.grant.key for each in approvals.given(file)}
-    return [(key, "") for key in sorted(keys) if key.startswith(incomplete) and key.isprintable()]
+        return _begun(incomplete, [(key, "") for key in sorted({each.grant.key for each in approvals.given(file)})])
 
 
 def clients(incomplete: str) -> list[Pair]:
-    """The MCP clients whose configuration is known."""
     from mcpctl.clients.client_kinds import CLIENTS
 
     return [(name, "") for name in CLIENTS if name.startswith(incomplete)]
 
 
 def recorded_clients(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The names of the clients that were connected of late."""
     from mcpctl.store.records import Records
 
     with Records.as_they_lie(_paths(ctx)) as records:
         names = {str(row["client_name"] or "") for row in records.newest_sessions(at_most=1000)}
-    return [(name, "") for name in sorted(names) if name.startswith(incomplete)]
+    return _begun(incomplete, [(name, "") for name in sorted(names)])
 
 
 def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The names of the toolsets in the data directory; one elsewhere is a path."""
-    names = sorted(file.stem for file in _paths(ctx).toolsets.glob("*.json"))
-    return [(name, "") for name in names if name.startswith(incomplete) and name.isprintable()]
+    """The toolsets in the data directory; one elsewhere is a path."""
+    return _begun(
+        incomplete, [(name, "") for name in sorted(file.stem for file in _paths(ctx).toolsets.glob("*.json"))]
+    )
 
 
 def notes(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The names of the notes that the tool has in the toolset in force, with their texts."""
+    """The notes that the tool has in the toolset in force, with their texts."""
     from mcpctl.catalog import tool_notes
 
     key, toolset, project = (ctx.params.get(name) for name in ("key", "toolset", "project"))
-    found = tool_notes.listed(tool_notes.ToolsetChoice(_paths(ctx), toolset, project), key).rows(None, 0)
-    return [
-        (row["name"], row["value"]) for row in found if row["kind"] == "note" and row["name"].startswith(incomplete)
-    ]
+    rows = tool_notes.listed(tool_notes.ToolsetChoice(_paths(ctx), toolset, project), key).rows(None, 0)
+    return _begun(incomplete, [(row["name"], row["value"]) for row in rows if row["kind"] == "note"])
 
 
 def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The ids of the tokens that are not revoked."""
+    """Those that are not revoked."""
     from mcpctl.policy import tokens
     from mcpctl.policy.policy_file import PolicyFile
 
@@ -250,17 +254,17 @@ def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
     if not paths.policy.exists():
         return []
     with PolicyFile.as_it_lies(paths) as file:
-        kept = [token for token in tokens.every(file) if token.revoked is None and token.id.startswith(incomplete)]
-    return [(token.id, ", ".join(sorted(token.projects | token.servers))) for token in kept]
+        valid = [token for token in tokens.every(file) if token.revoked is None]
+    return _begun(incomplete, [(token.id, ", ".join(sorted(token.projects | token.servers))) for token in valid])
 
 
 def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """What `--fields` takes, after the comma too: the fields not named yet."""
+    """The fields for `--fields` that are not named yet, after a comma too."""
+    from mcpctl.commands.columns import named_by_fields
+
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
     _, noun, verb = ctx.command_path.split(" ")
-    from mcpctl.commands.columns import named_by_fields
-
     names = named_by_fields(f"{noun} {verb}", ctx.params.get("kind") or ",".join(ctx.params.get("by") or ()))
     return [(f"{before}{comma}{name}", "") for name in names if name.startswith(part.lower()) and name not in given]
 
@@ -271,7 +275,7 @@ def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:
     for word in ctx.params.get("words") or ():
         command = getattr(command, "commands", {}).get(word)
     below: Mapping[str, Any] = getattr(command, "commands", {})
-    return [(name, each.get_short_help_str()) for name, each in below.items() if name.startswith(incomplete)]
+    return _begun(incomplete, [(name, each.get_short_help_str()) for name, each in below.items()])
 
 
 def choices(*values: str) -> Callable[[str], list[Pair]]:
@@ -296,16 +300,14 @@ def _listed(state: "State", loaded: "Config", incomplete: str, code: str | None)
     for known, entry in loaded.enabled.items():
         if known == server if colon else known.startswith(server):
             for tool, place in state.listed_names(known, entry.fingerprint, name):
-                subject = Subject(COMPLETE, known, tool, Tool(known, tool, {}, "{}"), view)
-                verdict = decide(subject)
-                found = verdict.failure.code if verdict.failure and verdict.outcome != ALLOW else None
-                if tool.isprintable() and found == code:
+                verdict = decide(Subject(COMPLETE, known, tool, Tool(known, tool, {}, "{}"), view))
+                refusal = verdict.failure.code if verdict.failure and verdict.outcome != ALLOW else None
+                if tool.isprintable() and refusal == code:
                     yield tool, place
 
 
 @contextmanager
 def _catalog(ctx: typer.Context) -> "Iterator[Catalog]":
-    """What is kept of servers, as it lies."""
     from mcpctl.catalog.cache import Catalog
     from mcpctl.config import config
     from mcpctl.policy.view import View
@@ -314,10 +316,6 @@ def _catalog(ctx: typer.Context) -> "Iterator[Catalog]":
     paths = _paths(ctx)
     with State.as_it_lies(paths) as state:
         yield Catalog(View(config.load(paths.config)), state)
-
-
-def _how(server: "Server") -> str:
-    return Path(server.command).name or server.kind
 
 
 def _about_session(row: Mapping[str, Any]) -> str:
@@ -334,6 +332,6 @@ def _minute(when: str) -> str:
 
 
 def _paths(ctx: typer.Context) -> Paths:
-    """Where things are, with the options that stand before the cursor; no shell has expanded their `~` yet."""
+    """With the options that stand before the cursor; no shell has expanded their `~` yet."""
     config, data_dir = (ctx.params.get(name) for name in ("config", "data_dir"))
     return find(Path(config).expanduser() if config else None, Path(data_dir).expanduser() if data_dir else None)

@@ -1,11 +1,9 @@
 """`mcpctl demo`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
 
 
-def demo(keep: Annotated[bool, opt.flag("--keep", "Keep the demo's folder, and print its path.")] = False) -> None:
+def demo(keep: bool = opt.flag("--keep", "Keep the demo's folder, and print its path.")) -> None:
     """Run a demo with two bundled servers: a client connects, searches and calls, and the records are shown.
 
     \b

@@ -1,7 +1,7 @@
 """`mcpctl doctor`"""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcpctl.commands import options as opt
 
@@ -12,22 +12,22 @@ _MEANING = "what each code means: mcpctl doctor --list"
 
 
 def doctor(
-    fix: Annotated[bool, opt.flag("--fix", "Do what is safe to do about it, then check again.")] = False,
-    list_codes: Annotated[bool, opt.flag("--list", "List all codes, each with its reason and its fix.")] = False,
+    fix: bool = opt.flag("--fix", "Do what is safe to do about it, then check again."),
+    list_codes: bool = opt.flag("--list", "List all codes, each with its reason and its fix."),
     *,
     place: opt.JsonLocation,
 ) -> None:
-    """Check the whole installation, and say what is wrong and how to fix it.
+    """Check the whole installation, and report problems, each with its fix.
 
-    It looks at the configuration, at logins, at who else can read the files, at the programs that start servers (also
+    It looks at the configuration, at logins, at files that others can read, at the programs that start servers (also
     with the PATH and the variables that clients with a window have), at the data directory with its journals, index and
     databases, at servers of killed processes, and at the entries for mcpctl of all clients on this machine. Each of
-    those entries is started as its client starts it. No server is started, which mcpctl servers check does: what is
-    kept of a server that last failed is told.
+    those entries is started as its client starts it. No server is started, which mcpctl servers check does: the last
+    failure of a server is reported as it was kept.
 
     --fix closes files to other users and opens them to you, does what db rebuild does where that is needed, and ends
-    servers that certainly were started by an mcpctl that is gone. It says what it did; what is left decides the exit
-    status: 7 for an error or a warning.
+    servers that certainly were started by an mcpctl that is gone. It names each repair; the problems that are left
+    decide the exit status: 7 for an error or a warning.
 
     \b
     Examples:

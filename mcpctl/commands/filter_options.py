@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
@@ -30,54 +30,33 @@ _MAX_NAME = 200
 class RecordFilters(opt.Options):
     """The options as they were given; raises `WrongUsage` for impossible values."""
 
-    session: Annotated[
-        list[str] | None,
-        opt.option("--session", "ID,…", "Only of these sessions; last is the newest.", complete.sessions),
-    ] = None
-    server: Annotated[
-        list[str] | None, opt.option("--server", "NAME,…", "Only of these servers.", complete.servers)
-    ] = None
-    tool: Annotated[
-        list[str] | None,
-        opt.option("--tool", "TOOL,…", "Only of these tools: names, keys or globs (list_*, github:*).", complete.tools),
-    ] = None
-    status: Annotated[
-        list[str] | None,
-        opt.option("--status", "STATUS,…", "ok, tool_error, denied, failed, ….", complete.choices(*CALL_STATUSES)),
-    ] = None
-    failed: Annotated[bool, opt.flag("--failed", "Only what failed: not ok, not running, not waiting for input.")] = (
-        False
+    session: list[str] | None = opt.option("--session", "ID,…", "Only of these; last is the newest.", complete.sessions)
+    server: list[str] | None = opt.option("--server", "NAME,…", "Only of these servers.", complete.servers)
+    tool: list[str] | None = opt.option("--tool", "TOOL,…", "Names, keys or globs (list_*, github:*).", complete.tools)
+    status: list[str] | None = opt.option(
+        "--status", "STATUS,…", "ok, tool_error, denied, failed, ….", complete.choices(*CALL_STATUSES)
     )
-    client: Annotated[
-        list[str] | None,
-        opt.option("--client", "NAME", "Only of this client; may be repeated.", complete.recorded_clients),
-    ] = None
-    project: Annotated[
-        list[str] | None, opt.option("--project", "NAME,…", "Only with these projects in force.", complete.projects)
-    ] = None
-    hint: Annotated[
-        list[str] | None,
-        opt.option(
-            "--hint",
-            "HINT,…",
-            "destructive, read-only, idempotent, open-world, no-destructive, …, undeclared.",
-            complete.choices(*HINTS),
-        ),
-    ] = None
-    since: Annotated[
-        str | None,
-        opt.option(
-            "--since", "TIME", "Only since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20, 2026-11-20T12:00Z."
-        ),
-    ] = None
-    until: Annotated[str | None, opt.option("--until", "TIME", "Only before then; a day is its beginning.")] = None
-    min_duration: Annotated[
-        str | None, opt.option("--min-duration", "TIME", "Only what took as long: 500ms, 2s, 1m30s.")
-    ] = None
-    grep: Annotated[
-        str | None,
-        opt.option("--grep", "TEXT", "Only with this text in arguments, response or error, in whatever case."),
-    ] = None
+    failed: bool = opt.flag("--failed", "Only failed ones: not ok, running or waiting for input.")
+    client: list[str] | None = opt.option(
+        "--client", "NAME", "Only of this client; may be repeated.", complete.recorded_clients
+    )
+    project: list[str] | None = opt.option(
+        "--project", "NAME,…", "Only with these projects in force.", complete.projects
+    )
+    hint: list[str] | None = opt.option(
+        "--hint",
+        "HINT,…",
+        "destructive, read-only, idempotent, open-world, no-destructive, …, undeclared.",
+        complete.choices(*HINTS),
+    )
+    since: str | None = opt.option(
+        "--since", "TIME", "Only since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20, 2026-11-20T12:00Z."
+    )
+    until: str | None = opt.option("--until", "TIME", "Only before then; a day is its beginning.")
+    min_duration: str | None = opt.option("--min-duration", "TIME", "Only those that took as long: 500ms, 2s, 1m30s.")
+    grep: str | None = opt.option(
+        "--grep", "TEXT", "Only with this text, in any case, in arguments, response or error."
+    )
 
     def __post_init__(self) -> None:
         _ = self.wanted
@@ -104,11 +83,10 @@ class RecordFilters(opt.Options):
 class SessionFilters(RecordFilters):
     """The same for sessions: `--status` is theirs, all other filters are of their calls."""
 
-    status: Annotated[
-        list[str] | None,
-        opt.option("--status", "STATUS", "Of the session: active or closed.", complete.choices(*SESSION_STATUSES)),
-    ] = None
-    failed: Annotated[bool, opt.flag("--failed", "Only with calls that failed.")] = False
+    status: list[str] | None = opt.option(
+        "--status", "STATUS", "The session's: active or closed.", complete.choices(*SESSION_STATUSES)
+    )
+    failed: bool = opt.flag("--failed", "Only with calls that failed.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

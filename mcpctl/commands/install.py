@@ -12,33 +12,33 @@ if TYPE_CHECKING:
 
 def install(
     clients: client_changes.Clients,
-    dry_run: opt.DryRun = False,
-    yes: opt.Yes = False,
-    project: opt.Project = None,
-    toolset: opt.Toolset = None,
+    dry_run: bool = opt.DRY_RUN,
+    yes: bool = opt.YES,
+    project: str | None = opt.PROJECT,
+    toolset: str | None = opt.TOOLSET,
     split_execute: Split = False,
-    rename: opt.Rename = None,
-    no_check: opt.NoCheck = False,
-    from_script: opt.FromScript = False,
+    rename: list[str] | None = opt.RENAME,
+    no_check: bool = opt.NO_CHECK,
+    from_script: bool = opt.FROM_SCRIPT,
     json: client_changes.Json = False,
     *,
     place: opt.Location,
 ) -> None:
     """Put mcpctl into the configuration of MCP clients, in front of the servers that they have.
 
-    Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. It takes
-    the servers in your own file of the client over into config.toml, and leaves one entry there, which starts mcpctl
-    with the options --project, --toolset and --split-execute. Comments, order and all other settings of the file stay.
-    What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project, and what
-    would not start, since its program is not found, or an mcpctl that this client starts would lack a variable.
-    Permission rules of the client go into [policy] if config.toml has one; else only those come along that deny a tool,
-    or a whole server, which is then disabled for all clients.
+    Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. The servers
+    in your own file of the client move into config.toml; one entry stays there, which starts mcpctl with the options
+    --project, --toolset and --split-execute. Comments, order and all other settings of the file stay. A server that
+    cannot be taken over stays in the file, and stderr names it; so do servers of a single project, and those that would
+    not start, since their program is not found or an mcpctl that this client starts would lack a variable. Permission
+    rules of the client go into [policy] if config.toml has one; otherwise only rules that deny a tool or a server are
+    taken over, and a denied server is disabled for all clients.
 
-    It shows the changes first, with secrets masked, says below them what stays and what is switched off, and asks at a
-    terminal; the last lines say again what is switched off or would not start. A copy of the file is kept, and mcpctl
-    uninstall undoes it. Running it again takes over what was added to the file since, and puts the entry in order: its
-    options stay, unless they are given anew, and it starts this mcpctl with this config.toml. Else it changes nothing.
-    --dry-run also prints the client's own command that adds mcpctl, if it has one.
+    The changes are shown first, with secrets masked, and below them the servers that stay or are switched off; a
+    terminal is asked. The last lines repeat what is switched off or would not start. A copy of the file is kept, and
+    mcpctl uninstall undoes it. Running it again takes over servers that were added to the file since, and repairs the
+    entry: its options stay unless they are given again, and it starts this mcpctl with this config.toml. --dry-run also
+    prints the client's own command that adds mcpctl, if it has one.
 
     The logins of the client stay with it. URLs without headers that are taken over are asked, all at once and for 3
     seconds at most, whether they need one here, and stderr has the command.

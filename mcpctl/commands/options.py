@@ -26,53 +26,228 @@ def option(
     help: str,
     completer: Callable[..., Any] | None = None,
     *,
+    default: Any = None,
     show_default: bool = False,
     **settings: Any,
 ) -> Any:
-    """An option with a value; `names` are separated by a space."""
-    return typer.Option(
-        *names.split(), metavar=metavar, help=help, show_default=show_default, autocompletion=completer, **settings
-    )
+    """An option with a value; `names` are separated by a space. In `Annotated` it has no default: `...`."""
+    settings |= {"metavar": metavar, "help": help, "show_default": show_default, "autocompletion": completer}
+    return typer.Option(default, *names.split(), **settings)
 
 
-def flag(names: str, help: str) -> Any:
-    return typer.Option(*names.split(), help=help)
+def flag(names: str, help: str, *, default: Any = False) -> Any:
+    return typer.Option(default, *names.split(), help=help)
 
 
-def argument(metavar: str, help: str, completer: Callable[..., Any] | None = None) -> Any:
-    """A word of a command line, or several."""
-    return typer.Argument(metavar=metavar, help=help, autocompletion=completer)
+def argument(metavar: str, help: str, completer: Callable[..., Any] | None = None, *, default: Any = ...) -> Any:
+    """A word of a command line, or several; required without a default."""
+    return typer.Argument(default, metavar=metavar, help=help, autocompletion=completer)
 
 
 class Options:
     """Options that commands share: in place of a parameter of such a class, a command has the class's fields."""
 
 
-ConfigFile = Annotated[Path | None, option("--config", "FILE", "Read servers from FILE (also: MCPCTL_CONFIG).")]
-DataDir = Annotated[Path | None, option("--data-dir", "DIR", "Keep data in DIR (also: MCPCTL_DATA_DIR).")]
-Verbose = Annotated[bool, flag("--verbose -v", "Copy the stderr of the servers to stderr.")]
-
-paths = chosen
-"""The paths of the configuration and the data, from `--config`, `--data-dir` and the environment."""
+CONFIG = option("--config", "FILE", "Read servers from FILE (also: MCPCTL_CONFIG).")
+DATA_DIR = option("--data-dir", "DIR", "Keep data in DIR (also: MCPCTL_DATA_DIR).")
+VERBOSE = flag("--verbose -v", "Copy the stderr of the servers to stderr.")
+JSON = flag("--json", "Print one JSON array, or one object for a single thing.")
+JSONL = flag("--jsonl", "Print one JSON object a line.")
+FROM_SCRIPT = flag("--from-script", "Allow what only a person may: more calls without a question.")
+FIELDS = option("--fields", "A,B", "Print these fields or columns, in this order.", complete.fields)
+SERVERS = option("--server", "NAME,…", "Only of these servers.", complete.servers)
+PROJECT = option(
+    "--project", "NAME", "The project in force: only its servers are seen (also: MCPCTL_PROJECT).", complete.projects,
+    envvar="MCPCTL_PROJECT", show_envvar=False,
+)  # fmt: skip
+TOOLSET = option(
+    "--toolset", "NAME|PATH",
+    "The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).", complete.toolsets,
+)  # fmt: skip
+TIMEOUT = option("--timeout", "S", "Seconds for the call, in place of the server's call_timeout_s.", min=0.1)
+RENAME = option("--rename", "OLD=NEW", "Call the server OLD NEW; of several OLD, the one that cannot stay OLD.")
+DRY_RUN = flag("--dry-run", "Print the changes as a diff; write nothing.")
+YES = flag("--yes -y", "Write without asking.")
+NO_CHECK = flag("--no-check", "Do not ask servers with a URL whether they need a login.")
+ServerName = Annotated[str, argument("NAME", "The server's name.", complete.servers)]
+NewServerName = Annotated[str, argument("NAME", "The server's name.")]
+ToolKey = Annotated[str, argument("KEY", "The tool: server:tool.", complete.tools)]
+CallId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.calls)]
+OpenApprovalId = Annotated[str, argument("ID", "An id, or its beginning.", complete.open_approvals)]
+ToolsetName = Annotated[str, argument("NAME|PATH", "The toolset: a name, or the path of a file.", complete.toolsets)]
+ToolKeys = Annotated[
+    list[str] | None, argument("KEY...|-", "Tools: server:tool or server:*; - reads keys from stdin.", complete.tools)
+]
 READING = "reading records"
 
 
-@contextmanager
-def records(data_dir: Path | None) -> "Iterator[Records]":
-    """The records, brought up to date; a terminal shows the progress if it takes long.
+@dataclass(frozen=True)
+class Rows(Options):
+    """How all rows are printed."""
 
-    A data directory that was named must exist: a mistyped name is not an empty record.
-    """
-    from mcpctl import output
-    from mcpctl.store.records import Records
+    fields: str | None = FIELDS
+    json: bool = JSON
+    jsonl: bool = JSONL
+    format: str = option(
+        "--format", "FORMAT", "table, tsv, json or jsonl.", complete.choices("table", "tsv", "json", "jsonl"),
+        default="auto", show_default=True,
+    )  # fmt: skip
 
-    if data_dir and not data_dir.exists():
-        from mcpctl.base.errors import Unusable
+    def chosen(self) -> "ListOptions":
+        """The options as one value; raises `WrongUsage` if they contradict each other."""
+        from mcpctl import output
 
-        hint = "check the name; a new one is made by mcpctl serve --data-dir"
-        raise Unusable(f"there is no data directory {data_dir}", hint, "data_missing")
-    with output.progress(READING) as on_progress, Records(paths(None, data_dir), on_progress) as records:
-        yield records
+        return output.ListOptions(output.chosen_format(self.json, self.jsonl, self.format), self.fields)
+
+
+@dataclass(frozen=True)
+class Listing(Rows):
+    """How rows are printed, and which of them."""
+
+    limit: int | None = option("--limit", "N", "Print at most N rows; 0: all.", min=0)
+    offset: int = option("--offset", "N", "Leave out the first N rows.", min=0, default=0, show_default=True)
+    count: bool = flag("--count", "Print only the number of rows.")
+
+    def chosen(self) -> "ListOptions":
+        from mcpctl.output import MOST
+
+        limit = None if self.limit is None else min(self.limit, MOST)
+        return replace(super().chosen(), limit=limit, offset=min(self.offset, MOST), count=self.count)
+
+
+@dataclass(frozen=True)
+class OneThing(Options):
+    """How one thing is printed."""
+
+    fields: str | None = FIELDS
+    json: bool = JSON
+
+    def write(self, row: "Row", text: "Callable[[Row], Iterator[str]]") -> None:
+        from mcpctl import output
+
+        output.write_row(row, self.json, lambda: text(row), self.fields)
+
+
+class _Located(Options):
+    config: Path | None = None
+    data_dir: Path | None
+
+    def paths(self, *, creates: bool = False) -> "Paths":
+        """The paths of both; a command that `creates` the configuration file may name one that is missing."""
+        return chosen(self.config, self.data_dir, creates=creates)
+
+    @contextmanager
+    def records(self) -> "Iterator[Records]":
+        """The records, brought up to date; a terminal shows the progress if it takes long.
+
+        A data directory that was named must exist: a mistyped name is not an empty record.
+        """
+        from mcpctl import output
+        from mcpctl.store.records import Records
+
+        if self.data_dir and not self.data_dir.exists():
+            from mcpctl.base.errors import Unusable
+
+            hint = "check the name; a new one is made by mcpctl serve --data-dir"
+            raise Unusable(f"there is no data directory {self.data_dir}", hint, "data_missing")
+        paths = chosen(None, self.data_dir)
+        with output.progress(READING) as on_progress, Records(paths, on_progress) as records:
+            yield records
+
+
+@dataclass(frozen=True)
+class DataLocation(_Located):
+    """The place of the data."""
+
+    data_dir: Path | None = DATA_DIR
+
+
+@dataclass(frozen=True)
+class Location(_Located):
+    """The places of the configuration and the data."""
+
+    config: Path | None = CONFIG
+    data_dir: Path | None = DATA_DIR
+
+
+@dataclass(frozen=True)
+class JsonLocation(_Located):
+    """The same, and whether the result is printed as JSON."""
+
+    json: bool = JSON
+    config: Path | None = CONFIG
+    data_dir: Path | None = DATA_DIR
+
+
+@dataclass(frozen=True)
+class Change(_Located):
+    """The same for a change that may let more be called."""
+
+    from_script: bool = FROM_SCRIPT
+    json: bool = JSON
+    config: Path | None = CONFIG
+    data_dir: Path | None = DATA_DIR
+
+    def gate(self, paths: "Paths", *, dry: bool = False) -> "Gate":
+        from mcpctl.commands.confirmation import Gate
+
+        return Gate(paths, self.from_script, dry)
+
+
+@dataclass(frozen=True)
+class ProjectLocation(_Located):
+    """The places of the configuration and the data, and the project in force."""
+
+    project: str | None = PROJECT
+    config: Path | None = CONFIG
+    data_dir: Path | None = DATA_DIR
+
+
+@dataclass(frozen=True)
+class ToolsetLocation(_Located):
+    """The same with the toolset in force."""
+
+    toolset: str | None = TOOLSET
+    project: str | None = PROJECT
+    config: Path | None = CONFIG
+    data_dir: Path | None = DATA_DIR
+
+
+@dataclass(frozen=True)
+class WhichTools(Options):
+    """The filters of tool lists."""
+
+    server: list[str] | None = SERVERS
+    read_only: bool | None = flag("--read-only/--no-read-only", "Only read-only tools, or only others.", default=None)
+    destructive: bool | None = flag(
+        "--destructive/--no-destructive", "Only tools that may destroy, or only others.", default=None
+    )
+    idempotent: bool | None = flag(
+        "--idempotent/--no-idempotent", "Only tools safe to repeat, or only others.", default=None
+    )
+    open_world: bool | None = flag(
+        "--open-world/--no-open-world", "Only tools that reach outside, or only others.", default=None
+    )
+
+    def wanted(self) -> "ToolFilter":
+        from mcpctl.catalog.rows import ToolFilter
+
+        servers = listed("server", self.server)
+        return ToolFilter(servers, self.read_only, self.destructive, self.idempotent, self.open_world)
+
+
+def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
+    """Raise `WrongUsage` for a value that an option does not have."""
+    from mcpctl.store import filters
+
+    filters.one_of(f"--{option}", value, values)
+
+
+def listed(option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The values of an option that may be repeated or take several with commas between them, each once."""
+    from mcpctl.store import filters
+
+    return filters.values_of(f"--{option}", given, allowed)
 
 
 def say_project(project: str | None) -> None:
@@ -101,209 +276,3 @@ def moment(text: str | None, now: float, option: str = "--expires") -> float | N
     if not now < until < now + 100 * 365 * 86400:
         raise WrongUsage(f"'{text}' is not a time to come", f"give {option} a time within a hundred years")
     return until
-
-
-Json = Annotated[bool, flag("--json", "Print one JSON array, or one object for a single thing.")]
-FromScript = Annotated[
-    bool, flag("--from-script", "Allow changes that let more be called without a question, where no person runs this.")
-]
-Jsonl = Annotated[bool, flag("--jsonl", "Print one JSON object a line.")]
-Format = Annotated[
-    str,
-    option(
-        "--format", "FORMAT", "table, tsv, json or jsonl.", complete.choices("table", "tsv", "json", "jsonl"),
-        show_default=True,
-    ),
-]  # fmt: skip
-Fields = Annotated[
-    str | None,
-    option("--fields", "A,B", "Print these fields, or columns by their headings, in this order.", complete.fields),
-]
-Limit = Annotated[int | None, option("--limit", "N", "Print at most N rows; 0: all.", min=0)]
-Offset = Annotated[int, option("--offset", "N", "Leave out the first N rows.", min=0, show_default=True)]
-Count = Annotated[bool, flag("--count", "Print only the number of rows.")]
-
-
-@dataclass(frozen=True)
-class Rows(Options):
-    """How all rows are printed."""
-
-    fields: Fields = None
-    json: Json = False
-    jsonl: Jsonl = False
-    format: Format = "auto"
-
-    def chosen(self) -> "ListOptions":
-        """The options as one value; raises `WrongUsage` if they contradict each other."""
-        from mcpctl import output
-
-        return output.ListOptions(output.chosen_format(self.json, self.jsonl, self.format), self.fields)
-
-
-@dataclass(frozen=True)
-class Listing(Rows):
-    """How rows are printed, and which of them."""
-
-    limit: Limit = None
-    offset: Offset = 0
-    count: Count = False
-
-    def chosen(self) -> "ListOptions":
-        from mcpctl.output import MOST
-
-        limit = None if self.limit is None else min(self.limit, MOST)
-        return replace(super().chosen(), limit=limit, offset=min(self.offset, MOST), count=self.count)
-
-
-@dataclass(frozen=True)
-class OneThing(Options):
-    """How one thing is printed."""
-
-    fields: Fields = None
-    json: Json = False
-
-    def write(self, row: "Row", text: "Callable[[Row], Iterator[str]]") -> None:
-        from mcpctl import output
-
-        output.write_row(row, self.json, lambda: text(row), self.fields)
-
-
-ServerFilter = Annotated[list[str] | None, option("--server", "NAME,…", "Only of these servers.", complete.servers)]
-ServerName = Annotated[str, argument("NAME", "The server's name.", complete.servers)]
-NewServerName = Annotated[str, argument("NAME", "The server's name.")]
-ToolKey = Annotated[str, argument("KEY", "The tool: server:tool.", complete.tools)]
-CallId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.calls)]
-Project = Annotated[
-    str | None,
-    option(
-        "--project", "NAME", "The project in force: only its servers are seen (also: MCPCTL_PROJECT).",
-        complete.projects, envvar="MCPCTL_PROJECT", show_envvar=False,
-    ),
-]  # fmt: skip
-Toolset = Annotated[
-    str | None,
-    option(
-        "--toolset", "NAME|PATH",
-        "The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).",
-        complete.toolsets,
-    ),
-]  # fmt: skip
-
-
-class _Located(Options):
-    """Options that say where the configuration and the data are."""
-
-    config: Path | None
-    data_dir: Path | None
-
-    def paths(self, *, creates: bool = False) -> "Paths":
-        """Their paths; a command that `creates` the configuration file may name one that is missing."""
-        return chosen(self.config, self.data_dir, creates=creates)
-
-
-@dataclass(frozen=True)
-class Location(_Located):
-    """Where the configuration and the data are."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-
-
-@dataclass(frozen=True)
-class JsonLocation(_Located):
-    """The same, and whether the result is printed as JSON."""
-
-    json: Json = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-
-
-@dataclass(frozen=True)
-class Change(_Located):
-    """The same for a change that may let more be called."""
-
-    from_script: FromScript = False
-    json: Json = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-
-    def gate(self, paths: "Paths", *, dry: bool = False) -> "Gate":
-        from mcpctl.commands.confirmation import Gate
-
-        return Gate(paths, self.from_script, dry)
-
-
-@dataclass(frozen=True)
-class ProjectLocation(_Located):
-    """Where the configuration and the data are, and the project in force."""
-
-    project: Project = None
-    config: ConfigFile = None
-    data_dir: DataDir = None
-
-
-@dataclass(frozen=True)
-class ToolsetLocation(_Located):
-    """Where the configuration and the data are, and the project and the toolset in force."""
-
-    toolset: Toolset = None
-    project: Project = None
-    config: ConfigFile = None
-    data_dir: DataDir = None
-
-
-OpenApprovalId = Annotated[str, argument("ID", "An id, or its beginning.", complete.open_approvals)]
-ToolsetName = Annotated[str, argument("NAME|PATH", "The toolset: a name, or the path of a file.", complete.toolsets)]
-ToolKeys = Annotated[
-    list[str] | None, argument("KEY...|-", "Tools: server:tool or server:*; - reads keys from stdin.", complete.tools)
-]
-Timeout = Annotated[
-    float | None,
-    option("--timeout", "S", "Seconds that the call may take, in place of the server's call_timeout_s.", min=0.1),
-]
-Rename = Annotated[
-    list[str] | None,
-    option("--rename", "OLD=NEW", "Call the server OLD NEW; of several OLD, the one that cannot stay OLD."),
-]
-DryRun = Annotated[bool, flag("--dry-run", "Print the changes as a diff; write nothing.")]
-Yes = Annotated[bool, flag("--yes -y", "Write without asking.")]
-NoCheck = Annotated[bool, flag("--no-check", "Do not ask servers with a URL whether they need a login.")]
-
-
-@dataclass(frozen=True)
-class WhichTools(Options):
-    """The filters of tool lists."""
-
-    server: ServerFilter = None
-    read_only: Annotated[
-        bool | None, flag("--read-only/--no-read-only", "Only read-only tools; with --no-read-only, only the others.")
-    ] = None
-    destructive: Annotated[
-        bool | None, flag("--destructive/--no-destructive", "Only tools that may destroy; or only the others.")
-    ] = None
-    idempotent: Annotated[
-        bool | None, flag("--idempotent/--no-idempotent", "Only tools that are safe to repeat; or only the others.")
-    ] = None
-    open_world: Annotated[
-        bool | None, flag("--open-world/--no-open-world", "Only tools that reach outside; or only the others.")
-    ] = None
-
-    def wanted(self) -> "ToolFilter":
-        from mcpctl.catalog.rows import ToolFilter
-
-        servers = listed("server", self.server)
-        return ToolFilter(servers, self.read_only, self.destructive, self.idempotent, self.open_world)
-
-
-def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
-    """Raise `WrongUsage` for a value that an option does not have."""
-    from mcpctl.store import filters
-
-    filters.one_of(f"--{option}", value, values)
-
-
-def listed(option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The values of an option that may be repeated or take several with commas between them, each once."""
-    from mcpctl.store import filters
-
-    return filters.values_of(f"--{option}", given, allowed)

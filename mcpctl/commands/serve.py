@@ -6,41 +6,24 @@ from typing import Annotated
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-PrintConfig = Annotated[
-    str | None,
-    opt.option(
-        "--print-config", "CLIENT", "Print the entry that CLIENT needs to start mcpctl; do not serve.", complete.clients
-    ),
-]
-
-
-Split = Annotated[bool, opt.flag("--split-execute", "Offer separate tools for calls that read, write and destroy.")]
-TokenFile = Annotated[
-    Path | None,
-    opt.option(
-        "--token-file",
-        "FILE",
-        "The file that has the token of mcpctl tokens create (also, as the token itself: MCPCTL_TOKEN).",
-    ),
-]
-Annotate = Annotated[bool, opt.flag("--allow-annotate", "Let models add notes to the toolset in force.")]
-Locked = Annotated[
-    Path | None,
-    opt.option("--locked", "FILE", "Hold every tool that FILE does not have as it is; see mcpctl tools lock."),
-]
+Split = Annotated[bool, opt.flag("--split-execute", "Offer separate tools to read, write and destroy.", default=...)]
 
 
 def serve(
-    print_config: PrintConfig = None,
+    print_config: str | None = opt.option(
+        "--print-config", "CLIENT", "Print the entry with which CLIENT starts mcpctl; do not serve.", complete.clients
+    ),
     *,
     place: opt.Location,
-    verbose: opt.Verbose = False,
-    toolset: opt.Toolset = None,
-    project: opt.Project = None,
-    token_file: TokenFile = None,
+    verbose: bool = opt.VERBOSE,
+    toolset: str | None = opt.TOOLSET,
+    project: str | None = opt.PROJECT,
+    token_file: Path | None = opt.option(
+        "--token-file", "FILE", "FILE has the token of mcpctl tokens create (also, the token itself: MCPCTL_TOKEN)."
+    ),
     split_execute: Split = False,
-    allow_annotate: Annotate = False,
-    locked: Locked = None,
+    allow_annotate: bool = opt.flag("--allow-annotate", "Let models add notes to the toolset in force."),
+    locked: Path | None = opt.option("--locked", "FILE", "Hide tools that differ from FILE; see mcpctl tools lock."),
 ) -> None:
     """Serve one MCP client on stdin and stdout, in front of all configured servers.
 
@@ -48,14 +31,14 @@ def serve(
     tool_discovery and tool_execute, and keeps a record of every session and call.
 
     With a project, only its servers are seen, and its toolset is in force; a request may name another in
-    _meta.projectId, and sees only what both see. With a token, only what that is for is seen. With a toolset, only its
-    tools can be found and called, with its notes and hints. --split-execute offers tool_execute_read,
+    _meta.projectId, and sees only the servers of both. With a token, only its servers are seen. With a toolset, only
+    its tools can be found and called, with its notes and hints. --split-execute offers tool_execute_read,
     tool_execute_write and tool_execute_destructive in place of tool_execute, so that a client can always allow only
-    reads. --allow-annotate adds add-tool-annotation. --locked holds what a lock file does not have exactly as it is:
-    neither found nor called.
+    reads. --allow-annotate adds add-tool-annotation. --locked hides and refuses every tool whose definition differs
+    from the lock file.
 
-    With [policy] in config.toml it asks you before calls that may delete or change what nobody declared, and keeps to
-    your rules; see mcpctl-config(5).
+    With [policy] in config.toml it asks before calling tools that may delete, or that do not say what they do, and
+    keeps to your rules; see mcpctl-config(5).
 
     --print-config prints the entry for a client's configuration. Clients: claude-desktop, claude-code, cursor, vscode,
     windsurf, codex, gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: if theirs

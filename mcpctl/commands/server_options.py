@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -25,71 +23,37 @@ Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "Th
 class Entry(opt.Options):
     """What of an entry is given, beside its program."""
 
-    url: Annotated[str | None, typer.Option(metavar="URL", help="The address of a remote server.")] = None
-    transport: Annotated[
-        str | None,
-        typer.Option(
-            metavar="http|sse", help="The transport of URL: Streamable HTTP, or the older SSE.",
-            autocompletion=complete.choices("http", "sse"),
-        ),
-    ] = None  # fmt: skip
-    header: Annotated[
-        list[str] | None,
-        opt.option(
-            "--header",
-            "NAME=VALUE",
-            "A header of every request; 'Bearer ${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
-        ),
-    ] = None
-    oauth: Annotated[
-        list[str] | None,
-        opt.option(
-            "--oauth",
-            "NAME=VALUE",
-            "How one logs in to it, such as client_id=ID or 'client_secret=${VAR}'; man mcpctl-config has all names.",
-            complete.choices("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
-        ),
-    ] = None
-    env: Annotated[
-        list[str] | None,
-        opt.option(
-            "--env",
-            "NAME=VALUE",
-            "A variable for the server; '${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
-        ),
-    ] = None
-    env_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A file of NAME=value lines for its environment.")
-    ] = None
-    inherit_env: Annotated[
-        list[str] | None,
-        opt.option(
-            "--inherit-env",
-            "all|minimal|NAME",
-            "Of mcpctl's environment it gets all, the usual few (minimal), or those and NAME. [default: minimal]",
-            complete.choices("all", "minimal"),
-        ),
-    ] = None
-    cwd: Annotated[str | None, typer.Option(metavar="DIR", help="The folder in which the command runs.")] = None
-    project: Annotated[
-        list[str] | None,
-        opt.option(
-            "--project",
-            "NAME",
-            "A project that sees the server; without one, every project sees it.",
-            complete.projects,
-        ),
-    ] = None
-    deny: Annotated[list[str] | None, opt.option("--deny", "TOOL", "A tool that can be neither found nor called.")] = (
-        None
+    url: str | None = opt.option("--url", "URL", "The address of a remote server.")
+    transport: str | None = opt.option(
+        "--transport", "http|sse", "Streamable HTTP, or the older SSE.", complete.choices("http", "sse")
     )
-    only: Annotated[
-        list[str] | None, opt.option("--only", "TOOL", "A tool, or some with *: no other tools are offered.")
-    ] = None
-    start_timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds that the start may take.")] = None
-    call_timeout: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds that a call may take; 0: no limit.")
-    ] = None
+    header: list[str] | None = opt.option(
+        "--header", "NAME=VALUE", "A header of requests; 'Bearer ${VAR}' or '${cmd:COMMAND}' keeps secrets out."
+    )
+    oauth: list[str] | None = opt.option(
+        "--oauth",
+        "NAME=VALUE",
+        "Settings of the login, such as client_id=ID or 'client_secret=${VAR}'; see man mcpctl-config.",
+        complete.choices("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
+    )
+    env: list[str] | None = opt.option(
+        "--env", "NAME=VALUE", "A variable for it; '${VAR}' or '${cmd:COMMAND}' keeps secrets out."
+    )
+    env_file: str | None = opt.option("--env-file", "FILE", "A file of NAME=value lines for its environment.")
+    inherit_env: list[str] | None = opt.option(
+        "--inherit-env",
+        "all|minimal|NAME",
+        "It gets all variables of mcpctl, the usual few (minimal), or those and NAME. [default: minimal]",
+        complete.choices("all", "minimal"),
+    )
+    cwd: str | None = opt.option("--cwd", "DIR", "The folder in which the command runs.")
+    project: list[str] | None = opt.option(
+        "--project", "NAME", "A project that sees it; without one, all do.", complete.projects
+    )
+    deny: list[str] | None = opt.option("--deny", "TOOL", "A tool that can be neither found nor called.")
+    only: list[str] | None = opt.option("--only", "TOOL", "A tool, or some with *: no other tools are offered.")
+    start_timeout: float | None = opt.option("--start-timeout", "S", "Seconds that the start may take.")
+    call_timeout: float | None = opt.option("--call-timeout", "S", "Seconds that a call may take; 0: no limit.")
 
     def given(self, words: Sequence[str]) -> dict[str, Any]:
         """The keys of an entry with what was given for them, and the command in `words`; raises `WrongUsage`."""

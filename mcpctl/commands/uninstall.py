@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 def uninstall(
     clients: client_changes.Clients,
-    dry_run: opt.DryRun = False,
-    yes: opt.Yes = False,
+    dry_run: bool = opt.DRY_RUN,
+    yes: bool = opt.YES,
     json: client_changes.Json = False,
     *,
     place: opt.Location,
 ) -> None:
     """Take mcpctl out of the configuration of MCP clients, and give them their servers back.
 
-    A file that nobody has changed since mcpctl install is what it was before, byte for byte. Else what was changed
-    stays, the entry for mcpctl goes, and the former servers come back where there is no new one of the name. Of a file
-    into which you put mcpctl yourself, only its entry goes. The servers in config.toml stay.
+    A file that nobody has changed since mcpctl install is restored byte for byte. Otherwise the changes stay, the entry
+    for mcpctl goes, and the former servers come back unless a new one has the name. A file into which you put mcpctl
+    yourself loses only that entry. The servers in config.toml stay.
 
     It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept.
 

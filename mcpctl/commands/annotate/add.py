@@ -1,21 +1,15 @@
 """`mcpctl annotate add`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
-
-Name = Annotated[str | None, opt.argument("[NAME]", "The note's name.")]
-Text = Annotated[str | None, opt.argument("[TEXT|-]", "The note's text; - reads it from stdin.")]
-Several = Annotated[list[str] | None, opt.option("--note", "NAME=TEXT", "A note. May be repeated.")]
 
 
 def add(
     key: opt.ToolKey,
-    name: Name = None,
-    text: Text = None,
-    note: Several = None,
-    dry_run: opt.DryRun = False,
-    json: opt.Json = False,
+    name: str | None = opt.argument("[NAME]", "The note's name.", default=None),
+    text: str | None = opt.argument("[TEXT|-]", "The note's text; - reads it from stdin.", default=None),
+    note: list[str] | None = opt.option("--note", "NAME=TEXT", "A note. May be repeated."),
+    dry_run: bool = opt.DRY_RUN,
+    json: bool = opt.JSON,
     *,
     place: opt.ToolsetLocation,
 ) -> None:

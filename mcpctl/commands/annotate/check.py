@@ -1,9 +1,7 @@
 """`mcpctl annotate check`"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import options as opt
@@ -13,21 +11,15 @@ if TYPE_CHECKING:
     from mcpctl.catalog.toolset_check import KnownTools
 
 COMMAND = "mcpctl annotate check"
-Places = Annotated[list[str] | None, opt.argument("[PATH...]", "Toolset files, or folders that have some.")]
-CatalogFile = Annotated[
-    Path | None, opt.option("--catalog", "FILE", "Compare with the tools in FILE: mcpctl tools export > FILE.")
-]
-Live = Annotated[bool, opt.flag("--live", "List the tools of all servers first.")]
-MaxNoteChars = Annotated[
-    int, typer.Option(metavar="N", min=0, help="The most characters that one tool's notes may have.")
-]
 
 
 def check(
-    places: Places = None,
-    catalog: CatalogFile = None,
-    live: Live = False,
-    max_note_chars: MaxNoteChars = 2000,
+    places: list[str] | None = opt.argument("[PATH...]", "Toolset files, or folders that have some.", default=None),
+    catalog: Path | None = opt.option("--catalog", "FILE", "Compare with FILE, made by: mcpctl tools export > FILE."),
+    live: bool = opt.flag("--live", "List the tools of all servers first."),
+    max_note_chars: int = opt.option(
+        "--max-note-chars", "N", "The most characters of one tool's notes.", min=0, default=2000, show_default=True
+    ),
     fail_on: checks.FailOn = "error",
     select: checks.Select = None,
     ignore: checks.Ignore = None,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -17,10 +17,10 @@ _MAX_TEXT = 1 << 16
 
 def edit(
     key: opt.ToolKey,
-    name: Annotated[str, opt.argument("NAME", "The note's name.", complete.notes)],
-    text: Annotated[str | None, opt.argument("[TEXT|-]", "The note's new text; - reads it from stdin.")] = None,
-    dry_run: opt.DryRun = False,
-    json: opt.Json = False,
+    name: str = opt.argument("NAME", "The note's name.", complete.notes),
+    text: str | None = opt.argument("[TEXT|-]", "The note's new text; - reads it from stdin.", default=None),
+    dry_run: bool = opt.DRY_RUN,
+    json: bool = opt.JSON,
     *,
     place: opt.ToolsetLocation,
 ) -> None:

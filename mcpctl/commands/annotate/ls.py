@@ -1,12 +1,10 @@
 """`mcpctl annotate ls`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
 
 
 def ls(
-    key: Annotated[str | None, opt.argument("[KEY]", "Only those of this tool.")] = None,
+    key: str | None = opt.argument("[KEY]", "Only those of this tool.", default=None),
     *,
     listing: opt.Listing,
     place: opt.ToolsetLocation,

@@ -1,20 +1,15 @@
 """`mcpctl annotate rm`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-
-Names = Annotated[list[str] | None, opt.argument("NAME...", "The names of notes.", complete.notes)]
-All = Annotated[bool, opt.flag("--all", "Remove all notes of the tool.")]
 
 
 def rm(
     key: opt.ToolKey,
-    names: Names = None,
-    everything: All = False,
-    dry_run: opt.DryRun = False,
-    json: opt.Json = False,
+    names: list[str] | None = opt.argument("NAME...", "The names of notes.", complete.notes, default=None),
+    everything: bool = opt.flag("--all", "Remove all notes of the tool."),
+    dry_run: bool = opt.DRY_RUN,
+    json: bool = opt.JSON,
     *,
     place: opt.ToolsetLocation,
 ) -> None:

@@ -1,42 +1,28 @@
 """`mcpctl annotate set`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
-
-ReadOnly = Annotated[bool | None, opt.flag("--read-only/--no-read-only", "The tool only reads, or not.")]
-Destructive = Annotated[bool | None, opt.flag("--destructive/--no-destructive", "The tool may destroy, or not.")]
-Idempotent = Annotated[bool | None, opt.flag("--idempotent/--no-idempotent", "The tool is safe to repeat, or not.")]
-OpenWorld = Annotated[
-    bool | None, opt.flag("--open-world/--no-open-world", "The tool reaches outside systems, or not.")
-]
-Title = Annotated[str | None, opt.option("--title", "T", "The tool's title.")]
-Inherit = Annotated[
-    list[str] | None,
-    opt.option(
-        "--inherit", "HINT", "Take read-only, destructive, idempotent, open-world or title from the server again."
-    ),
-]
 
 
 def set(
     key: opt.ToolKey,
-    read_only: ReadOnly = None,
-    destructive: Destructive = None,
-    idempotent: Idempotent = None,
-    open_world: OpenWorld = None,
-    title: Title = None,
-    inherit: Inherit = None,
-    dry_run: opt.DryRun = False,
-    from_script: opt.FromScript = False,
-    json: opt.Json = False,
+    read_only: bool | None = opt.flag("--read-only/--no-read-only", "It only reads, or not.", default=None),
+    destructive: bool | None = opt.flag("--destructive/--no-destructive", "It may destroy, or not.", default=None),
+    idempotent: bool | None = opt.flag("--idempotent/--no-idempotent", "It is safe to repeat, or not.", default=None),
+    open_world: bool | None = opt.flag("--open-world/--no-open-world", "It reaches outside, or not.", default=None),
+    title: str | None = opt.option("--title", "T", "The tool's title."),
+    inherit: list[str] | None = opt.option(
+        "--inherit", "HINT", "Take read-only, destructive, idempotent, open-world or title from the server again."
+    ),
+    dry_run: bool = opt.DRY_RUN,
+    from_script: bool = opt.FROM_SCRIPT,
+    json: bool = opt.JSON,
     *,
     place: opt.ToolsetLocation,
 ) -> None:
     """Override a tool's behaviour hints and title in a toolset. Prints the names of what changed.
 
     A toolset in a repository may only tighten the hints that decide, for example, which tool_execute_... may call a
-    tool. A hint that it loosens is only shown; it counts only in a toolset of your own data directory.
+    tool. A hint that it loosens is only shown; it applies only in a toolset of your own data directory.
 
     \b
     Examples:

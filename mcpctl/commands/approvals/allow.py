@@ -1,28 +1,21 @@
 """`mcpctl approvals allow`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
-
-Session = Annotated[bool, opt.flag("--session", "Allow all calls of the tool until the session ends.")]
-Always = Annotated[bool, opt.flag("--always", "Allow all calls of the tool, as long as its definition stays as it is.")]
-
-For = Annotated[str | None, opt.option("--for", "TIME", "Allow all calls of the tool until then: 8h, 7d.")]
 
 
 def allow(
     approval: opt.OpenApprovalId,
-    session: Session = False,
-    always: Always = False,
-    ends: For = None,
+    session: bool = opt.flag("--session", "Allow all calls of the tool until the session ends."),
+    always: bool = opt.flag("--always", "Allow all calls of the tool, as long as its definition stays as it is."),
+    ends: str | None = opt.option("--for", "TIME", "Allow all calls of the tool until then: 8h, 7d."),
     *,
     place: opt.JsonLocation,
 ) -> None:
     """Allow a call that waits for your consent: this call, once, when it is made again with the same arguments.
 
     It is for people: it needs a terminal, and refuses where an agent may run it. --session and --always are refused
-    where config.toml has confirm = "always", and where a part of the arguments is hidden or left out: then a yes holds
-    for this call alone. What holds for longer is in mcpctl approvals ls --standing.
+    where config.toml has confirm = "always", and where a part of the arguments is hidden or left out: there a yes is
+    for this call alone. mcpctl approvals ls --standing lists longer consent.
 
     \b
     Examples:

@@ -4,9 +4,9 @@ from mcpctl.commands import options as opt
 
 
 def deny(approval: opt.OpenApprovalId, place: opt.JsonLocation) -> None:
-    """Say no to a call that waits for your consent. If the same call is made again, you are asked anew.
+    """Say no to a call that waits for your consent. If the same call is made again, you are asked again.
 
-    Of a call that was allowed with --session or --always, or that has not been made yet, it takes that back.
+    It also takes back the consent to a call that was allowed with --session or --always, or that has not been made yet.
 
     \b
     Examples:

@@ -1,20 +1,19 @@
 """`mcpctl approvals ls`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
-
-Pending = Annotated[bool, opt.flag("--pending", "Only those that can be answered now.")]
-Standing = Annotated[bool, opt.flag("--standing", "The yeses that hold for more than one call.")]
 
 
 def ls(
-    pending: Pending = False, standing: Standing = False, *, listing: opt.Listing, data_dir: opt.DataDir = None
+    pending: bool = opt.flag("--pending", "Only those that can be answered now."),
+    standing: bool = opt.flag("--standing", "The yeses that hold for more than one call."),
+    *,
+    listing: opt.Listing,
+    data: opt.DataLocation,
 ) -> None:
-    """List the calls that needed your consent, the newest first, and what became of them.
+    """List the calls that needed your consent, the newest first, and their outcome.
 
-    --standing lists the yeses that hold for more than one call instead, for as long as they do, however old they are;
-    take one back with mcpctl approvals revoke.
+    --standing lists instead the consent that applies to more than one call, for as long as it does, however old it is;
+    take it back with mcpctl approvals revoke.
 
     \b
     Examples:
@@ -30,7 +29,7 @@ def ls(
     if pending and standing:
         raise WrongUsage("--pending and --standing contradict each other", "give one of them")
     options = listing.chosen()
-    paths = opt.paths(None, data_dir)
+    paths = data.paths()
     if standing:
         output.write_list(answering.standing(paths), columns.STANDING, options)
     else:

@@ -1,15 +1,15 @@
 """`mcpctl approvals revoke`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Standing = Annotated[str, opt.argument("KEY|ID", "A tool, or the id of one yes.", complete.standing)]
 
-
-def revoke(standing: Standing, place: opt.JsonLocation) -> None:
-    """Take back a yes that holds for more than one call: all of a tool's, or one by its id. Running sessions follow.
+def revoke(
+    standing: str = opt.argument("KEY|ID", "A tool, or the id of one yes.", complete.standing),
+    *,
+    place: opt.JsonLocation,
+) -> None:
+    """Take back consent that applies to more than one call: all of a tool's, or one by its id. Running sessions follow.
 
     \b
     Examples:

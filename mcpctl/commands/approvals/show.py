@@ -1,16 +1,14 @@
 """`mcpctl approvals show`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    approval: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.approvals)] = "last",
+    approval: str = opt.argument("ID", "An id, its beginning, or last.", complete.approvals, default="last"),
     *,
     shown: opt.OneThing,
-    data_dir: opt.DataDir = None,
+    data: opt.DataLocation,
 ) -> None:
     """Show what a call wants to do, why you are asked, and how you can answer. Without an ID it is the newest.
 
@@ -24,7 +22,7 @@ def show(
     from mcpctl.policy.answering import found, row
     from mcpctl.policy.consent import hidden_words
 
-    kept = row(found(opt.paths(None, data_dir), approval))
+    kept = row(found(data.paths(), approval))
     shown.write(kept, text.pairs)
     if kept["state"] == "pending":
         if remark := hidden_words(kept["hidden"], kept["left_out"]):

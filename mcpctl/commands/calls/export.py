@@ -1,9 +1,5 @@
 """`mcpctl calls export`"""
 
-from typing import Annotated
-
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import RecordFilters
@@ -11,22 +7,18 @@ from mcpctl.commands.filter_options import RecordFilters
 
 def export(
     filters: RecordFilters,
-    format: Annotated[
-        str,
-        typer.Option(
-            "--format", metavar="FORMAT", help="jsonl or csv.", autocompletion=complete.choices("jsonl", "csv")
-        ),
-    ] = "jsonl",
-    no_payloads: Annotated[
-        bool, opt.flag("--no-payloads", "Leave out what was sent and came back: arguments, response, error.")
-    ] = False,
-    data_dir: opt.DataDir = None,
+    format: str = opt.option(
+        "--format", "FORMAT", "jsonl or csv.", complete.choices("jsonl", "csv"), default="jsonl", show_default=True
+    ),
+    no_payloads: bool = opt.flag("--no-payloads", "Leave out what was sent and came back: arguments, response, error."),
+    *,
+    data: opt.DataLocation,
 ) -> None:
     """Print the calls on record with all their fields, newest first, for another program.
 
     It takes the filters of mcpctl calls ls, and needs no more memory for a million calls than for one.
 
-    csv is as RFC 4180 has it, with a header. JSON stands in its cells as it is. So that no spreadsheet runs a cell as a
+    csv follows RFC 4180, with a header and unchanged JSON in its cells. So that no spreadsheet runs a cell as a
     formula, an apostrophe is put before a text that begins with =, +, -, @, a tab or a carriage return.
 
     \b
@@ -40,8 +32,8 @@ def export(
 
     opt.one_of("format", format, ("jsonl", "csv"))
     fields = [name for name in CALL_FIELDS if not (no_payloads and name in CALL_PAYLOADS)]
-    with opt.records(data_dir) as records:
-        wanted = filters.resolved(records, opt.paths(None, data_dir))
+    with data.records() as records:
+        wanted = filters.resolved(records, data.paths())
         rows = records.calls(wanted, fields)
         if format == "csv":
             output.write_lines(csv_lines.lines(rows.rows(None, 0), fields))

@@ -1,9 +1,5 @@
 """`mcpctl calls ls`"""
 
-from typing import Annotated
-
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import RecordFilters
@@ -11,25 +7,24 @@ from mcpctl.commands.filter_options import RecordFilters
 
 def ls(
     filters: RecordFilters,
-    kind: Annotated[
-        str,
-        typer.Option(metavar="KIND", help="call or discovery.", autocompletion=complete.choices("call", "discovery")),
-    ] = "call",
+    kind: str = opt.option(
+        "--kind", "KIND", "call or discovery.", complete.choices("call", "discovery"), default="call", show_default=True
+    ),
     *,
     listing: opt.Listing,
-    data_dir: opt.DataDir = None,
+    data: opt.DataLocation,
 ) -> None:
     """List the calls on record, newest first, or with --kind discovery the searches.
 
-    Filters take several values, repeated or with commas between them, of which one has to fit; a name of a client may
-    have a comma, so --client is only repeated. Different filters have to fit together.
+    A filter takes several values, repeated or separated by commas; a call matches if it fits one of them, and all
+    filters together. Names of clients may contain commas: repeat --client.
 
     A day begins at midnight, here, and --until is exclusive: --since yesterday --until today is all of yesterday.
-    --hint is what was known when the call was made; undeclared is a tool of which it was neither known that it only
-    reads nor whether it destroys. --grep finds a text however JSON escapes it; what was redacted or cut is not found.
+    --hint is about the hints that were known when the call was made; undeclared: the tool declared neither readOnlyHint
+    nor destructiveHint. --grep finds a text however JSON escapes it, but not in redacted or cut parts.
 
     Hints show as one column, RDIO for read-only, destructive, idempotent, open world: a capital says true, a small
-    letter false, - not declared when the call was made; * marks what a toolset overrode.
+    letter false, - not declared when the call was made; * marks overrides of a toolset.
 
     \b
     Examples:
@@ -48,8 +43,8 @@ def ls(
     options = listing.chosen()
     if kind == "discovery":
         filters.refuse("searches", "server", "tool", "status", "failed", "hint")
-    with opt.records(data_dir) as records:
-        wanted = filters.resolved(records, opt.paths(None, data_dir))
+    with data.records() as records:
+        wanted = filters.resolved(records, data.paths())
         if kind == "call":
             output.write_list(records.calls(wanted, (*CALL_FIELDS, "key")), columns.CALLS, options)
         else:

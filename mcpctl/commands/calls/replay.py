@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from mcpctl.base.models import Row
 from mcpctl.commands import complete
@@ -20,29 +20,24 @@ _MOST_LINES = 2000
 
 
 def replay(
-    calls: Annotated[
-        list[str] | None, opt.argument("[ID...]", "Calls: ids, their beginnings, or last.", complete.calls)
-    ] = None,
-    session: Annotated[
-        str | None,
-        opt.option(
-            "--session", "ID", "All calls of this session, in their order; last is the newest.", complete.sessions
-        ),
-    ] = None,
-    execute: Annotated[bool, opt.flag("--execute", "Run also the calls of tools that may change something.")] = False,
-    dry_run: Annotated[bool, opt.flag("--dry-run", "Show what would run; run nothing.")] = False,
-    diff: Annotated[bool, opt.flag("--diff", "Print how the results differ; exit 7 if one does.")] = False,
+    calls: list[str] | None = opt.argument(
+        "[ID...]", "Calls: ids, their beginnings, or last.", complete.calls, default=None
+    ),
+    session: str | None = opt.option(
+        "--session", "ID", "All calls of this session; last is the newest.", complete.sessions
+    ),
+    execute: bool = opt.flag("--execute", "Run also the calls of tools that may change something."),
+    dry_run: bool = opt.flag("--dry-run", "Show what would run; run nothing."),
+    diff: bool = opt.flag("--diff", "Print how the results differ; exit 7 if one does."),
     *,
     listing: opt.Rows,
     place: opt.ToolsetLocation,
 ) -> None:
     """Call recorded tools again with the same arguments, and compare the results.
 
-    Calls of read-only tools run; those of others are shown, and run with --execute. The server's declaration of today
-    decides, in its list and once more when it is connected. [policy] applies as for tools call. A call of which an
-    argument was redacted or cut is never called again; the column WHY names the field.
-
-    Answers that the session's model read with @mcpctl:read are left out.
+    Calls of read-only tools run; others are shown, and run with --execute. What the server declares today decides, not
+    what was recorded. [policy] applies as for tools call. A call whose arguments were redacted or cut is never called
+    again; the column WHY names the field. Answers that the session's model read with @mcpctl:read are left out.
 
     All run in one session with each server, one after the other. Each is on record, with via replay and the id of the
     old call as parent_id. Results are compared as they are on record: SAME is empty where one was cut.
@@ -66,14 +61,14 @@ def replay(
     if diff and options != output.ListOptions():
         raise WrongUsage("--diff prints diffs and no rows", "leave it out; under --json each row has same and result")
     paths = place.paths()
-    with opt.records(place.data_dir) as records:
+    with place.records() as records:
         old = _recorded(records, calls or (), session)
     planned = replays.planned(
         paths, old, execute=execute, dry_run=dry_run, toolset=place.toolset, project=place.project
     )
     if not dry_run:
         replays.run(paths, planned, execute=execute, toolset=place.toolset, project=place.project)
-    with opt.records(place.data_dir) as records:
+    with place.records() as records:
         rows = [_row(each, records.call(each.record_id) if each.record_id else None) for each in planned]
     if diff:
         output.write_lines(_diff(rows))

@@ -1,7 +1,7 @@
 """`mcpctl calls response`"""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -11,23 +11,20 @@ if TYPE_CHECKING:
     from mcpctl.base.errors import NotFound
     from mcpctl.base.models import Row
 
-JsonPath = Annotated[str | None, opt.option("--path", "PATH", "Print only what this JMESPath selects of its JSON.")]
-
 
 def response(
-    call: Annotated[
-        str, opt.argument("ID", "An id, its beginning, or last: the last that was shortened.", complete.calls)
-    ],
-    path: JsonPath = None,
-    data_dir: opt.DataDir = None,
+    call: str = opt.argument("ID", "An id, its beginning, or last: the last that was shortened.", complete.calls),
+    path: str | None = opt.option("--path", "PATH", "Print only what this JMESPath selects of its JSON."),
+    *,
+    data: opt.DataLocation,
 ) -> None:
-    """Print the whole answer of a call of which the client got a part.
+    """Print the whole answer of a call, where the client got a part.
 
-    A pipe gets the bytes of the server's result, JSON, or what --path selects: JSON too, of a string its text. A path
-    applies to the structured content, or else to the text that is JSON. A terminal gets the texts.
+    A pipe gets the bytes of the server's result, JSON, or the selection of --path: JSON too, of a string its text. A
+    path applies to the structured content, or else to the text that is JSON. A terminal gets the texts.
 
-    Answers are kept only if they are longer than limit_tokens in config.toml, and as long as keep_mb has room; which
-    were, mcpctl calls ls --fields id,tool,shortened says. Secrets in them are not redacted.
+    Answers are kept only if they are longer than limit_tokens in config.toml, and as long as keep_mb has room; mcpctl
+    calls ls --fields id,tool,shortened lists them. Secrets in them are not redacted.
 
     \b
     Examples:
@@ -37,10 +34,10 @@ def response(
     from mcpctl.answers import readable
     from mcpctl.store import responses
 
-    with opt.records(data_dir) as records:
+    with data.records() as records:
         shortened = records.last_shortened() if call == "last" else None
         row = records.call(shortened or records.call_id(call))
-    kept = responses.find(opt.paths(None, data_dir), row["id"], row["session_id"])
+    kept = responses.find(data.paths(), row["id"], row["session_id"])
     if kept is None:
         raise _not_kept(row)
     if path is not None:

@@ -1,15 +1,14 @@
 """`mcpctl calls show`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    call: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.calls)],
+    call: str = opt.argument("ID", "An id, its beginning, or last.", complete.calls),
+    *,
     shown: opt.OneThing,
-    data_dir: opt.DataDir = None,
+    data: opt.DataLocation,
 ) -> None:
     """Show one call whole: what was sent, what came back, how long it took.
 
@@ -21,6 +20,6 @@ def show(
     """
     from mcpctl.output import text
 
-    with opt.records(data_dir) as records:
+    with data.records() as records:
         row = records.call(call)
     shown.write(row, text.call)

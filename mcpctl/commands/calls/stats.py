@@ -1,7 +1,5 @@
 """`mcpctl calls stats`"""
 
-from typing import Annotated
-
 from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -11,23 +9,22 @@ from mcpctl.store.filters import GROUPS, grouping
 
 def stats(
     filters: RecordFilters,
-    by: Annotated[
-        list[str] | None,
-        opt.option(
-            "--by", "GROUP,…", "A row for each tool, server, client, project, status, day or hour.",
-            complete.choices(*GROUPS),
-        ),
-    ] = None,
-    sort: Annotated[
-        str | None,
-        opt.option(
-            "--sort", "FIELD", "The largest first, of a field such as p95_ms or total_tokens.",
-            complete.choices(*TOTAL_FIELDS),
-        ),
-    ] = None,
-    *, listing: opt.Listing,
-    data_dir: opt.DataDir = None,
-) -> None:  # fmt: skip
+    by: list[str] | None = opt.option(
+        "--by",
+        "GROUP,…",
+        "A row for each tool, server, client, project, status, day or hour.",
+        complete.choices(*GROUPS),
+    ),
+    sort: str | None = opt.option(
+        "--sort",
+        "FIELD",
+        "The largest first, of a field such as p95_ms or total_tokens.",
+        complete.choices(*TOTAL_FIELDS),
+    ),
+    *,
+    listing: opt.Listing,
+    data: opt.DataLocation,
+) -> None:
     """Count the calls on record: how many, how many failed, how long they took, and their tokens.
 
     It takes the filters of mcpctl calls ls. A call in several rounds counts once, in the group of its last round. Calls
@@ -51,8 +48,8 @@ def stats(
     opt.one_of("sort", sort, TOTAL_FIELDS)
     options = listing.chosen()
     bar = sort if sort not in (None, "last_used") else "calls"
-    with opt.records(data_dir) as records:
-        wanted = filters.resolved(records, opt.paths(None, data_dir))
+    with data.records() as records:
+        wanted = filters.resolved(records, data.paths())
         counted = records.totals(*grouping(groups), wanted=wanted, sort=sort)
     rows = [{**row, "bar": row[bar] or 0} for row in counted]
     output.write_list(Found.of(rows), totals(groups, rows, options.effective), options)

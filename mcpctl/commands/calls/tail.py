@@ -4,7 +4,7 @@ import functools
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcpctl.base.models import Row
 from mcpctl.commands import complete
@@ -26,20 +26,18 @@ _LEAST_NAME = 8
 
 def tail(
     filters: RecordFilters,
-    follow: Annotated[bool, opt.flag("--follow -f", "Go on with what happens from now on, until Ctrl-C.")] = False,
-    lines: Annotated[
-        int | None, opt.option("--lines -n", "N", "Begin with the newest N events (10).", min=0)
-    ] = None,
-    since_position: Annotated[
-        str | None,
-        opt.option(
-            "--since-position", "POSITION", "Begin after the event of this position, or at the start.",
-            complete.choices("start"),
-        ),
-    ] = None,
-    json: Annotated[bool, opt.flag("--json --jsonl", "Print one JSON object a line.")] = False,
-    data_dir: opt.DataDir = None,
-) -> None:  # fmt: skip
+    follow: bool = opt.flag("--follow -f", "Go on with what happens from now on, until Ctrl-C."),
+    lines: int | None = opt.option("--lines -n", "N", "Begin with the newest N events (10).", min=0),
+    since_position: str | None = opt.option(
+        "--since-position",
+        "POSITION",
+        "Begin after the event of this position, or at the start.",
+        complete.choices("start"),
+    ),
+    json: bool = opt.flag("--json --jsonl", "Print one JSON object a line."),
+    *,
+    data: opt.DataLocation,
+) -> None:
     """Print the last events of all sessions of all processes, and with -f those that follow: one event a line.
 
     With --json an event is {type, data, timestamp, position}. Its type is sessions.created, sessions.updated,
@@ -70,8 +68,8 @@ def tail(
         raise WrongUsage("--since-position says where to begin, and so does --lines", "give one of them")
     if filters.since and lines is None:
         since_position = since_position or "start"
-    with opt.records(data_dir) as records:
-        wanted = filters.resolved(records, opt.paths(None, data_dir))
+    with data.records() as records:
+        wanted = filters.resolved(records, data.paths())
         newest = 10 if lines is None else min(lines, output.MOST)
         events = records.events(wanted, since=since_position, newest=newest, without=() if json else _LEFT_OUT)
         come = records.follow(events, output.pause) if follow else events.read()

@@ -1,6 +1,6 @@
 """`mcpctl dashboard` itself"""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -10,26 +10,16 @@ if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
     from mcpctl.dashboard.running import Running
 
-Port = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1024, max=65535, show_default=False,
-        help="Listen on this port; else on that of last time, or any that is free.",
-    ),
-]  # fmt: skip
-NoOpen = Annotated[bool, opt.flag("--no-open", "Open no browser.")]
-ReadOnly = Annotated[bool, opt.flag("--read-only", "Show approvals without a way to answer them.")]
-PrintUrl = Annotated[bool, opt.flag("--print-url", "Print a login link to the dashboard that runs; start none.")]
-Json = Annotated[bool, opt.flag("--json", "Print the link as an object: url, port and pid; open no browser.")]
-
 
 def dashboard(
     ctx: typer.Context,
-    port: Port = None,
-    no_open: NoOpen = False,
-    read_only: ReadOnly = False,
-    print_url: PrintUrl = False,
-    json: Json = False,
+    port: int | None = opt.option(
+        "--port", "N", "Listen on this port; else on the last one, or any free one.", min=1024, max=65535
+    ),
+    no_open: bool = opt.flag("--no-open", "Open no browser."),
+    read_only: bool = opt.flag("--read-only", "Show approvals without a way to answer them."),
+    print_url: bool = opt.flag("--print-url", "Print a login link to the running dashboard; start none."),
+    json: bool = opt.flag("--json", "Print the link as an object: url, port and pid; open no browser."),
     *,
     place: opt.Location,
 ) -> None:

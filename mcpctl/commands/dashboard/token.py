@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def token(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
+def token(json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
     """Print the bearer token of the running dashboard, with which scripts read.
 
     It is for the header Authorization of requests to /api/v1, lasts as long as the dashboard, and answers no approval.
@@ -17,7 +17,7 @@ def token(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
     from mcpctl import output
     from mcpctl.commands.dashboard.dashboard import the_running
 
-    here = the_running(opt.paths(None, data_dir))
+    here = the_running(data.paths())
     if json:
         output.write_row({"token": here.token, "url": here.url, "port": here.port}, json, lambda: iter(()))
     else:

@@ -3,11 +3,11 @@
 from mcpctl.commands import options as opt
 
 
-def path(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
+def path(json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
     """Print the path of the SQLite index, brought up to date, for SQL of your own.
 
     It is derived from the journals beside it: reading it is safe, and deleting it loses nothing. Whole answers that
-    limit_tokens has kept are not in it, but in responses/ beside it: see mcpctl calls response.
+    limit_tokens has kept are in responses/ beside it: see mcpctl calls response.
 
     \b
     Example:
@@ -17,5 +17,5 @@ def path(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
     from mcpctl.store.records import Records
 
     with output.progress(opt.READING) as on_progress:
-        path = Records.file(opt.paths(None, data_dir), on_progress)
+        path = Records.file(data.paths(), on_progress)
     output.write_done(json, lambda: {"path": str(path)}, str(path))

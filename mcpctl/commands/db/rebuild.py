@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def rebuild(place: opt.JsonLocation) -> None:
-    """Make the index anew from the journals, close sessions that were killed, and evict what exceeds the limits.
+    """Rebuild the index from the journals, close sessions that were killed, and evict those that exceed the limits.
 
     \b
     Example:

@@ -15,9 +15,9 @@ def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: o
     """Check the rules of the policy: that each of them matches a tool, and decides at least once.
 
     It names rules that match no tool (W901), rules that never decide, since an earlier one always does (W902), the same
-    rule in two lists (W903), and rules of which nobody knows, since a server has never listed its tools (I901). stderr
-    says for how many tools you would be asked, and how many are allowed and denied. Nothing is started: the tools are
-    those that the servers last listed. Exit status 7 means that a finding fails the check.
+    rule in two lists (W903), and rules that cannot be judged, since a server has never listed its tools (I901). stderr
+    has the numbers of tools that need your consent, are allowed or are denied. Nothing is started: the tools are those
+    that the servers last listed. Exit status 7 means that a finding fails the check.
 
     \b
     Examples:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from mcpctl.base.models import Row
 from mcpctl.commands import options as opt
@@ -13,7 +13,7 @@ _FROM = {"declared": "declared by its server", "override": "set by a toolset", "
 
 def explain(
     key: opt.ToolKey,
-    args: Annotated[str | None, opt.option("--args", "JSON", "The arguments of the call: an object.")] = None,
+    args: str | None = opt.option("--args", "JSON", "The arguments of the call: an object."),
     *,
     shown: opt.OneThing,
     place: opt.ToolsetLocation,

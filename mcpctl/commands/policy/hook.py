@@ -1,34 +1,31 @@
 """`mcpctl policy hook`"""
 
-from typing import Annotated
-
-import typer
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 CLIENTS = ("claude-code",)
-Client = Annotated[str, opt.argument("CLIENT", "The client: claude-code.", complete.choices(*CLIENTS))]
-Entry = Annotated[str, typer.Option(metavar="NAME", help="The name of mcpctl's entry in the client.")]
-PrintSettings = Annotated[
-    bool, opt.flag("--print-settings", "Print what the client's settings need to run this hook; decide nothing.")
-]
 
 
 def hook(
-    client: Client, entry: Entry = "mcpctl", print_settings: PrintSettings = False, *, place: opt.ToolsetLocation
+    client: str = opt.argument("CLIENT", "The client: claude-code.", complete.choices(*CLIENTS)),
+    entry: str = opt.option(
+        "--entry", "NAME", "The name of mcpctl's entry in the client.", default="mcpctl", show_default=True
+    ),
+    print_settings: bool = opt.flag("--print-settings", "Print the client's settings for this hook; decide nothing."),
+    *,
+    place: opt.ToolsetLocation,
 ) -> None:
     """Decide in the client, before it calls a tool of mcpctl: a hook for Claude Code.
 
     Claude Code sees one tool_execute for all tools. As its PreToolUse hook, this reads the call on stdin and has the
     policy decide on the tool inside of it: ask (Claude Code then shows its own prompt, with the tool's name, what it
-    may do and the rule) or deny. It says nothing of the tools of other servers, of what no rule denies or asks about,
-    nor where the policy is off or only recorded. Whatever goes wrong, it asks. It starts no server: the tools are those
-    that were last listed.
+    may do and the rule) or deny. It is silent on tools of other servers, on tools that no rule denies or asks about,
+    and where the policy is off or only recorded. On any error, it asks. It starts no server: the tools are those that
+    were last listed.
 
-    With claude_hook = true in [policy], what a list allow names is called without Claude Code's prompt, in plan mode
-    only if it reads; and what you said yes to in that prompt, serve does not ask again. A shell in Claude Code is then
-    enough to say yes in your place.
+    With claude_hook = true in [policy], tools of a list allow are called without Claude Code's prompt, in plan mode
+    only read-only ones; and serve does not ask again about a call that you said yes to in that prompt. A shell in
+    Claude Code is then enough to say yes in your place.
 
     Give it the options that mcpctl serve has in the client. serve decides again when the call comes.
 

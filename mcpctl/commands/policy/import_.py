@@ -1,24 +1,19 @@
 """`mcpctl policy import`"""
 
 from pathlib import Path
-from typing import Annotated
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 CLIENTS = ("claude-code", "cursor", "codex", "gemini")
-Client = Annotated[
-    str, opt.argument("CLIENT", "The client: claude-code, cursor, codex or gemini.", complete.choices(*CLIENTS))
-]
-From = Annotated[Path | None, opt.option("--from", "FILE", "Only from FILE, such as a project's.")]
 
 
 def import_(
-    client: Client,
-    source: From = None,
-    dry_run: opt.DryRun = False,
-    yes: opt.Yes = False,
-    from_script: opt.FromScript = False,
+    client: str = opt.argument("CLIENT", "claude-code, cursor, codex or gemini.", complete.choices(*CLIENTS)),
+    source: Path | None = opt.option("--from", "FILE", "Only from FILE, such as a project's."),
+    dry_run: bool = opt.DRY_RUN,
+    yes: bool = opt.YES,
+    from_script: bool = opt.FROM_SCRIPT,
     *,
     listing: opt.Rows,
     place: opt.Location,
@@ -27,12 +22,12 @@ def import_(
 
     Once all calls go through mcpctl, the client's own rules for other servers mean nothing. It reads your own files of
     Claude Code (permissions), Cursor (mcpAllowlist), Codex (approval modes) or Gemini CLI (trust and policies). Those
-    of the project in the current folder are left out, unless --from names one: they hold in that project only.
+    of the project in the current folder apply in that project only, and are left out unless --from names one.
 
     A rule is only carried over if it loosens nothing: stderr says which are left out, and why. Without [policy], one is
-    made that asks about whatever no rule names, as the client does. At a terminal it shows the change and asks first;
-    elsewhere it needs --yes. With --json and the like, --dry-run prints what would become of each rule. Comments and
-    order are kept, and running it twice changes nothing.
+    made that asks about every other tool, as the client does. At a terminal it shows the change and asks first;
+    elsewhere it needs --yes. With --json and the like, --dry-run prints a row for each rule. Comments and order are
+    kept, and running it twice changes nothing.
 
     \b
     Examples:

@@ -1,32 +1,27 @@
 """`mcpctl prompts get`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Name = Annotated[str, opt.argument("NAME", "The prompt: SERVER_PROMPT.", complete.prompts)]
-Arguments = Annotated[
-    list[str] | None,
-    opt.argument(
-        "[JSON|-|KEY=VALUE...]", "The arguments: JSON, - for JSON on stdin, or pairs.", complete.prompt_arguments
-    ),
-]
-
 
 def get(
-    name: Name,
-    arguments: Arguments = None,
-    timeout: opt.Timeout = None,
-    json: opt.Json = False,
+    name: str = opt.argument("NAME", "The prompt: SERVER_PROMPT.", complete.prompts),
+    arguments: list[str] | None = opt.argument(
+        "[JSON|-|KEY=VALUE...]",
+        "The arguments: JSON, - for JSON on stdin, or pairs.",
+        complete.prompt_arguments,
+        default=None,
+    ),
+    timeout: float | None = opt.TIMEOUT,
+    json: bool = opt.JSON,
     *,
     place: opt.ProjectLocation,
 ) -> None:
     """Get a prompt from its server and print the texts of its messages.
 
-    Several messages have the role of each on a line before it. The values of KEY=VALUE pairs are texts, as prompts
-    take no others. --json prints the result exactly as the server sent it. That it was got is on record, without what
-    it says.
+    Several messages have the role of each on a line before it. The values of KEY=VALUE pairs are texts, as prompts take
+    no others. --json prints the result exactly as the server sent it. The record says that the prompt was got, without
+    its text.
 
     \b
     Examples:

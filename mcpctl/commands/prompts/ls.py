@@ -3,11 +3,11 @@
 from mcpctl.commands import options as opt
 
 
-def ls(server: opt.ServerFilter = None, *, listing: opt.Listing, place: opt.ProjectLocation) -> None:
+def ls(server: list[str] | None = opt.SERVERS, *, listing: opt.Listing, place: opt.ProjectLocation) -> None:
     """List the prompts of all enabled servers, as last listed, by the names that clients see: SERVER_PROMPT.
 
-    No server is started; mcpctl tools refresh lists prompts anew, too. Arguments that are required are marked with *.
-    What is held until you approve it is left out, as in clients; mcpctl tools diff or check shows it.
+    No server is started; mcpctl tools refresh lists prompts again, too. Required arguments are marked with *. Held
+    prompts are left out, as in clients; mcpctl tools diff or check shows them.
 
     \b
     Examples:

@@ -1,21 +1,21 @@
 """`mcpctl resources ls`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
-
-Templates = Annotated[bool, opt.flag("--templates", "List templates of URIs in place of resources.")]
 
 
 def ls(
-    server: opt.ServerFilter = None, templates: Templates = False, *, listing: opt.Listing, place: opt.ProjectLocation
+    server: list[str] | None = opt.SERVERS,
+    templates: bool = opt.flag("--templates", "List templates of URIs in place of resources."),
+    *,
+    listing: opt.Listing,
+    place: opt.ProjectLocation,
 ) -> None:
     """List the resources of all enabled servers, as last listed, by their URIs.
 
     A URI is as its server has it, and mcpctl+SERVER:URI where several servers list the same. No server is started;
-    mcpctl tools refresh lists resources anew, too. --templates lists instead URIs with gaps, such as book://{id}, which
-    can be read once they are filled in. What is held until you approve it is left out, as in clients; mcpctl tools diff
-    or check shows it.
+    mcpctl tools refresh lists resources again, too. --templates lists instead URIs with gaps, such as book://{id},
+    which can be read once they are filled in. Held resources are left out, as in clients; mcpctl tools diff or check
+    shows them.
 
     \b
     Examples:

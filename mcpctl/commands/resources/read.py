@@ -1,24 +1,25 @@
 """`mcpctl resources read`"""
 
 import sys
-from typing import Annotated
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Uri = Annotated[str, opt.argument("URI", "The URI, or mcpctl+SERVER:URI.", complete.resources)]
-Server = Annotated[str | None, opt.option("--server", "NAME", "Read it from this server.", complete.servers)]
-
 
 def read(
-    uri: Uri, server: Server = None, timeout: opt.Timeout = None, json: opt.Json = False, *, place: opt.ProjectLocation
+    uri: str = opt.argument("URI", "The URI, or mcpctl+SERVER:URI.", complete.resources),
+    server: str | None = opt.option("--server", "NAME", "Read it from this server.", complete.servers),
+    timeout: float | None = opt.TIMEOUT,
+    json: bool = opt.JSON,
+    *,
+    place: opt.ProjectLocation,
 ) -> None:
     """Read a resource from the server whose URI it is, and print it.
 
-    A pipe gets texts as they are, and bytes decoded; a terminal gets texts without what could command it, and no bytes.
+    A pipe gets texts as they are, and bytes decoded; a terminal gets texts without control characters, and no bytes.
     --json prints the result exactly as the server sent it. The URI goes to one server alone: to the one that lists it,
-    that has a template for it, where no other lists anything, or that lists others of its scheme. That it was read is
-    on record, without its content.
+    that has a template for it, where no other lists anything, or that lists others of its scheme. The record says that
+    the resource was read, without its content.
 
     \b
     Examples:

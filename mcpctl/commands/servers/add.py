@@ -9,14 +9,14 @@ def add(
     command: server_options.Command = None,
     *,
     entry: server_options.Entry,
-    no_check: opt.NoCheck = False,
+    no_check: bool = opt.NO_CHECK,
     place: opt.Change,
 ) -> None:
     """Add a server to config.toml. The comments and the order of a hand-written file stay.
 
     A server is a command that speaks MCP on stdin and stdout, or a URL. A command gets few variables of the environment
-    of mcpctl, such as HOME and PATH: what else it needs, --env, --env-file or --inherit-env names. A URL without
-    headers is asked, for 3 seconds at most, whether it needs a login.
+    of mcpctl, such as HOME and PATH; name others with --env, --env-file or --inherit-env. A URL without headers is
+    asked, for 3 seconds at most, whether it needs a login.
 
     \b
     Examples:

@@ -1,7 +1,7 @@
 """`mcpctl servers check`"""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -11,15 +11,12 @@ if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
     from mcpctl.output import ListOptions
 
-Timeout = Annotated[
-    float | None,
-    opt.option("--timeout", "S", "Seconds to wait for each server, in place of its start_timeout_s.", min=0.1),
-]
-
 
 def check(
-    names: Annotated[list[str] | None, opt.argument("[NAME]...", "Only these servers.", complete.servers)] = None,
-    timeout: Timeout = None,
+    names: list[str] | None = opt.argument("[NAME]...", "Only these servers.", complete.servers, default=None),
+    timeout: float | None = opt.option(
+        "--timeout", "S", "Seconds for each server, in place of start_timeout_s.", min=0.1
+    ),
     *,
     listing: opt.Rows,
     place: opt.ProjectLocation,

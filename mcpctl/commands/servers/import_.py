@@ -1,6 +1,6 @@
 """`mcpctl servers import`"""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -11,23 +11,18 @@ if TYPE_CHECKING:
 
     from mcpctl.clients.importing import Import
 
-From = Annotated[
-    str | None, opt.option("--from", "CLIENT|FILE", "Only from this client, or from FILE.", complete.clients)
-]
-Prefix = Annotated[str, opt.option("--prefix", "P", "Begin every name with P.")]
 WRITTEN = ("added", "replaced")
 """What becomes of entries that go into the file."""
-Replace = Annotated[bool, opt.flag("--replace", "Overwrite servers of the same name.")]
 
 
 def import_(
-    source: From = None,
-    prefix: Prefix = "",
-    replace: Replace = False,
-    rename: opt.Rename = None,
-    dry_run: opt.DryRun = False,
-    no_check: opt.NoCheck = False,
-    from_script: opt.FromScript = False,
+    source: str | None = opt.option("--from", "CLIENT|FILE", "Only from this client, or from FILE.", complete.clients),
+    prefix: str = opt.option("--prefix", "P", "Begin every name with P.", default=""),
+    replace: bool = opt.flag("--replace", "Overwrite servers of the same name."),
+    rename: list[str] | None = opt.RENAME,
+    dry_run: bool = opt.DRY_RUN,
+    no_check: bool = opt.NO_CHECK,
+    from_script: bool = opt.FROM_SCRIPT,
     *,
     listing: opt.Rows,
     place: opt.Location,
@@ -38,12 +33,12 @@ def import_(
     --from, your own files of all of them are read; files of the project in the current folder are read only if you name
     the client or the file. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
 
-    Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names what
-    mcpctl cannot do as the client did; its last lines name what comes disabled, and what lacks a variable or its
-    program. If some servers cannot be imported, the others are, and the exit status is 5; then only the failures are
-    printed. With --json and the like, --dry-run prints what would be done to each server instead of a diff. Imported
-    URLs without headers are asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the
-    command; --dry-run asks nobody.
+    Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names settings
+    that mcpctl cannot follow; its last lines name servers that come disabled, or lack a variable or their program. If
+    some servers cannot be imported, the others are, and the exit status is 5; then only the failures are printed. With
+    --json and the like, --dry-run prints a row for each server instead of a diff. Imported URLs without headers are
+    asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the command; --dry-run asks
+    nobody.
 
     \b
     Examples:
@@ -51,7 +46,6 @@ def import_(
       mcpctl servers import --from cursor --dry-run
       mcpctl servers import --from ./.vscode/mcp.json --prefix work-
     """
-
     from mcpctl import output
     from mcpctl.base.models import Found
     from mcpctl.clients import importing

@@ -1,35 +1,24 @@
 """`mcpctl servers login`"""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from mcpctl.commands import options as opt
-
-Scopes = Annotated[
-    list[str] | None, typer.Option("--scope", metavar="S", help="Ask for this, in place of what the server asks for.")
-]
-ClientId = Annotated[str, opt.option("--client-id", "ID", "The client to log in as, in place of the entry's.")]
-NoBrowser = Annotated[
-    bool, opt.flag("--no-browser", "Open no browser: print the address, and take the one that it ends at.")
-]
 
 
 def login(
     name: opt.ServerName,
-    scope: Scopes = None,
-    client_id: ClientId = "",
-    no_browser: NoBrowser = False,
+    scope: list[str] | None = opt.option("--scope", "S", "Ask for this, in place of the server's scopes."),
+    client_id: str = opt.option("--client-id", "ID", "The client to log in as, in place of the entry's.", default=""),
+    no_browser: bool = opt.flag("--no-browser", "Print the address, and ask for the one that it ends at."),
     *,
     place: opt.JsonLocation,
 ) -> None:
     """Log in to a server with a URL, in the browser; its tokens are kept and refreshed from then on.
 
-    Only a person at a terminal can. The server says where one logs in; mcpctl registers itself there, unless
-    client_id in [servers.NAME.oauth] names a client of yours. Where no browser can be opened, as over SSH, or with
-    --no-browser, the address is printed: open it anywhere, and paste the address that it ends at. With grant =
-    "client_credentials" in the entry nobody is asked. mcpctl serve never logs in; a call to a server that needs it
-    says so.
+    Only a person at a terminal can. The server says where one logs in; mcpctl registers itself there, unless client_id
+    in [servers.NAME.oauth] names a client of yours. Where no browser can be opened, as over SSH, or with --no-browser,
+    the address is printed: open it anywhere, and paste the address that it ends at. With grant = "client_credentials"
+    in the entry nobody is asked. mcpctl serve never logs in; a call to a server that needs it says so.
 
     \b
     Examples:

@@ -1,8 +1,6 @@
 """`mcpctl servers logs`"""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from mcpctl.commands import options as opt
 
@@ -11,24 +9,23 @@ if TYPE_CHECKING:
 
     from mcpctl.base.models import Row
 
-Follow = Annotated[bool, opt.flag("--follow -f", "Go on with what comes, until Ctrl-C.")]
-Lines = Annotated[int, typer.Option("--lines", "-n", metavar="N", min=0, max=200, help="Only the last N lines.")]
-
 
 def logs(
     name: opt.ServerName,
-    follow: Follow = False,
-    lines: Lines = 200,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
+    follow: bool = opt.flag("--follow -f", "Go on with what comes, until Ctrl-C."),
+    lines: int = opt.option(
+        "--lines -n", "N", "Only the last N lines.", min=0, max=200, default=200, show_default=True
+    ),
+    json: bool = opt.JSON,
+    jsonl: bool = opt.JSONL,
     *,
     place: opt.Location,
 ) -> None:
-    """Show what a server has last written to stderr, whoever started it: mcpctl serve, or a command.
+    """Show the last lines that a server has written to stderr, in mcpctl serve or in any command.
 
-    The last 200 lines of each server are kept in the folder logs of the data directory, without what looks like a
-    secret, a line cut to 1,000 bytes. Where a server writes more than about 200 lines a second, some are left out, and
-    a line says so. servers rm removes them. A server with a URL has no stderr here.
+    The last 200 lines of each server are kept in the folder logs of the data directory, with secrets masked and each
+    line cut to 1,000 bytes. If a server writes more than about 200 lines a second, some are left out, and a line says
+    so. servers rm removes them. A server with a URL has no stderr here.
 
     \b
     Examples:
@@ -43,7 +40,7 @@ def logs(
     from mcpctl.output import Columns
     from mcpctl.store import server_logs
 
-    options = opt.Rows(None, json, jsonl).chosen()
+    options = opt.Rows(None, json, jsonl, "auto").chosen()
     if follow and json:
         raise WrongUsage("--json prints one array, and -f has no end", "give --jsonl")
     paths = place.paths()

@@ -1,14 +1,11 @@
 """`mcpctl servers rm`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def rm(
-    names: Annotated[list[str], opt.argument("NAME...", "The servers' names.", complete.servers)],
-    change: opt.Change,
+    names: list[str] = opt.argument("NAME...", "The servers' names.", complete.servers), *, change: opt.Change
 ) -> None:
     """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 

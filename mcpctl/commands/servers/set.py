@@ -1,35 +1,26 @@
 """`mcpctl servers set`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
 from mcpctl.commands import server_options
-
-Program = Annotated[str | None, opt.option("--command", "PROGRAM", "Its program; its arguments stay as they are.")]
-Args = Annotated[list[str] | None, opt.option("--arg", "ARG", "An argument, in place of all that it has.")]
-Unset = Annotated[
-    list[str] | None,
-    opt.option("--unset", "FIELD", "Take out a field, such as cwd or env.NAME, before the others are set."),
-]
 
 
 def set(
     name: opt.ServerName,
     words: server_options.Command = None,
-    program: Program = None,
-    args: Args = None,
+    program: str | None = opt.option("--command", "PROGRAM", "Its program; its arguments stay as they are."),
+    args: list[str] | None = opt.option("--arg", "ARG", "An argument, in place of all that it has."),
     *,
     entry: server_options.Entry,
-    unset: Unset = None,
-    dry_run: opt.DryRun = False,
+    unset: list[str] | None = opt.option("--unset", "FIELD", "Take out a field first, such as cwd or env.NAME."),
+    dry_run: bool = opt.DRY_RUN,
     place: opt.Change,
 ) -> None:
-    """Change a server's entry in config.toml. What is not named stays as it is, and so do comments and order.
+    """Change a server's entry in config.toml. All other fields, comments and order stay.
 
-    A command after -- replaces the program and its arguments. --env, --header, --oauth and --deny are put beside what
-    the entry has; --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of
-    config.toml, as servers show --json has them. An entry that could not be used then is not written. Only a person at
-    a terminal can have tools called without a question that could not be before; elsewhere it needs --from-script.
+    A command after -- replaces the program and its arguments. --env, --header, --oauth and --deny add to the entry;
+    --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of config.toml, as servers
+    show --json has them. An entry that would be unusable is not written. Only a person at a terminal can have tools
+    called without a question that could not be before; elsewhere it needs --from-script.
 
     \b
     Examples:

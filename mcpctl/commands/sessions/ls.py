@@ -4,8 +4,8 @@ from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import SessionFilters
 
 
-def ls(filters: SessionFilters, listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
-    """List the sessions on record, last activity first. A terminal is told how many were removed, and why.
+def ls(filters: SessionFilters, listing: opt.Listing, data: opt.DataLocation) -> None:
+    """List the sessions on record, last activity first. A terminal also gets the number of removed sessions, and why.
 
     With --server, --tool, --failed, --hint, --grep or --min-duration a session has such a call, one that fits them all
     and began in the time that --since and --until say; without them it was active in that time. tokens are those of
@@ -21,8 +21,8 @@ def ls(filters: SessionFilters, listing: opt.Listing, data_dir: opt.DataDir = No
     from mcpctl.commands.columns import SESSIONS
 
     options = listing.chosen()
-    with opt.records(data_dir) as records:
-        wanted = filters.resolved(records, opt.paths(None, data_dir))
+    with data.records() as records:
+        wanted = filters.resolved(records, data.paths())
         output.write_list(records.sessions(wanted, *filters.statuses), SESSIONS, options)
         if removed := records.evictions():
             from mcpctl.store import retention

@@ -1,15 +1,14 @@
 """`mcpctl sessions show`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    session: Annotated[str, opt.argument("ID", "An id, its beginning, or last.", complete.sessions)],
+    session: str = opt.argument("ID", "An id, its beginning, or last.", complete.sessions),
+    *,
     shown: opt.OneThing,
-    data_dir: opt.DataDir = None,
+    data: opt.DataLocation,
 ) -> None:
     """Show one session: who was connected, what was called how often, every call, and what was read.
 
@@ -21,6 +20,6 @@ def show(
     """
     from mcpctl.output import text
 
-    with opt.records(data_dir) as records:
+    with data.records() as records:
         row = records.session(session, None if shown.json or shown.fields else text.CALL_OF_SESSION)
         shown.write(row, text.session)

@@ -1,16 +1,14 @@
 """`mcpctl sessions stats`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import SessionFilters
 
 
 def stats(
     filters: SessionFilters,
-    _saved: Annotated[
-        bool, opt.flag("--saved", "The tokens that mcpctl has saved the model, or cost it: all there is yet.")
-    ] = True,
+    _saved: bool = opt.flag(
+        "--saved", "The tokens that mcpctl has saved the model, or cost it: all there is yet.", default=True
+    ),
     *,
     listing: opt.Listing,
     place: opt.Location,
@@ -20,14 +18,14 @@ def stats(
     definitions_tokens is what the client would have put in front of every prompt: the definitions of all tools of all
     enabled servers of the session's project, as last listed; servers that never listed theirs are counted in unlisted.
     In their place stand metatools_tokens, the two tools of mcpctl and its instructions; discovery_tokens and
-    query_tokens, the answers to its searches and the searches; and key_tokens, what tool_execute adds to each call.
-    saved_tokens is the difference at the end of the session, and negative where mcpctl cost more than it saved. Earlier
-    prompts, with fewer searches before them, had more of it. It is empty, as are the definitions, for a project that is
+    query_tokens, the answers to its searches and the searches; and key_tokens, added to each call by tool_execute.
+    saved_tokens is the difference at the end of the session, and negative where mcpctl cost more than it saved. Savings
+    are largest early in a session, before searches add up. It is empty, as are the definitions, for a project that is
     not in config.toml any more.
 
-    Tokens are estimated as the field encoding says, so compare them with each other and not with a bill. It is not
-    known which tools the servers had at that time, what else the client keeps back or caches, which options serve had,
-    or what servers would have said of themselves.
+    Tokens are estimated as the field encoding says, so compare them with each other and not with a bill. The estimate
+    does not know the tools that servers had at that time, what else the client keeps back or caches, the options of
+    serve, or the instructions of servers.
 
     \b
     Examples:
@@ -42,7 +40,7 @@ def stats(
 
     options = listing.chosen()
     paths = place.paths()
-    with opt.records(place.data_dir) as records:
+    with place.records() as records:
         wanted = filters.resolved(records, paths)
         rows = token_savings.rows(
             records.overheads(wanted, *filters.statuses),

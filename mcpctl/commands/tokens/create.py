@@ -1,46 +1,29 @@
 """`mcpctl tokens create`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Projects = Annotated[
-    list[str] | None,
-    opt.option(
+
+def create(
+    project: list[str] | None = opt.option(
         "--project",
         "NAME",
         "Only for servers of this project and of none; UNASSIGNED: only of none. May be given again.",
         complete.projects,
     ),
-]
-Servers = Annotated[
-    list[str] | None, opt.option("--server", "NAME", "Only for this server. May be given again.", complete.servers)
-]
-ReadOnly = Annotated[bool, opt.flag("--read-only", "Only for tools that read, by the hints that count.")]
-Expires = Annotated[
-    str | None,
-    opt.option(
-        "--expires", "TIME", "Valid for 12h, 30d or 8w, or until 2026-12-31, which is the beginning of that day."
+    server: list[str] | None = opt.option(
+        "--server", "NAME", "Only for this server; repeat for more.", complete.servers
     ),
-]
-
-
-def create(
-    project: Projects = None,
-    server: Servers = None,
-    read_only: ReadOnly = False,
-    expires: Expires = None,
+    read_only: bool = opt.flag("--read-only", "Only for read-only tools, by the hints that apply."),
+    expires: str | None = opt.option("--expires", "TIME", "Valid for 12h, 30d or 8w, or until 2026-12-31 begins."),
     *,
     place: opt.JsonLocation,
 ) -> None:
-    """Make a token, and print it once; only its hash is kept.
+    """Make a token, and print it once; only its hash is kept. Only a person can, in a terminal.
 
-    Give it to a client in MCPCTL_TOKEN, with serve --token-file, or in the _meta.token of a request. It bounds what is
-    seen and called, and gives nothing: which project is seen is still for --project or _meta.projectId to say. Tokens
-    count while a policy is enforced; with [policy] require_token, nothing is found or called without one.
-
-    Only a person can make one, in a terminal.
+    Give it to a client in MCPCTL_TOKEN, with serve --token-file, or in the _meta.token of a request. A token only
+    restricts. The project is still chosen with --project or _meta.projectId. Tokens apply while a policy is enforced;
+    with [policy] require_token, nothing is found or called without one.
 
     \b
     Examples:

@@ -3,8 +3,8 @@
 from mcpctl.commands import options as opt
 
 
-def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
-    """List the tokens that were made, the oldest first: what each is for, and whether it is valid.
+def ls(listing: opt.Listing, data: opt.DataLocation) -> None:
+    """List the tokens, the oldest first: what each is for, and whether it is valid.
 
     \b
     Examples:
@@ -20,7 +20,7 @@ def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
     from mcpctl.policy.policy_file import PolicyFile
 
     options = listing.chosen()
-    paths = opt.paths(None, data_dir)
+    paths = data.paths()
     kept: tuple[tokens.Token, ...] = ()
     if PolicyFile.is_made(paths):
         with PolicyFile.connect(paths) as file:

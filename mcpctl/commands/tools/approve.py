@@ -1,34 +1,24 @@
 """`mcpctl tools approve`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Keys = Annotated[list[str] | None, opt.argument("[KEY...]", "These tools.", complete.tools)]
-Servers = Annotated[
-    list[str] | None,
-    opt.option(
-        "--server", "NAME", "All tools of this server, and its instructions; may be repeated.", complete.servers
-    ),
-]
-All = Annotated[bool, opt.flag("--all", "All tools of all servers.")]
-Yes = Annotated[bool, opt.flag("--yes -y", "Do not ask whether what is shown is right.")]
-
 
 def approve(
-    keys: Keys = None,
-    servers: Servers = None,
-    all: All = False,
-    yes: Yes = False,
-    project: opt.Project = None,
+    keys: list[str] | None = opt.argument("[KEY...]", "These tools.", complete.tools, default=None),
+    servers: list[str] | None = opt.option(
+        "--server", "NAME", "All of this server, with its instructions.", complete.servers
+    ),
+    all: bool = opt.flag("--all", "All tools of all servers."),
+    yes: bool = opt.flag("--yes -y", "Do not ask whether the changes are right."),
+    project: str | None = opt.PROJECT,
     *,
     place: opt.JsonLocation,
 ) -> None:
     """Approve tools as they are defined now, so that they are no longer held. Only a person at a terminal can.
 
-    It shows what changed, asks whether that is right, and approves exactly what it has shown. A tool that changes later
-    is held again. A prompt or resource has a key such as github:@prompts/review. Where a server has trust_hints =
+    It shows the changes, asks whether they are right, and approves exactly those shown. A tool that changes later is
+    held again. A prompt or resource has a key such as github:@prompts/review. Where a server has trust_hints =
     "pinned", only approved tools are trusted in what they declare. A running mcpctl serve takes notice at once.
 
     \b

@@ -5,9 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -16,28 +14,18 @@ if TYPE_CHECKING:
     from mcpctl.base.errors import McpctlError
     from mcpctl.calling.own_session import Result
 
-Key = Annotated[
-    str, opt.argument("KEY|-", "The tool: server:tool; - reads calls from stdin, one a line.", complete.tools)
-]
-Arguments = Annotated[
-    list[str] | None,
-    opt.argument("[JSON|-|KEY=VALUE...]", "The arguments: JSON, - for JSON on stdin, or pairs.", complete.arguments),
-]
-Output = Annotated[
-    str | None,
-    typer.Option("--output", "-o", metavar="FILE", show_default=False,
-                 help="Save images, audio and the bytes of resources in FILE; - writes the bytes to stdout."),
-]  # fmt: skip
-Force = Annotated[bool, opt.flag("--force", "Let --output overwrite files.")]
-
 
 def call(
-    key: Key,
-    arguments: Arguments = None,
-    output_file: Output = None,
-    force: Force = False,
-    timeout: opt.Timeout = None,
-    json: opt.Json = False,
+    key: str = opt.argument("KEY|-", "The tool: server:tool; - reads calls from stdin, one a line.", complete.tools),
+    arguments: list[str] | None = opt.argument(
+        "[JSON|-|KEY=VALUE...]", "The arguments: JSON, - for JSON on stdin, or pairs.", complete.arguments, default=None
+    ),
+    output_file: str | None = opt.option(
+        "--output -o", "FILE", "Save images, audio and resources' bytes in FILE; -: stdout."
+    ),
+    force: bool = opt.flag("--force", "Let --output overwrite files."),
+    timeout: float | None = opt.TIMEOUT,
+    json: bool = opt.JSON,
     *,
     place: opt.ToolsetLocation,
 ) -> None:

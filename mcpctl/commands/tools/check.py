@@ -1,24 +1,17 @@
 """`mcpctl tools check`"""
 
 from pathlib import Path
-from typing import Annotated
 
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 COMMAND = "mcpctl tools check"
-Keys = Annotated[
-    list[str] | None, opt.argument("[KEY...]", "Tools: server:tool. Without any, all are checked.", complete.tools)
-]
-CatalogFile = Annotated[
-    Path | None, opt.option("--catalog", "FILE", "Check the tools in FILE: mcpctl tools export > FILE.")
-]
 
 
 def check(
-    keys: Keys = None,
-    catalog: CatalogFile = None,
+    keys: list[str] | None = opt.argument("[KEY...]", "Only these tools: server:tool.", complete.tools, default=None),
+    catalog: Path | None = opt.option("--catalog", "FILE", "Check the tools in FILE: mcpctl tools export > FILE."),
     fail_on: checks.FailOn = "error",
     select: checks.Select = None,
     ignore: checks.Ignore = None,
@@ -30,7 +23,7 @@ def check(
 
     It checks the tools that the enabled servers last listed, or those of a snapshot (--catalog), by fixed rules and
     without a network. All tools are seen together, since some rules compare a tool with those of other servers; keys
-    only narrow down what is reported. Of prompts, resources and what servers say of themselves, errors are reported.
+    only narrow the report. Errors in prompts, resources and instructions of servers are reported too.
 
     A tool with an error is one to hold back: hidden characters, instructions to the model, words about another server's
     tool, secrets taken elsewhere. Warnings and information are for reading; text and github leave information out,

@@ -1,15 +1,12 @@
 """`mcpctl tools deny`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Keys = Annotated[list[str], opt.argument("KEY...", "The tools: server:tool.", complete.tools)]
-
 
 def deny(
-    keys: Keys,
+    keys: list[str] = opt.argument("KEY...", "The tools: server:tool.", complete.tools),
+    *,
     listing: opt.Rows,
     place: opt.Location,
 ) -> None:

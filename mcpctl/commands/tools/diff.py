@@ -1,22 +1,16 @@
 """`mcpctl tools diff`"""
 
 from pathlib import Path
-from typing import Annotated
 
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Keys = Annotated[list[str] | None, opt.argument("[KEY...]", "Only these tools.", complete.tools)]
-LockFile = Annotated[
-    Path | None, opt.option("--lock", "FILE", "Compare with the definitions in FILE: mcpctl tools lock FILE.")
-]
-
 
 def diff(
-    keys: Keys = None,
-    lock: LockFile = None,
-    server: opt.ServerFilter = None,
+    keys: list[str] | None = opt.argument("[KEY...]", "Only these tools.", complete.tools, default=None),
+    lock: Path | None = opt.option("--lock", "FILE", "Compare with the definitions in FILE: mcpctl tools lock FILE."),
+    server: list[str] | None = opt.SERVERS,
     fail_on: checks.FailOn = "warning",
     select: checks.Select = None,
     ignore: checks.Ignore = None,
@@ -24,11 +18,11 @@ def diff(
     report: checks.Report,
     place: opt.ProjectLocation,
 ) -> None:
-    """Show what changed in the tools of servers since they were pinned, or against a lock file. For CI.
+    """Show the changes of servers' tools since they were pinned, or against a lock file. For CI.
 
     With [policy] in config.toml, mcpctl pins every tool as it first sees it: its name, title, description, schemas and
-    declared hints, by the command line of its server. on_change says what becomes of a tool that differs. What is
-    compared is what the servers last listed; mcpctl tools refresh lists it anew.
+    declared hints, by the command line of its server. on_change decides on a tool that differs. The tools are compared
+    as the servers last listed them; mcpctl tools refresh lists them again.
 
     Text shows the old and the new lines. Exit status 7 means that a finding fails the check.
 

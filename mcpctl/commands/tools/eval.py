@@ -1,44 +1,29 @@
 """`mcpctl tools eval`"""
 
 from pathlib import Path
-from typing import Annotated
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Queries = Annotated[Path | None, opt.option("--queries", "FILE", "Labelled queries, one JSON object a line.")]
-FromRecords = Annotated[bool, opt.flag("--from-records", "Use the recorded searches and the calls after them.")]
-CatalogFile = Annotated[
-    Path | None, opt.option("--catalog", "FILE", "Search the tools in FILE, one JSON object a line.")
-]
-Providers = Annotated[
-    list[str] | None,
-    opt.option(
+
+def eval(
+    queries: Path | None = opt.option("--queries", "FILE", "Labelled queries, one JSON object a line."),
+    from_records: bool = opt.flag("--from-records", "Use the recorded searches and the calls after them."),
+    catalog: Path | None = opt.option("--catalog", "FILE", "Search the tools in FILE, one JSON object a line."),
+    provider: list[str] | None = opt.option(
         "--provider",
         "P",
         "Measure this provider: bm25, semantic, cloud or off. May be repeated.",
         complete.choices("bm25", "semantic", "cloud", "off"),
     ),
-]
-Baseline = Annotated[
-    Path | None, opt.option("--baseline", "FILE", "Fail if search is worse than in FILE, an earlier output of --json.")
-]
-FailUnder = Annotated[
-    list[str] | None, opt.option("--fail-under", "METRIC=N", "Fail if a metric is below N: recall@5=0.8.")
-]
-
-
-def eval(
-    queries: Queries = None,
-    from_records: FromRecords = False,
-    catalog: CatalogFile = None,
-    provider: Providers = None,
-    baseline: Baseline = None,
-    fail_under: FailUnder = None,
+    baseline: Path | None = opt.option(
+        "--baseline", "FILE", "Fail if search is worse than in FILE, an earlier --json."
+    ),
+    fail_under: list[str] | None = opt.option("--fail-under", "METRIC=N", "Fail if a metric is below N: recall@5=0.8."),
     *,
     listing: opt.Rows,
-    project: opt.Project = None,
-    toolset: opt.Toolset = None,
+    project: str | None = opt.PROJECT,
+    toolset: str | None = opt.TOOLSET,
     place: opt.Location,
 ) -> None:
     """Measure how well searches find the right tools.
@@ -49,11 +34,9 @@ def eval(
     place of the configured servers' tools. --from-records uses the recorded searches after which their session called a
     tool that they had found. Records do not have the tools that a search missed, so these measure only the order.
 
-    Measures the configured provider, or each one given by --provider. A provider that falls back to another fails the
-    run.
-
-    The metrics are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first
-    right tool, and the time of a search. The _ci columns are 95 % bootstrap intervals.
+    It measures the configured provider, or each --provider; one that falls back to another fails the run. The metrics
+    are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first right tool, and
+    the time of a search. The _ci columns are 95 % bootstrap intervals.
 
     The exit status is 7 if a metric is below --fail-under by more than its standard error, or worse than in --baseline
     by more than chance: 95 of 100 bootstrap samples of the difference are worse. Each provider is compared with its own

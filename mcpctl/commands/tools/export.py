@@ -1,14 +1,14 @@
 """`mcpctl tools export`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
-
-Toolset = Annotated[str, opt.option("--toolset", "NAME|PATH", "Only the tools of this toolset.")]
 
 
 def export(
-    which: opt.WhichTools, toolset: Toolset = "none", json: opt.Json = False, *, place: opt.ProjectLocation
+    which: opt.WhichTools,
+    toolset: str = opt.option("--toolset", "NAME|PATH", "Only the tools of this toolset.", default="none"),
+    json: bool = opt.JSON,
+    *,
+    place: opt.ProjectLocation,
 ) -> None:
     """Print the tools of all enabled servers as the servers sent them: one JSON object a line, {"server", "tool"}.
 

@@ -1,21 +1,23 @@
 """`mcpctl tools lock`"""
 
 from pathlib import Path
-from typing import Annotated
 
 from mcpctl.commands import options as opt
 
-File = Annotated[Path | None, opt.argument("[FILE]", "The lock file; mcpctl.lock.json in this folder.")]
-WithHeld = Annotated[bool, opt.flag("--with-held", "Lock the tools that are held, too, as they are.")]
 
-
-def lock(file: File = None, with_held: WithHeld = False, json: opt.Json = False, *, place: opt.ProjectLocation) -> None:
+def lock(
+    file: Path | None = opt.argument("[FILE]", "The lock file; mcpctl.lock.json in this folder.", default=None),
+    with_held: bool = opt.flag("--with-held", "Lock the tools that are held, too, as they are."),
+    json: bool = opt.JSON,
+    *,
+    place: opt.ProjectLocation,
+) -> None:
     """Write a lock file for a repository: the tools of the servers in use as they were last listed, one tool a line.
 
-    It has their definitions with a hash, no secrets and no commands. mcpctl tools diff --lock FILE tells in CI what
-    changed since, and mcpctl serve --locked FILE holds whatever is not in it. Written again, it stays as it is where
-    nothing changed. Where tools are held, nothing is written: approve them first. A file that is not a lock file is
-    not replaced, nor what a link leads to outside of the repository.
+    It has their definitions with a hash, no secrets and no commands. mcpctl tools diff --lock FILE shows changes since
+    in CI, and mcpctl serve --locked FILE holds every other tool. Written again without a change, it stays the same. If
+    tools are held, nothing is written: approve them first. A file that is not a lock file is not replaced, nor the
+    target of a link that leads out of the repository.
 
     \b
     Examples:

@@ -1,24 +1,21 @@
 """`mcpctl tools ls`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Sort = Annotated[
-    str | None,
-    opt.option(
+
+def ls(
+    which: opt.WhichTools,
+    sort: str | None = opt.option(
         "--sort",
         "FIELD",
         "Sort the rows by key, tool, usage or last_used.",
         complete.choices("key", "tool", "usage", "last_used"),
     ),
-]
-By = Annotated[str | None, opt.option("--by", "GROUP", "Group the rows by this: risk.", complete.choices("risk"))]
-
-
-def ls(
-    which: opt.WhichTools, sort: Sort = None, by: By = None, *, listing: opt.Listing, place: opt.ToolsetLocation
+    by: str | None = opt.option("--by", "GROUP", "Group the rows by this: risk.", complete.choices("risk")),
+    *,
+    listing: opt.Listing,
+    place: opt.ToolsetLocation,
 ) -> None:
     """List the tools of all enabled servers, as last listed, with their behaviour hints.
 

@@ -1,20 +1,13 @@
 """`mcpctl tools refresh`"""
 
-from typing import Annotated
-
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Servers = Annotated[list[str] | None, opt.argument("[SERVER]...", "Only these servers.", complete.servers)]
-
 
 def refresh(
-    servers: Servers = None,
-    json: opt.Json = False,
-    jsonl: opt.Jsonl = False,
-    format: opt.Format = "auto",
-    fields: opt.Fields = None,
+    servers: list[str] | None = opt.argument("[SERVER]...", "Only these servers.", complete.servers, default=None),
     *,
+    listing: opt.Rows,
     place: opt.ProjectLocation,
 ) -> None:
     """Start the servers and list their tools again, and their prompts and resources.
@@ -30,7 +23,7 @@ def refresh(
     from mcpctl.calling import one_shot
     from mcpctl.commands.columns import REFRESHED
 
-    options = opt.Rows(fields, json, jsonl, format).chosen()
+    options = listing.chosen()
     with output.progress("listing tools", "servers") as on_progress:
         rows, failure = one_shot.refresh(place.paths(), servers or [], on_progress, place.project)
     output.write_list(rows, REFRESHED, options)

@@ -1,16 +1,15 @@
 """`mcpctl tools search`"""
 
 import os
-from typing import Annotated
 
 from mcpctl.commands import options as opt
 
 
 def search(
-    query: Annotated[list[str], opt.argument("QUERY...", "What the tool should do.")],
-    which: opt.WhichTools,
-    explain: Annotated[bool, opt.flag("--explain", "Explain the relevance of each tool.")] = False,
+    query: list[str] = opt.argument("QUERY...", "What the tool should do."),
     *,
+    which: opt.WhichTools,
+    explain: bool = opt.flag("--explain", "Explain the relevance of each tool."),
     listing: opt.Listing,
     place: opt.ToolsetLocation,
 ) -> None:

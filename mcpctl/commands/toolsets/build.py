@@ -1,14 +1,12 @@
 """`mcpctl toolsets build`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
 
 
 def build(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
-    description: Annotated[str | None, opt.option("--description", "TEXT", "The purpose of the toolset.")] = None,
+    description: str | None = opt.option("--description", "TEXT", "The purpose of the toolset."),
     *,
     change: opt.Change,
 ) -> None:

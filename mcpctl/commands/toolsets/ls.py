@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
+def ls(listing: opt.Listing, data: opt.DataLocation) -> None:
     """List the toolsets of the data directory, and the equipped one even if it is in another place.
 
     If a file of hypertool-mcp has several toolsets, each is listed as FILE#NAME.
@@ -18,4 +18,4 @@ def ls(listing: opt.Listing, data_dir: opt.DataDir = None) -> None:
     from mcpctl.commands.columns import TOOLSETS
 
     options = listing.chosen()
-    output.write_list(toolset_builder.ls(opt.paths(None, data_dir)), TOOLSETS, options)
+    output.write_list(toolset_builder.ls(data.paths()), TOOLSETS, options)

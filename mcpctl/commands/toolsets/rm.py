@@ -1,17 +1,19 @@
 """`mcpctl toolsets rm`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
 
-All = Annotated[bool, opt.flag("--all", "Delete the toolset.")]
 
-
-def rm(name: opt.ToolsetName, keys: opt.ToolKeys = None, everything: All = False, *, change: opt.Change) -> None:
+def rm(
+    name: opt.ToolsetName,
+    keys: opt.ToolKeys = None,
+    everything: bool = opt.flag("--all", "Delete the toolset."),
+    *,
+    change: opt.Change,
+) -> None:
     """Remove tools from a toolset, or with --all delete the toolset. Prints the keys of the removed tools.
 
     A KEY may have the wildcards of policy rules, such as git:list_*: it stands for the tools that are in the toolset.
-    The notes and overrides of a removed tool stay in the file, and count again if the tool is added again. Only a
+    The notes and overrides of a removed tool stay in the file, and apply again if the tool is added again. Only a
     toolset of the data directory can be deleted, unless it is equipped. Without a KEY and without --all the command
     fails: an empty variable must not delete a toolset.
 

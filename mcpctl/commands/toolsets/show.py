@@ -1,13 +1,14 @@
 """`mcpctl toolsets show`"""
 
-from typing import Annotated
-
 from mcpctl.commands import options as opt
 
-Name = Annotated[str | None, opt.argument("[NAME|PATH]", "The toolset; without it, the one in force.")]
 
-
-def show(name: Name = None, *, shown: opt.OneThing, place: opt.ProjectLocation) -> None:
+def show(
+    name: str | None = opt.argument("[NAME|PATH]", "The toolset; without it, the one in force.", default=None),
+    *,
+    shown: opt.OneThing,
+    place: opt.ProjectLocation,
+) -> None:
     """Show a toolset: its tools with their status, notes and overrides.
 
     The status of a tool is ok, changed (its parameters, output or hints differ from when it was added, which is only

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.commands import options as opt
 from mcpctl.commands.confirmation import AGENTS
 from mcpctl.commands.server_logins import say_works
 from mcpctl.oauth.token_store import TokenStore
@@ -59,12 +58,12 @@ def test_who_has_logged_in_is_told_what_the_server_lists(mcpctl: Mcpctl, paths: 
     assert mcpctl("tools", "refresh", "s", "--fields", "server,tools").out == "s\t1\n"
 
 
-def test_what_else_it_lists_is_said_where_there_is_some(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_else_it_lists_is_said_where_there_is_some(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"status": "ok", "problems": [], "tools": 0, "prompts": 1, "resources": 1200}
     monkeypatch.setattr("mcpctl.calling.server_check.check", lambda *_: [row])
     said: list[str] = []
     monkeypatch.setattr("mcpctl.output.say", lambda text, **_: said.append(text))
-    say_works(opt.paths(None, None), "s")
+    say_works(paths, "s")
     assert said == ["it lists 0 tools, 1 prompt, 1,200 resources"]
 
 
