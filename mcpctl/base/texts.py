@@ -32,11 +32,8 @@ def escaped(text: str) -> str:
     `\\u202e`."""
     if text.isascii() and text.isprintable():
         return text
-    return text.translate({ord(c): c.encode("unicode_escape").decode() for c in set(text) if _is_unseen(c)})
-
-
-def _is_unseen(character: str) -> bool:
-    return unicodedata.category(character) in (*_HIDDEN, *_BREAKS) or character in _SHAPELESS
+    unseen = {c for c in set(text) if unicodedata.category(c) in (*_HIDDEN, *_BREAKS)} | _SHAPELESS
+    return text.translate({ord(c): c.encode("unicode_escape").decode() for c in unseen})
 
 
 def counted(number: int, noun: str) -> str:

@@ -6,8 +6,9 @@ import sqlite3
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from mcpctl.base.fields import CALL_FIELDS
 from mcpctl.base.models import Newest, Row
@@ -34,6 +35,7 @@ _AT_FIRST = 1 << 12
 _AT_ONCE = 1 << 16  # bytes of a journal that are read at once, or one line where that is longer
 _TICK_S = 1  # a file's time may be so much behind that of the line that was written to it
 _ENDED = 1000  # so many of the last calls that ended are known
+_COUNTS = ("tool_call_count", "total_tokens", "discovery_count", "discovery_tokens")
 _TOTALS = ("session_id", "tool_call_count", "total_tokens")
 
 
@@ -69,6 +71,7 @@ class JournalEvents:
         self._wanted = wanted
         self._of_rows = replace(wanted, since=None, until=None)
         """The conditions on rows; a time is compared with that of the event."""
+        self._is_of_calls = replace(self._of_rows, sessions=(), projects=(), clients=()) != EVERYTHING
         self._without = without
         self._ended = Newest[str, None](_ENDED)
         self._lost = False
@@ -106,7 +109,7 @@ class JournalEvents:
             yield Event(RESET, {}, clock.now())
         places = self._cursor.places
         unread = (_read(self._folder / name, places[name].offset, end) for name, end in ends.items())
-        for line in heapq.merge(*unread, key=_time):
+        for line in heapq.merge(*unread, key=attrgetter("said.timestamp")):
             given = places[line.journal].given
             after = JournalPlace(line.end, 0, isinstance(line.said, SessionClosed))
             events = () if self._was_told(line.said) else tuple(self._events(line))
@@ -197,7 +200,7 @@ class JournalEvents:
         if "running" in wanted.statuses:
             wanted = replace(wanted, statuses=())  # a call that has ended was running when it began
         asked = [("session_id FROM calls", filters.calls(wanted))]
-        if not _is_of_calls(self._of_rows):
+        if not self._is_of_calls:
             asked.append(("session_id FROM discoveries", filters.searches(wanted)))
             asked.append(("id FROM sessions", filters.sessions(wanted)))
         ids = " UNION ".join(f"SELECT {what}{conditions.where}" for what, conditions in asked)
@@ -213,14 +216,17 @@ class JournalEvents:
 
     def _said(self, line: _JournalLine) -> Iterator[Event]:
         said = line.said
+        rows: Sequence[Row]
         if isinstance(said, CallStarted):
             rows = self._has_begun(said, line.begin)
         elif isinstance(said, CallFinished):
-            rows = self._has_ended(said)
+            rows = self._rows("calls", filters.calls(self._of_rows).equal("id", said.id))
         elif isinstance(said, DiscoveryFinished):
-            rows = self._was_found(said, line.begin)
+            conditions = filters.searches(self._of_rows).equal("id", said.id).when("position = ?", line.begin)
+            rows = [] if self._is_of_calls else self._rows("discoveries", conditions)
         elif isinstance(said, SessionCreated):
-            rows = [{**row, **_as_it_began(said)} for row in self._session(said.id)]
+            begun = {"status": "active", "last_activity": said.timestamp, "end_time": None, **dict.fromkeys(_COUNTS, 0)}
+            rows = [row | begun for row in self._session(said.id)]
         elif isinstance(said, SessionClosed):
             rows = self._session(said.id)
         else:
@@ -231,59 +237,32 @@ class JournalEvents:
             for row in self._session(said.session_id):
                 yield Event("sessions.updated", {name: row[name] for name in _TOTALS}, said.timestamp)
 
-    def _has_begun(self, said: CallStarted, begin: int) -> Sequence[Row]:
+    def _has_begun(self, said: CallStarted, begin: int) -> list[Row]:
         """The call as it was then. A line that was written twice counts once, as in the index."""
         if not _may_run(self._of_rows):
-            return ()
+            return []
         conditions = filters.calls(replace(self._of_rows, statuses=()))
         conditions = conditions.equal("id", said.id).when("position = ?", begin)
         found = query.select(self._db, "calls", schema.ELSEWHERE["calls"], conditions, "id").rows(1, 0)
         elsewhere = next(found, None)
         if elsewhere is None:
-            return ()
+            return []
         values = projection.call_row(projection.StartedCall(begin, said))
         row = dict(zip(projection.CALL, values, strict=True))
         return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS} | dict(elsewhere)]
 
-    def _has_ended(self, said: CallFinished) -> Sequence[Row]:
-        if not self._is_any("calls", filters.calls(self._of_rows).equal("id", said.id)):
-            return ()
-        return query.with_id(self._db, "calls", said.id)
+    def _session(self, id_: str) -> list[dict[str, Any]]:
+        conditions = filters.sessions(self._of_rows).equal("id", id_)
+        rows = [] if self._is_of_calls else self._rows("sessions", conditions)
+        return [{"session_id": row["id"], **{name: row[name] for name in row if name != "id"}} for row in rows]
 
-    def _was_found(self, said: DiscoveryFinished, begin: int) -> Sequence[Row]:
-        conditions = filters.searches(self._of_rows).equal("id", said.id).when("position = ?", begin)
-        if _is_of_calls(self._of_rows) or not self._is_any("discoveries", conditions):
-            return ()
-        return query.with_id(self._db, "discoveries", said.id)
-
-    def _session(self, id_: str) -> Sequence[Row]:
-        if _is_of_calls(self._of_rows) or not self._is_any(
-            "sessions", filters.sessions(self._of_rows).equal("id", id_)
-        ):
-            return ()
-        return [{"session_id": row.pop("id"), **row} for row in map(dict, query.with_id(self._db, "sessions", id_))]
-
-    def _is_any(self, table: str, conditions: query.Conditions) -> bool:
-        rows = self._db.execute(f"SELECT 1 FROM {table}{conditions.where}", conditions.values)
-        return rows.fetchone() is not None
-
-
-def _is_of_calls(wanted: CallFilter) -> bool:
-    return replace(wanted, sessions=(), projects=(), clients=()) != EVERYTHING
+    def _rows(self, table: str, conditions: query.Conditions) -> list[Row]:
+        return list(query.select(self._db, table, query.COLUMNS[table], conditions, "id").rows(1, 0))
 
 
 def _may_run(wanted: CallFilter) -> bool:
     is_of_end = wanted.grep is not None or wanted.min_duration_ms is not None
     return not is_of_end and (not wanted.statuses or "running" in wanted.statuses)
-
-
-def _as_it_began(said: SessionCreated) -> Row:
-    counts = dict.fromkeys(("tool_call_count", "total_tokens", "discovery_count", "discovery_tokens"), 0)
-    return {"status": "active", "last_activity": said.timestamp, "end_time": None, **counts}
-
-
-def _time(line: _JournalLine) -> str:
-    return line.said.timestamp
 
 
 def _status(path: Path, what: str) -> int:

@@ -11,12 +11,8 @@ from mcpctl.store.projection import Changes
 T = TypeVar("T")
 
 
-def _insert_into(table: str, columns: tuple[str, ...]) -> str:
-    return f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
 _INSERT = {
-    table: _insert_into(table, columns)
+    table: f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     for table, columns in (
         ("sessions", projection.SESSION.names), ("calls", projection.CALL), ("discoveries", projection.DISCOVERY.names),
         ("reads", projection.READ.names), ("decisions", projection.DECISION.names),
