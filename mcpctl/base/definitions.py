@@ -29,11 +29,11 @@ def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
     """The hashed members of a tool, as its server defines it."""
     definition = msgspec.json.decode(tool.text)
     hashed = (*_HASHED, *OF_FEATURES) if is_feature(tool.name) else _HASHED
-    said = {name: definition[name] for name in hashed if name in definition}
+    members = {name: definition[name] for name in hashed if name in definition}
     annotations = definition.get("annotations")
     if isinstance(annotations, dict) and "title" in annotations:
-        said["annotations"] = {"title": annotations["title"]}  # the older place of the title, which models read too
-    return {**said, **shown(definition)} if version == VERSION else said
+        members["annotations"] = {"title": annotations["title"]}  # the older place of the title, which models read too
+    return {**members, **shown(definition)} if version == VERSION else members
 
 
 def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -456,12 +456,12 @@ def meanings(kind: type) -> dict[str, str]:
     """The meanings of all names: those in this line or row, else those where they come first."""
     from typing import get_type_hints
 
-    told: dict[str, str] = {}
+    known: dict[str, str] = {}
     for each in (kind, *LINES, *TABLES.values(), Index):
         for name, hint in get_type_hints(each, include_extras=True).items():
             for meaning in getattr(hint, "__metadata__", ()):
-                told.setdefault(name, meaning)
-    return told
+                known.setdefault(name, meaning)
+    return known
 
 
 SESSION_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, DECISION_FIELDS = map(names, TABLES.values())

@@ -272,14 +272,14 @@ def is_at(path: Path, fd: int) -> bool:
 def stamp(path: Path) -> tuple[int, int, int] | None:
     """A value that changes whenever the file does; None where there is none."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, at every call
+        status = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, at every call
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def stamp_at_rest(path: Path) -> object:
     """The stamp of a file; for one that is written just now a value that no stamp equals, since another write in the
     same moment need not change the stamp."""
-    now, found = time.time_ns(), stamp(path)
-    return found if found and now - found[1] > _AT_REST_NS else object()
+    now, last = time.time_ns(), stamp(path)
+    return last if last and now - last[1] > _AT_REST_NS else object()

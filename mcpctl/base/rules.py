@@ -51,11 +51,11 @@ def selection(rules: Rules, fail_on: str, select: Iterable[str], ignore: Iterabl
 
 
 def _prefixes(rules: Rules, given: Iterable[str], command: str) -> list[str]:
-    found = [name.strip().upper() for text in given for name in text.split(",") if name.strip()]
-    for name in found:
+    prefixes = [name.strip().upper() for text in given for name in text.split(",") if name.strip()]
+    for name in prefixes:
         if not any(rule.startswith(name) for rule in rules):
             raise WrongUsage(f"no rule begins with '{name}'", f"see the rules: {command} --rules")
-    return found
+    return prefixes
 
 
 def listed(rules: Rules) -> Found:

@@ -63,12 +63,12 @@ class Summaries:
         Times in `wanted` should be those of a day: a moment that differs at each page would be counted for each.
         """
         if sum(calls for calls, _ in records.usage().values()) <= self._few:
-            return Summary(apart(records.totals(*by, wanted=wanted)))
+            return Summary(apart(records.totals(*by, criteria=wanted)))
         key, version = (by, wanted), records.version()
         counted = self._kept.get(key)
         if counted is None or (counted.version != version and time.monotonic() >= counted.due):
             counted_at, start = clock.now(), time.monotonic()
-            totals, end = apart(records.totals(*by, wanted=wanted)), time.monotonic()
+            totals, end = apart(records.totals(*by, criteria=wanted)), time.monotonic()
             counted = _Counted(totals, version, counted_at, end + max(_AT_LEAST_S, _SHARE * (end - start)))
             newest = [*self._kept.items()][1 - _KEPT :]
             self._kept = {**dict(newest), key: counted}

@@ -34,7 +34,7 @@ def stats(request: Request, query: Parameters) -> Response:
     groups = filters.grouping(query.several("by", filters.GROUPS))
     sort, wanted = query.choice("sort", TOTAL_FIELDS), query.calls()
     with dashboard_of(request).records() as records:
-        rows = records.totals(*groups, wanted=records.resolved(wanted), sort=sort)
+        rows = records.totals(*groups, criteria=records.resolved(wanted), sort=sort)
     return listing(query, "stats", Found.of(rows), rest_names.total(groups))
 
 

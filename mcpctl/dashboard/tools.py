@@ -247,7 +247,7 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
 def _totals(dashboard: Dashboard, found: Tool) -> Row | None:
     wanted = CallFilter(servers=(found.server,), tools=(found.key,))
     with dashboard.records() as records:
-        rows = apart(records.totals("server", "tool", wanted=wanted))
+        rows = apart(records.totals("server", "tool", criteria=wanted))
     return next((row for row in rows if row["tool"] == found.name), None)  # a name with a star matches others, too
 
 

@@ -44,8 +44,8 @@ def string_end(text: bytes, start: int, quote: bytes) -> tuple[int, bool]:
 
 def _container_end(text: bytes, start: int, level: int) -> int:
     depth, place = 0, start
-    while found := _DELIMITER.search(text, place):
-        mark, place = found.group(), found.end()
+    while match := _DELIMITER.search(text, place):
+        mark, place = match.group(), match.end()
         if mark.endswith(b'"'):
             of_mark = _level(len(mark))
             if of_mark < level:
@@ -58,17 +58,17 @@ def _container_end(text: bytes, start: int, level: int) -> int:
             depth += len(mark) if mark[-1] in b"{[" else 0
         elif mark[0] in b"}]":
             if depth <= len(mark):
-                return found.start() + depth
+                return match.start() + depth
             depth -= len(mark)
     return len(text)
 
 
 def _string_end(text: bytes, start: int, level: int) -> tuple[int, bool]:
-    found = _quotation(level).match(text, start)
-    if found is None:
+    match = _quotation(level).match(text, start)
+    if match is None:
         return len(text), False
-    of_mark = _level(len(found["mark"]))
-    return (found.end(), True) if of_mark == level else (found.end() - of_mark, False)
+    of_mark = _level(len(match["mark"]))
+    return (match.end(), True) if of_mark == level else (match.end() - of_mark, False)
 
 
 @functools.cache
@@ -100,10 +100,10 @@ def _meant(escape: re.Match[bytes]) -> bytes:
 
 class WayBack:
     def __init__(self, text: bytes) -> None:
-        found = [(escape.end(), escape.end() - escape.start() - 1) for escape in _ESCAPE.finditer(text)]
-        self._shifts = [0, *accumulate(shorter for _, shorter in found)]
+        escapes = [(escape.end(), escape.end() - escape.start() - 1) for escape in _ESCAPE.finditer(text)]
+        self._shifts = [0, *accumulate(shorter for _, shorter in escapes)]
         # The place after each escape, in the text that was read.
-        self._ends = [end - shift for (end, _), shift in zip(found, self._shifts[1:], strict=True)]
+        self._ends = [end - shift for (end, _), shift in zip(escapes, self._shifts[1:], strict=True)]
 
     def span(self, span: Span) -> Span:
         """The place in the original text of one in the unescaped text; an escape belongs to it as a whole."""

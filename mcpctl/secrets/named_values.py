@@ -74,7 +74,7 @@ _SETTING = re.compile(rb"--|[A-Z0-9_]{3,64}\Z")
 _PROSE = re.compile(rb"[A-Za-z'-]{1,32}+[.,]? {1,4}+[A-Za-z(]")
 
 
-Found = tuple[int, int, bytes]  # begin, end, and the quotation marks that the replacement needs
+Secret = tuple[int, int, bytes]  # begin, end, and the quotation marks that the replacement needs
 _Candidate = tuple[int, int, int, Kind]
 """The begin and end of a telling name, its separator, its kind: plain tuples, since a text may have thousands."""
 
@@ -87,8 +87,8 @@ class NamedValues:
         self._own = [(name, _PIECES.split(name)[-1] or name) for name in (name.encode().lower() for name in own)]
         self.quiet: set[bytes] = set()  # names that tell nothing, spelled backwards
 
-    def find(self, text: bytes) -> list[Found]:
-        found: list[Found] = []
+    def find(self, text: bytes) -> list[Secret]:
+        secrets: list[Secret] = []
         done = 0
         candidates = self._candidates(text)
         for number, (candidate, following) in enumerate(zip_longest(candidates, candidates[1:])):
@@ -96,10 +96,10 @@ class NamedValues:
                 continue  # its value is a name
             is_judged = number < (_MOST_WEAK if candidate[3] in _WEAK else _MOST_JUDGED)
             if candidate[0] >= done and (secret := self._value(text, *candidate, is_judged=is_judged)):
-                found.append(secret)
+                secrets.append(secret)
                 done = secret[1]
         spans = [(*span, b"") for span in _in_commands(text)]
-        return _apart(sorted(found + spans)) if spans else found
+        return _apart(sorted(secrets + spans)) if spans else secrets
 
     def _candidates(self, text: bytes) -> list[_Candidate]:
         backwards = text[::-1]
@@ -142,7 +142,9 @@ class NamedValues:
             if kind is not Kind.NOTHING:
                 yield *pair.span(2), pair.start(3), Kind.PASSWORD if kind is Kind.ANY else kind
 
-    def _value(self, text: bytes, begin: int, end: int, separator: int, kind: Kind, *, is_judged: bool) -> Found | None:
+    def _value(
+        self, text: bytes, begin: int, end: int, separator: int, kind: Kind, *, is_judged: bool
+    ) -> Secret | None:
         if text[begin] in _LETTERS_OF_ESCAPES:
             begin += begin > 0 and text[begin - 1] == _BACKSLASH
             kind = self._kind(text[begin:end])
@@ -160,9 +162,9 @@ class NamedValues:
 def _all_named(backwards: bytes, telling: Mapping[bytes, Kind]) -> Iterator[_Candidate]:
     length = len(backwards)
     for pattern in NAMES:
-        for found in pattern.finditer(backwards):
-            if kind := telling.get(found[1]):
-                yield length - found.end(1), length - found.start(1), length - 1 - found.start(), kind
+        for match in pattern.finditer(backwards):
+            if kind := telling.get(match[1]):
+                yield length - match.end(1), length - match.start(1), length - 1 - match.start(), kind
 
 
 def _named(text: bytes, name: bytes, kind: Kind) -> Iterator[_Candidate]:
@@ -176,15 +178,15 @@ def _named(text: bytes, name: bytes, kind: Kind) -> Iterator[_Candidate]:
         begin = text.find(name, end)
 
 
-def _apart(found: list[Found]) -> list[Found]:
-    apart: list[Found] = []
-    for one in found:
-        if not apart or one[0] >= apart[-1][1]:
-            apart.append(one)
+def _apart(secrets: list[Secret]) -> list[Secret]:
+    apart: list[Secret] = []
+    for secret in secrets:
+        if not apart or secret[0] >= apart[-1][1]:
+            apart.append(secret)
     return apart
 
 
-def _member(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
+def _member(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Secret | None:
     """The value of a member of JSON at any depth of strings, which the quotation mark behind its name shows."""
     quote = text[end:separator].rstrip()
     opening = text.rfind(b'"', max(begin - LONGEST, 0), begin) + 1
@@ -206,7 +208,7 @@ def _member(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Fo
     return (start, stop, quote) if is_secret(text[start:stop], kind, Context.QUOTED) else None
 
 
-def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Found | None:
+def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Secret | None:
     """An object or list with a secret in it, whole; none under a weak name, and none that is a schema."""
     if kind not in _OF_CONTAINERS or (kind is not Kind.ANY and json_text.is_schema(text, start)):
         return None
@@ -219,7 +221,7 @@ def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Found | Non
     return (start, end, quote) if kind is Kind.ANY or text.find(b'"', start, end) >= 0 else None
 
 
-def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
+def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Secret | None:
     is_colon = text[separator] == _COLON
     start = _GAP.match(text, separator + 1).end()  # type: ignore[union-attr]  # it matches anything
     is_loose = is_colon or start > separator + 1 or separator > end
@@ -250,7 +252,7 @@ def _closed(value: bytes) -> bytes:
     return value
 
 
-def _quoted(text: bytes, opening: re.Match[bytes], kind: Kind) -> Found | None:
+def _quoted(text: bytes, opening: re.Match[bytes], kind: Kind) -> Secret | None:
     quote, start = opening[1], opening.end()
     if quote.endswith(b'"'):
         end, is_closed = json_text.string_end(text, start, quote)
@@ -261,7 +263,7 @@ def _quoted(text: bytes, opening: re.Match[bytes], kind: Kind) -> Found | None:
     return (start, end, b"") if is_secret(text[start:end], kind, Context.QUOTED) else None
 
 
-def _header(text: bytes, name: bytes, start: int) -> Found | None:
+def _header(text: bytes, name: bytes, start: int) -> Secret | None:
     """The value of a header that has more than one word: cookies, or a value behind its scheme."""
     if name.endswith(b"cookie"):
         cookies = _COOKIES.match(text, start)

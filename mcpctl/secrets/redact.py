@@ -15,7 +15,7 @@ from mcpctl.secrets.secret_names import is_secret_name
 
 if TYPE_CHECKING:
     # Their expressions take a tenth of what `serve` needs to start, and nothing is redacted before it has.
-    from mcpctl.secrets.named_values import Found, NamedValues
+    from mcpctl.secrets.named_values import NamedValues, Secret
 
 __all__ = ["MARK", "MASK", "cut", "is_secret_name", "learn", "learnt", "mask", "mask_shapes", "own", "without"]
 
@@ -65,22 +65,22 @@ def _masked(secret: bytes) -> bytes:
     return MASK.encode()
 
 
-def without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Callable[[bytes], bytes]) -> bytes:
+def without(text: bytes, named: "Callable[[bytes], list[Secret]]", instead: Callable[[bytes], bytes]) -> bytes:
     """`text` with replacements for the secrets that `named` finds in it, and then for those that look like one."""
     from mcpctl.secrets import json_text, shapes
 
     meant = json_text.unescaped(text)
-    if learnt and (found := own(meant)):
-        text = _replaced(text, meant, found, instead)
+    if learnt and (secrets := own(meant)):
+        text = _replaced(text, meant, secrets, instead)
         meant = json_text.unescaped(text)
-    if found := named(meant):
-        text = _replaced(text, meant, found, instead)
+    if secrets := named(meant):
+        text = _replaced(text, meant, secrets, instead)
         meant = json_text.unescaped(text)
-    found = [(*span, b"") for span in shapes.spans(meant)]
-    return _replaced(text, meant, found, instead) if found else text
+    secrets = [(*span, b"") for span in shapes.spans(meant)]
+    return _replaced(text, meant, secrets, instead) if secrets else text
 
 
-def own(text: bytes) -> "list[Found]":
+def own(text: bytes) -> "list[Secret]":
     present: set[bytes] = set()
     for secrets in tuple(learnt.values()):
         for secret in secrets:
@@ -108,13 +108,13 @@ def _of_escape(text: bytes, at: int) -> int:
     return 5 - len(begun[1])
 
 
-def _replaced(text: bytes, meant: bytes, found: "list[Found]", instead: Callable[[bytes], bytes]) -> bytes:
+def _replaced(text: bytes, meant: bytes, secrets: "list[Secret]", instead: Callable[[bytes], bytes]) -> bytes:
     from mcpctl.secrets import json_text
 
     span = json_text.WayBack(text).span if meant is not text else tuple
     out: list[bytes] = []
     done = 0
-    for begin, end, quote in found:
+    for begin, end, quote in secrets:
         first, last = span((begin, end))
         out += (text[done:first], quote, instead(meant[begin:end]), quote)
         done = last

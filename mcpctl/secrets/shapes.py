@@ -56,12 +56,12 @@ def spans(text: bytes) -> Iterator[Span]:
             finders.insert(0, _among(tokens))
     if not finders:
         return  # as nearly every text
-    found = [finder(text, 0) for finder in finders]
-    while nearest := min(filter(None, found), key=lambda span: span[0], default=None):
+    firsts = [finder(text, 0) for finder in finders]
+    while nearest := min(filter(None, firsts), key=lambda span: span[0], default=None):
         yield nearest
         end = nearest[1]
-        found = [
-            finder(text, end) if span and span[0] < end else span for finder, span in zip(finders, found, strict=True)
+        firsts = [
+            finder(text, end) if span and span[0] < end else span for finder, span in zip(finders, firsts, strict=True)
         ]
 
 
@@ -69,15 +69,15 @@ def _tokens(text: bytes) -> list[Span]:
     """Their heads are looked for backwards, from the last character: one that is rare in texts is found many times
     faster than any of several words, and what few there are tell heads apart by one character each."""
     backwards, length = text[::-1], len(text)
-    found = []
+    spans_ = []
     for last, heads in HEADS:
         for head in heads.finditer(backwards) if backwards.find(last) >= 0 else ():
             begin, end = length - head.end(), length - head.start()
             for rest, is_alone in _RESTS[text[begin:end]]:
                 if (token := re.compile(rest).match(text, end)) and (not is_alone or _begins_word(text, begin)):
-                    found.append((begin, token.end()))
+                    spans_.append((begin, token.end()))
                     break
-    return sorted(found)
+    return sorted(spans_)
 
 
 def _begins_word(text: bytes, place: int) -> bool:
@@ -112,10 +112,10 @@ def _after(pattern: re.Pattern[bytes], longest_before: int) -> Finder:
     """Finds the first group of `pattern`: what is before it may stand before the place."""
 
     def finder(text: bytes, start: int) -> Span | None:
-        found = pattern.search(text, max(start - longest_before, 0))
-        while found and found.start(1) < start:
-            found = pattern.search(text, found.start() + 1)
-        return found.span(1) if found else None
+        match = pattern.search(text, max(start - longest_before, 0))
+        while match and match.start(1) < start:
+            match = pattern.search(text, match.start() + 1)
+        return match.span(1) if match else None
 
     return finder
 

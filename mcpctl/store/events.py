@@ -36,6 +36,7 @@ _AT_ONCE = 1 << 16  # bytes of a journal that are read at once, or one line wher
 _TICK_S = 1  # a file's time may be so much behind that of the line that was written to it
 _ENDED = 1000  # so many of the last calls that ended are known
 _COUNTS = ("tool_call_count", "total_tokens", "discovery_count", "discovery_tokens")
+_BEGUN = {"status": "active", "end_time": None, **dict.fromkeys(_COUNTS, 0)}
 _TOTALS = ("session_id", "tool_call_count", "total_tokens")
 
 
@@ -52,10 +53,10 @@ class _JournalLine(NamedTuple):
     journal: str
     begin: int
     end: int
-    said: AnyLine
+    entry: AnyLine
 
 
-class _Found(NamedTuple):
+class _EventPlace(NamedTuple):
     timestamp: str
     journal: str
     begin: int
@@ -65,11 +66,13 @@ class _Found(NamedTuple):
 class JournalEvents:
     """The events of all journals since a position, or the newest. Rows and totals are those of the index of now."""
 
-    def __init__(self, db: sqlite3.Connection, folder: Path, wanted: CallFilter, without: Collection[str] = ()) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, folder: Path, criteria: CallFilter, without: Collection[str] = ()
+    ) -> None:
         self._db = db
         self._folder = folder
-        self._wanted = wanted
-        self._of_rows = replace(wanted, since=None, until=None)
+        self._criteria = criteria
+        self._of_rows = replace(criteria, since=None, until=None)
         """The conditions on rows; a time is compared with that of the event."""
         self._is_of_calls = replace(self._of_rows, sessions=(), projects=(), clients=()) != EVERYTHING
         self._without = without
@@ -109,24 +112,24 @@ class JournalEvents:
             yield Event(RESET, {}, clock.now())
         places = self._cursor.places
         unread = (_read(self._folder / name, places[name].offset, end) for name, end in ends.items())
-        for line in heapq.merge(*unread, key=attrgetter("said.timestamp")):
+        for line in heapq.merge(*unread, key=attrgetter("entry.timestamp")):
             given = places[line.journal].given
-            after = JournalPlace(line.end, 0, isinstance(line.said, SessionClosed))
-            events = () if self._was_told(line.said) else tuple(self._events(line))
+            after = JournalPlace(line.end, 0, isinstance(line.entry, SessionClosed))
+            events = () if self._was_read(line.entry) else tuple(self._events(line))
             for number, event in enumerate(events[given:], given + 1):
                 self._cursor.move(line.journal, after if number == len(events) else JournalPlace(line.begin, number))
                 yield event
             self._cursor.move(line.journal, after)
-            self._note(line.said)
+            self._note(line.entry)
 
-    def _was_told(self, said: AnyLine) -> bool:
+    def _was_read(self, entry: AnyLine) -> bool:
         """Whether this end of a call was read already: it is on record again where it could not be written whole
         before."""
-        return isinstance(said, CallFinished) and said.id in self._ended
+        return isinstance(entry, CallFinished) and entry.id in self._ended
 
-    def _note(self, said: AnyLine) -> None:
-        if isinstance(said, CallFinished):
-            self._ended[said.id] = None
+    def _note(self, entry: AnyLine) -> None:
+        if isinstance(entry, CallFinished):
+            self._ended[entry.id] = None
 
     def _compare(self, ends: Mapping[str, int]) -> None:
         """Note the journals that are new, gone, or another under an old name."""
@@ -151,7 +154,7 @@ class JournalEvents:
 
     def _go_back(self, number: int) -> None:
         """Put the position before so many of the newest events, as far as there are so many."""
-        found: list[_Found] = []
+        places: list[_EventPlace] = []
         journals_seen = 0
         ends = {name: place.offset for name, place in self._cursor.places.items()}
         written = {name: _status(self._folder / name, "st_mtime_ns") for name in ends}
@@ -160,27 +163,27 @@ class JournalEvents:
         for name in sorted(ends, key=written.__getitem__, reverse=True):
             if journals_seen == number:
                 break  # what is left was written before
-            if len(found) == number and clock.iso(written[name] / 1e9 + _TICK_S) < found[-1].timestamp:
+            if len(places) == number and clock.iso(written[name] / 1e9 + _TICK_S) < places[-1].timestamp:
                 break
             if name not in having:
                 continue
             newest = self._newest(name, first.get(name, 0), ends[name], number)
             journals_seen += bool(newest)
-            found = heapq.nlargest(number, [*found, *newest])
+            places = heapq.nlargest(number, [*places, *newest])
             if not newest and having is ends:
                 having = self._having()  # asked only now, since it may take as long as a list of all such calls
-        for event in found:
+        for event in places:
             self._cursor.move(event.journal, JournalPlace(event.begin, event.number))
 
-    def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_Found]:
+    def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_EventPlace]:
         """The newest events of one journal; no line before the byte `first` can have one."""
         size = _AT_ONCE
         while True:
             begin = max(first, end - size)
-            events: deque[_Found] = deque(maxlen=number)
+            events: deque[_EventPlace] = deque(maxlen=number)
             for line in _read(self._folder / name, begin, end, from_middle=begin > first):
                 of_line = enumerate(self._events(line))
-                events.extend(_Found(event.timestamp, name, line.begin, place) for place, event in of_line)
+                events.extend(_EventPlace(event.timestamp, name, line.begin, place) for place, event in of_line)
             if len(events) == number or begin == first:
                 return events
             size *= 8
@@ -190,64 +193,63 @@ class JournalEvents:
         the session, which may be long after its last activity."""
         old = self._db.execute(
             "SELECT name, offset FROM sessions JOIN journals ON name = journal WHERE last_activity < ?",
-            (self._wanted.since,),
+            (self._criteria.since,),
         )
         return {name: _last_line(self._folder / name, end) for name, end in old}
 
     def _having(self) -> Collection[str]:
         """The journals that may have such events, by the rows of the index."""
-        wanted = replace(self._wanted, since=None)
-        if "running" in wanted.statuses:
-            wanted = replace(wanted, statuses=())  # a call that has ended was running when it began
-        asked = [("session_id FROM calls", filters.calls(wanted))]
+        criteria = replace(self._criteria, since=None)
+        if "running" in criteria.statuses:
+            criteria = replace(criteria, statuses=())  # a call that has ended was running when it began
+        tables = [("session_id FROM calls", filters.calls(criteria))]
         if not self._is_of_calls:
-            asked.append(("session_id FROM discoveries", filters.searches(wanted)))
-            asked.append(("id FROM sessions", filters.sessions(wanted)))
-        ids = " UNION ".join(f"SELECT {what}{conditions.where}" for what, conditions in asked)
-        values = [value for _, conditions in asked for value in conditions.values]
+            tables.append(("session_id FROM discoveries", filters.searches(criteria)))
+            tables.append(("id FROM sessions", filters.sessions(criteria)))
+        ids = " UNION ".join(f"SELECT {what}{conditions.where}" for what, conditions in tables)
+        values = [value for _, conditions in tables for value in conditions.values]
         return {name for (name,) in self._db.execute(f"SELECT journal FROM sessions WHERE id IN ({ids})", values)}
 
     # ---- what a line says
 
     def _events(self, line: _JournalLine) -> Iterator[Event]:
-        if not (self._wanted.since or "") <= line.said.timestamp < (self._wanted.until or sqlite.LAST):
+        if not (self._criteria.since or "") <= line.entry.timestamp < (self._criteria.until or sqlite.LAST):
             return iter(())
-        return (event for event in self._said(line) if event.type not in self._without)
+        return (event for event in self._all_events(line) if event.type not in self._without)
 
-    def _said(self, line: _JournalLine) -> Iterator[Event]:
-        said = line.said
+    def _all_events(self, line: _JournalLine) -> Iterator[Event]:
+        entry = line.entry
         rows: Sequence[Row]
-        if isinstance(said, CallStarted):
-            rows = self._has_begun(said, line.begin)
-        elif isinstance(said, CallFinished):
-            rows = self._rows("calls", filters.calls(self._of_rows).equal("id", said.id))
-        elif isinstance(said, DiscoveryFinished):
-            conditions = filters.searches(self._of_rows).equal("id", said.id).when("position = ?", line.begin)
+        if isinstance(entry, CallStarted):
+            rows = self._has_begun(entry, line.begin)
+        elif isinstance(entry, CallFinished):
+            rows = self._rows("calls", filters.calls(self._of_rows).equal("id", entry.id))
+        elif isinstance(entry, DiscoveryFinished):
+            conditions = filters.searches(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
             rows = [] if self._is_of_calls else self._rows("discoveries", conditions)
-        elif isinstance(said, SessionCreated):
-            begun = {"status": "active", "last_activity": said.timestamp, "end_time": None, **dict.fromkeys(_COUNTS, 0)}
-            rows = [row | begun for row in self._session(said.id)]
-        elif isinstance(said, SessionClosed):
-            rows = self._session(said.id)
+        elif isinstance(entry, SessionCreated):
+            rows = [row | _BEGUN | {"last_activity": entry.timestamp} for row in self._session(entry.id)]
+        elif isinstance(entry, SessionClosed):
+            rows = self._session(entry.id)
         else:
             return
         for row in rows:
-            yield Event(str(said.__struct_config__.tag), row, said.timestamp)
-        if rows and isinstance(said, CallFinished):
-            for row in self._session(said.session_id):
-                yield Event("sessions.updated", {name: row[name] for name in _TOTALS}, said.timestamp)
+            yield Event(str(entry.__struct_config__.tag), row, entry.timestamp)
+        if rows and isinstance(entry, CallFinished):
+            for row in self._session(entry.session_id):
+                yield Event("sessions.updated", {name: row[name] for name in _TOTALS}, entry.timestamp)
 
-    def _has_begun(self, said: CallStarted, begin: int) -> list[Row]:
+    def _has_begun(self, entry: CallStarted, begin: int) -> list[Row]:
         """The call as it was then. A line that was written twice counts once, as in the index."""
         if not _may_run(self._of_rows):
             return []
         conditions = filters.calls(replace(self._of_rows, statuses=()))
-        conditions = conditions.equal("id", said.id).when("position = ?", begin)
-        found = query.select(self._db, "calls", schema.ELSEWHERE["calls"], conditions, "id").rows(1, 0)
-        elsewhere = next(found, None)
+        conditions = conditions.equal("id", entry.id).when("position = ?", begin)
+        rows = query.select(self._db, "calls", schema.ELSEWHERE["calls"], conditions, "id").rows(1, 0)
+        elsewhere = next(rows, None)
         if elsewhere is None:
             return []
-        values = projection.call_row(projection.StartedCall(begin, said))
+        values = projection.call_row(projection.StartedCall(begin, entry))
         row = dict(zip(projection.CALL, values, strict=True))
         return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS} | dict(elsewhere)]
 
@@ -260,9 +262,9 @@ class JournalEvents:
         return list(query.select(self._db, table, query.COLUMNS[table], conditions, "id").rows(1, 0))
 
 
-def _may_run(wanted: CallFilter) -> bool:
-    is_of_end = wanted.grep is not None or wanted.min_duration_ms is not None
-    return not is_of_end and (not wanted.statuses or "running" in wanted.statuses)
+def _may_run(criteria: CallFilter) -> bool:
+    is_of_end = criteria.grep is not None or criteria.min_duration_ms is not None
+    return not is_of_end and (not criteria.statuses or "running" in criteria.statuses)
 
 
 def _status(path: Path, what: str) -> int:
@@ -283,8 +285,8 @@ def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Ite
         for line in rest.split(b"\n")[:-1]:
             after = begin + len(line) + 1
             # Unreadable lines were reported when the index took them.
-            for _, said in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
-                yield _JournalLine(path.name, begin, after, said)
+            for _, entry in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
+                yield _JournalLine(path.name, begin, after, entry)
             begin = after
 
 

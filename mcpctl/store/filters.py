@@ -53,40 +53,40 @@ class CallFilter:
 EVERYTHING = CallFilter()
 
 
-def calls(wanted: CallFilter) -> "Conditions":
-    asked = _nothing().any_of("session_id", wanted.sessions).any_of("parent_id", wanted.parents)
+def calls(criteria: CallFilter) -> "Conditions":
+    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("parent_id", criteria.parents)
     # The index by server has none of these: each row would have to be read, from all over the file.
-    beyond = wanted.statuses or wanted.hints or wanted.clients or wanted.projects or wanted.min_duration_ms
-    asked.any_of("+server" if beyond else "server", wanted.servers)
-    _either(asked, [_tool(tool) for tool in wanted.tools])
-    _status(asked, wanted.statuses)
-    asked.any_of("project", wanted.projects).any_of("client_name", wanted.clients)
-    _either(asked, [("hints GLOB ?", (_hint(hint),)) for hint in wanted.hints])
-    _times(asked, wanted)
-    asked.when(f"({_PLACE}) < (SELECT {_PLACE} FROM calls WHERE id = ?)", wanted.before)
-    return _text(asked, wanted.grep, ("arguments", "error", "response"))
+    beyond = criteria.statuses or criteria.hints or criteria.clients or criteria.projects or criteria.min_duration_ms
+    conditions.any_of("+server" if beyond else "server", criteria.servers)
+    _either(conditions, [_tool(tool) for tool in criteria.tools])
+    _status(conditions, criteria.statuses)
+    conditions.any_of("project", criteria.projects).any_of("client_name", criteria.clients)
+    _either(conditions, [("hints GLOB ?", (_hint(hint),)) for hint in criteria.hints])
+    _times(conditions, criteria)
+    conditions.when(f"({_PLACE}) < (SELECT {_PLACE} FROM calls WHERE id = ?)", criteria.before)
+    return _text(conditions, criteria.grep, ("arguments", "error", "response"))
 
 
-def searches(wanted: CallFilter) -> "Conditions":
+def searches(criteria: CallFilter) -> "Conditions":
     """The conditions on rows of `discoveries`, which have no server, tool, status or hints."""
-    asked = _nothing().any_of("session_id", wanted.sessions).any_of("project", wanted.projects)
-    if wanted.clients:
-        inner = _nothing().any_of("client_name", wanted.clients)
-        asked.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
-    _times(asked, wanted)
-    return _text(asked, wanted.grep, ("query", "context", "results"))
+    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("project", criteria.projects)
+    if criteria.clients:
+        inner = _nothing().any_of("client_name", criteria.clients)
+        conditions.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
+    _times(conditions, criteria)
+    return _text(conditions, criteria.grep, ("query", "context", "results"))
 
 
-def sessions(wanted: CallFilter) -> "Conditions":
+def sessions(criteria: CallFilter) -> "Conditions":
     """The conditions on rows of `sessions`: active in that time, and with such calls if it asks for calls."""
-    asked = _nothing().any_of("id", wanted.sessions).any_of("project", wanted.projects)
-    asked.any_of("client_name", wanted.clients)
-    asked.when("last_activity >= ?", wanted.since).when("start_time < ?", wanted.until)
-    of_calls = replace(wanted, sessions=(), projects=(), clients=())
+    conditions = _nothing().any_of("id", criteria.sessions).any_of("project", criteria.projects)
+    conditions.any_of("client_name", criteria.clients)
+    conditions.when("last_activity >= ?", criteria.since).when("start_time < ?", criteria.until)
+    of_calls = replace(criteria, sessions=(), projects=(), clients=())
     if replace(of_calls, since=None, until=None) != EVERYTHING:
         inner = calls(of_calls)
-        asked.when(f"id IN (SELECT session_id FROM calls{inner.where})", *inner.values)
-    return asked
+        conditions.when(f"id IN (SELECT session_id FROM calls{inner.where})", *inner.values)
+    return conditions
 
 
 def is_glob(name: str) -> bool:
@@ -124,7 +124,7 @@ def _pattern(name: str) -> str:
     return name.replace("[", "[[]") if is_glob(name) else name
 
 
-def _status(asked: "Conditions", statuses: tuple[str, ...]) -> None:
+def _status(conditions: "Conditions", statuses: tuple[str, ...]) -> None:
     """A call that runs in a session whose process is gone counts as interrupted."""
     if not statuses:
         return
@@ -135,7 +135,7 @@ def _status(asked: "Conditions", statuses: tuple[str, ...]) -> None:
     elif "running" in statuses and "interrupted" not in statuses:
         among = f"({among} AND NOT (status = 'running' AND {dead}))"
     # Word for word what the index of what was not ok is of, so that it may be used.
-    asked.when(among if "ok" in statuses else f"status <> 'ok' AND {among}", *statuses)
+    conditions.when(among if "ok" in statuses else f"status <> 'ok' AND {among}", *statuses)
 
 
 def _hint(hint: str) -> str:
@@ -147,26 +147,26 @@ def _hint(hint: str) -> str:
     return f"{'?' * place}{letter}*"
 
 
-def _times(asked: "Conditions", wanted: CallFilter) -> None:
-    asked.when("started_at >= ?", wanted.since).when("started_at < ?", wanted.until)
-    asked.when("duration_ms >= ?", wanted.min_duration_ms)
+def _times(conditions: "Conditions", criteria: CallFilter) -> None:
+    conditions.when("started_at >= ?", criteria.since).when("started_at < ?", criteria.until)
+    conditions.when("duration_ms >= ?", criteria.min_duration_ms)
 
 
-def _text(asked: "Conditions", text: str | None, columns: tuple[str, ...]) -> "Conditions":
+def _text(conditions: "Conditions", text: str | None, columns: tuple[str, ...]) -> "Conditions":
     from mcpctl.store import query
 
-    _either(asked, [query.having_text(column, text) for column in columns] if text else [])
-    return asked
+    _either(conditions, [query.having_text(column, text) for column in columns] if text else [])
+    return conditions
 
 
-def _either(asked: "Conditions", alternatives: list[tuple[str, tuple[str, ...]]]) -> None:
+def _either(conditions: "Conditions", alternatives: list[tuple[str, tuple[str, ...]]]) -> None:
     if len(alternatives) == 1:
         ((sql, values),) = alternatives
-        asked.when(sql, *values)
+        conditions.when(sql, *values)
     elif alternatives:
         every = tuple(value for _, values in alternatives for value in values)
         # With the sign it is no reason to go through other indexes and sort the rows that they give.
-        asked.when(f"+({' OR '.join(sql for sql, _ in alternatives)})", *every)
+        conditions.when(f"+({' OR '.join(sql for sql, _ in alternatives)})", *every)
 
 
 # ---- as people give them
@@ -277,7 +277,7 @@ def _milliseconds(text: str) -> int | None:
     """A duration such as 1h30m: each unit once, the largest first. None for another text."""
     import re
 
-    found = re.fullmatch("".join(rf"(?:(\d{{1,9}}){unit})?" for unit in _UNITS_MS), text, re.ASCII) if text else None
-    if found is None:
+    match = re.fullmatch("".join(rf"(?:(\d{{1,9}}){unit})?" for unit in _UNITS_MS), text, re.ASCII) if text else None
+    if match is None:
         return None
-    return sum(int(number or 0) * ms for number, ms in zip(found.groups(), _UNITS_MS.values(), strict=True))
+    return sum(int(number or 0) * ms for number, ms in zip(match.groups(), _UNITS_MS.values(), strict=True))

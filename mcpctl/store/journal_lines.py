@@ -24,9 +24,9 @@ def _struct(declared: Any, *bases: type) -> Any:
         alternatives = tuple(kinds[part] for part in written.split(" | "))
         default = vars(declared).get(name, msgspec.NODEFAULT)
         members.append((name, typing.Union[alternatives], defaults.get(default, default)))  # noqa: UP007
-    told = {"__doc__": declared.__doc__}
+    namespace = {"__doc__": declared.__doc__}
     return msgspec.defstruct(
-        declared.__name__, members, bases=bases or None, module=__name__, namespace=told, **declared.config
+        declared.__name__, members, bases=bases or None, module=__name__, namespace=namespace, **declared.config
     )
 
 

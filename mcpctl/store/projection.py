@@ -229,8 +229,8 @@ def _annotations(raw: bytes) -> tuple[str | None, str]:
 
 def _message(error: msgspec.Raw) -> str | None:
     """The text of an error; one that was cut is the text of its beginning."""
-    told = _decoded(error)
-    message = told.get("message") if isinstance(told, dict) else told
+    decoded = _decoded(error)
+    message = decoded.get("message") if isinstance(decoded, dict) else decoded
     return message if isinstance(message, str) else None
 
 

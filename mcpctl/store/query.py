@@ -150,10 +150,10 @@ def having_text(column: str, text: str) -> tuple[str, tuple[str, ...]]:
     return f"says({column}, ?)", (whole,)
 
 
-def says(text: str | None, wanted: str) -> bool:
-    """Whether a text, or one that JSON in it stands for, has `wanted`, which is in lower case."""
+def says(text: str | None, lowered: str) -> bool:
+    """Whether a text, or one that JSON in it stands for, has `lowered`, which is in lower case."""
     for _ in range(_DEPTH + 1):
-        if text is None or wanted in text.lower():
+        if text is None or lowered in text.lower():
             return text is not None
         if "\\" not in text:
             return False

@@ -84,27 +84,27 @@ class Records:
 
     # ---- lists
 
-    def sessions(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
+    def sessions(self, criteria: CallFilter = EVERYTHING, *statuses: str) -> Found:
         """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls; with
-        the `tokens` of their calls and searches together. `statuses` are those of the sessions; those of `wanted` are
+        the `tokens` of their calls and searches together. `statuses` are those of the sessions; those of `criteria` are
         of calls."""
         columns = COLUMNS["sessions"] | _TOKENS
-        return query.select(self._db, "sessions", columns, _conditions(wanted, statuses), _BY_ACTIVITY)
+        return query.select(self._db, "sessions", columns, _conditions(criteria, statuses), _BY_ACTIVITY)
 
-    def overheads(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
+    def overheads(self, criteria: CallFilter = EVERYTHING, *statuses: str) -> Found:
         """The cost of searching and calling in tokens, by session of a client: `{id, client_name, project,
         last_activity, discovery_tokens, query_tokens, key_tokens}`."""
-        conditions = _conditions(wanted, statuses).equal("via", "client")
+        conditions = _conditions(criteria, statuses).equal("via", "client")
         return query.select(self._db, "sessions", _OVERHEADS, conditions, _BY_ACTIVITY)
 
-    def calls(self, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
+    def calls(self, criteria: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
         """Calls, newest first, with these fields, of which one may be the key of the tool."""
         columns = {name: (COLUMNS["calls"] | _KEY)[name] for name in fields}
-        return query.select(self._db, "calls", columns, filters.calls(wanted), BY_TIME)
+        return query.select(self._db, "calls", columns, filters.calls(criteria), BY_TIME)
 
-    def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
+    def discoveries(self, criteria: CallFilter = EVERYTHING) -> Found:
         """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
-        return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(wanted), BY_TIME)
+        return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(criteria), BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
         """Decisions in their order, also on attempts that became no call."""
@@ -135,8 +135,8 @@ class Records:
         """A full id, a unique beginning, or `last`. Raises `NotFound` or `WrongUsage`, as the next ones do."""
         return query.resolve(self._db, "sessions", ref, _LAST_SESSION, "mcpctl sessions ls")
 
-    def resolved(self, wanted: CallFilter) -> CallFilter:
-        return replace(wanted, sessions=tuple(map(self.session_id, wanted.sessions)))
+    def resolved(self, criteria: CallFilter) -> CallFilter:
+        return replace(criteria, sessions=tuple(map(self.session_id, criteria.sessions)))
 
     def call_id(self, ref: str) -> str:
         return query.resolve(self._db, "calls", ref, BY_TIME, "mcpctl calls ls")
@@ -189,12 +189,12 @@ class Records:
         rows = self._db.execute("SELECT server, tool, calls, last_used FROM usage")
         return {(server, tool): (count, last_used) for server, tool, count, last_used in rows}
 
-    def totals(self, *by: str, wanted: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
+    def totals(self, *by: str, criteria: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
         """A row for each group, the one with the most calls first, or with the most of the field `sort`. `by` are of
         `statistics.GROUPS`; without any it is one row, of all calls."""
         from mcpctl.store import statistics
 
-        rows = statistics.totals(self._db, by, wanted)
+        rows = statistics.totals(self._db, by, criteria)
         if not sort:
             return rows
         return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
@@ -244,7 +244,7 @@ class Records:
         return [id_ for id_, *_ in self._db.execute(index.DEAD)]
 
     def events(
-        self, wanted: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
+        self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
     ) -> "JournalEvents":  # fmt: skip
         """The events since a position (of `JournalEvents.position`, or `events.START`), else so many of the newest and
@@ -252,7 +252,7 @@ class Records:
         since, or a journal is gone that was not read to its end."""
         from mcpctl.store.events import JournalEvents
 
-        return JournalEvents(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
+        return JournalEvents(self._db, self._paths.sessions, criteria, without).beginning(since, newest)
 
     def follow(self, events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
         """The events without end; `pause` is called after all that was new, and ends it by raising. While nothing is
@@ -289,8 +289,8 @@ class Records:
         return index.on_disk(paths, on_progress)
 
 
-def _conditions(wanted: CallFilter, statuses: Sequence[str]) -> Conditions:
-    return filters.sessions(wanted).any_of(f"({schema.session_status('dead')})", statuses)
+def _conditions(criteria: CallFilter, statuses: Sequence[str]) -> Conditions:
+    return filters.sessions(criteria).any_of(f"({schema.session_status('dead')})", statuses)
 
 
 class Watch:

@@ -110,14 +110,14 @@ def sweep(paths: Paths) -> None:
 def _make_room(paths: Paths, room: int) -> None:
     if room < 0:
         raise OSError(errno.EFBIG, "it is larger than keep_mb")
-    found: list[tuple[float, int, Path]] = []
+    kept: list[tuple[float, int, Path]] = []
     for folder in _folders(paths):
         with contextlib.suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 status = entry.stat(follow_symlinks=False)
-                found.append((status.st_mtime, status.st_size, Path(entry.path)))
-    used = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
+                kept.append((status.st_mtime, status.st_size, Path(entry.path)))
+    used = sum(size for _, size, _ in kept)
+    for _, size, path in sorted(kept):
         if used <= room:
             return
         path.unlink(missing_ok=True)

@@ -194,8 +194,8 @@ def remarks(evictions: Sequence[Row]) -> Iterator[str]:
 
 
 def _lines(text: bytes) -> list[Eviction]:
-    found: list[Eviction] = []
+    evictions: list[Eviction] = []
     for line in text.splitlines():
         with contextlib.suppress(msgspec.DecodeError):
-            found.append(_decoder.decode(line))
-    return found
+            evictions.append(_decoder.decode(line))
+    return evictions

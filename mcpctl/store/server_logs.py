@@ -73,7 +73,7 @@ class ServerLogs:
         self._settings = settings
         self._key = b""
         self._changed = threading.Condition()
-        self._said: dict[tuple[str, int], _Stderr] = {}
+        self._waiting: dict[tuple[str, int], _Stderr] = {}
         self._begun: dict[tuple[str, int], bytes | None] = {}
         """The lines that have no end yet; None for one whose beginning was written or left out."""
         self._lines: Counter[str] = Counter()  # how many lines the files have, as far as this process knows
@@ -85,8 +85,8 @@ class ServerLogs:
         with self._changed:
             if not data and self._thread is None:
                 return  # nobody has said anything
-            is_first = not self._said
-            self._said.setdefault((server, pid), _Stderr()).add(data)
+            is_first = not self._waiting
+            self._waiting.setdefault((server, pid), _Stderr()).add(data)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_all, name="server-logs", daemon=True)
                 self._thread.start()
@@ -103,40 +103,40 @@ class ServerLogs:
     def _write_all(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._said or self._is_closing)
-                if not self._said:
+                self._changed.wait_for(lambda: self._waiting or self._is_closing)
+                if not self._waiting:
                     return
                 self._changed.wait_for(lambda: self._is_closing, _GATHER_S)
-                said, self._said = self._said, {}
+                waiting, self._waiting = self._waiting, {}
             lines = 0
-            for (server, pid), each in said.items():
+            for (server, pid), stderr in waiting.items():
                 with contextlib.suppress(OSError, McpctlError):
-                    lines += self._write(server, pid, each)
+                    lines += self._write(server, pid, stderr)
             with self._changed:
                 self._changed.wait_for(lambda: self._is_closing, lines * _LINE_S)
 
-    def _write(self, server: str, pid: int, said: _Stderr) -> int:
+    def _write(self, server: str, pid: int, stderr: _Stderr) -> int:
         """Write the whole lines; returns how many there were."""
-        lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), said)) if line]
+        lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), stderr)) if line]
         if not lines:
             return 0
         # More than are kept: a private key of many lines is known by its first.
         texts = self._without_secrets(
             [line if len(line) <= _LINE else cut(line, _LINE) + "…".encode() for line in lines[-2 * KEPT :]]
         )
-        if said.left_out or len(lines) > KEPT:
+        if stderr.left_out or len(lines) > KEPT:
             left_out = "[mcpctl: lines before this one were left out: there were too many at once]"
             texts = [left_out, *texts[-KEPT:]]
-        when = clock.iso(said.at)
+        when = clock.iso(stderr.at)
         self._add(server, _encoder.encode_lines([_LogLine(when, pid, text) for text in texts]))
         return len(texts)
 
-    def _whole(self, process: tuple[str, int], said: _Stderr) -> list[bytes]:
+    def _whole(self, process: tuple[str, int], stderr: _Stderr) -> list[bytes]:
         """The lines that are whole now, and the beginning of one that is too long; a private key is one thing."""
         from mcpctl.secrets import shapes  # not for `serve` before a server says something
 
-        begun, data = self._begun.pop(process, b""), b"".join(said.data)
-        if begun is None or said.left_out:
+        begun, data = self._begun.pop(process, b""), b"".join(stderr.data)
+        if begun is None or stderr.left_out:
             begun, (_, end_of_line, data) = b"", data.partition(b"\n")  # it may be half a secret that nobody knows
             if not end_of_line:
                 self._begun[process] = None
@@ -144,7 +144,7 @@ class ServerLogs:
         end = len(text)
         last = text.rfind(b"\n") + 1
         whole = min(last if end - last <= _LINE else end, shapes.end_or_open_key(text))
-        if said.has_ended:
+        if stderr.has_ended:
             self._begun.pop(process, None)
             whole = end
         elif whole < end or last < end:
@@ -255,8 +255,8 @@ def _last(rows: list[Row], most: int) -> list[Row]:
 
 
 def _rows(text: bytes) -> list[Row]:
-    found: list[Row] = []
+    rows: list[Row] = []
     for line in text.splitlines():
         with contextlib.suppress(msgspec.MsgspecError):
-            found.append(msgspec.structs.asdict(_decoder.decode(line)))
-    return found
+            rows.append(msgspec.structs.asdict(_decoder.decode(line)))
+    return rows

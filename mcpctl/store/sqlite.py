@@ -154,10 +154,10 @@ def inode(path: Path) -> int | None:
 
 def is_empty(path: Path) -> bool:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         return error.errno in (errno.ENOENT, errno.ENOTDIR)  # else opening it says what is wrong
-    return stat.S_ISREG(found.st_mode) and not found.st_size
+    return stat.S_ISREG(status.st_mode) and not status.st_size
 
 
 def remove(path: Path) -> None:
@@ -234,13 +234,13 @@ def removal(path: Path, kind: DatabaseKind) -> str:
 def look_through(db: sqlite3.Connection, path: Path, kind: DatabaseKind) -> None:
     """Raises `Unusable` where a page of the database cannot be read, which else shows when that is needed."""
     try:
-        (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        (result,) = db.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         if is_held(error):
             return  # it is written at this moment, and so is read
-        found = str(error)
-    if found != "ok":
-        raise damaged(path, kind, found.replace("\n", " "))
+        result = str(error)
+    if result != "ok":
+        raise damaged(path, kind, result.replace("\n", " "))
 
 
 def _tables(kind: DatabaseKind) -> set[str]:

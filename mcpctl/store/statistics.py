@@ -50,7 +50,7 @@ _OF_SESSION = ("calls", "failed", "denied", "total_tokens", "duration_ms")
 def totals(
     db: sqlite3.Connection,
     by: Sequence[str] = (),
-    wanted: CallFilter = EVERYTHING,
+    criteria: CallFilter = EVERYTHING,
     *,
     fields: Sequence[str] = FIELDS,
 ) -> Sequence[Row]:
@@ -63,7 +63,7 @@ def totals(
     # By an index of its own a group would be read from the rows, and these from all over the file.
     groups = {name: f"+{_EXPRESSIONS[name]}" for name in by}
     columns = {**groups, **{name: _OF[name] for name in fields}}
-    conditions = filters.calls(wanted)
+    conditions = filters.calls(criteria)
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     numbers = ", ".join(str(number) for number, _ in enumerate(by, 1))
     most_first = "" if set(TIMES).intersection(by) else f"{_OF['calls']} DESC, "

@@ -49,7 +49,7 @@ def test_old_totals_say_when_they_were_counted(browser: Browser, paths: Paths, m
     recorded.two_sessions(paths)
     at = recorded.at(1)
     monkeypatch.setattr(
-        Summaries, "totals", lambda self, records, *by, wanted, **how: Summary(records.totals(*by, wanted=wanted), at)
+        Summaries, "totals", lambda self, records, *by, wanted, **how: Summary(records.totals(*by, criteria=wanted), at)
     )
     answer = browser().get("/stats")
     assert "As counted 2100-01-01 12:01:00 ; more has come since." in text_of(answer.text)

@@ -32,7 +32,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[CallFilter]:
 
     def watched(self: Records, *by: str, wanted: CallFilter = EVERYTHING) -> list[Row]:
         counted.append(wanted)
-        return [*totals(self, *by, wanted=wanted)]
+        return [*totals(self, *by, criteria=wanted)]
 
     monkeypatch.setattr(Records, "totals", watched)
     return counted

@@ -139,10 +139,10 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
 def test_totals_are_of_what_was_asked_for(paths: Paths) -> None:
     two_sessions(paths)
     with Records(paths) as everything:
-        assert everything.totals(wanted=CallFilter(sessions=(CURSOR,)))[0]["calls"] == 3
-        assert everything.totals(wanted=CallFilter(servers=("notes",), since=at(12)))[0]["calls"] == 1
-        assert everything.totals("tool", wanted=CallFilter(projects=("acme",))) == []
-        (nothing,) = everything.totals(wanted=CallFilter(projects=("acme",)))
+        assert everything.totals(criteria=CallFilter(sessions=(CURSOR,)))[0]["calls"] == 3
+        assert everything.totals(criteria=CallFilter(servers=("notes",), since=at(12)))[0]["calls"] == 1
+        assert everything.totals("tool", criteria=CallFilter(projects=("acme",))) == []
+        (nothing,) = everything.totals(criteria=CallFilter(projects=("acme",)))
         assert (nothing["calls"], nothing["failed"], nothing["total_tokens"]) == (0, 0, None)
         with pytest.raises(WrongUsage, match="response"):
             everything.totals("response")
@@ -174,5 +174,5 @@ def test_a_call_in_rounds_counts_where_it_ended(paths: Paths) -> None:
             CallFilter(grep="SNOW"),
             CallFilter(until=at(4), since=at(3)),
         ):
-            (row,) = everything.totals(wanted=wanted)
+            (row,) = everything.totals(criteria=wanted)
             assert (row["calls"], row["failed"]) == (1, 1)

@@ -50,6 +50,6 @@ def stats(
     bar = sort if sort not in (None, "last_used") else "calls"
     with data.records() as records:
         wanted = filters.resolved(records, data.paths())
-        counted = records.totals(*grouping(groups), wanted=wanted, sort=sort)
+        counted = records.totals(*grouping(groups), criteria=wanted, sort=sort)
     rows = [{**row, "bar": row[bar] or 0} for row in counted]
     output.write_list(Found.of(rows), totals(groups, rows, options.effective), options)
