@@ -30,9 +30,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[CallFilter]:
     counted: list[CallFilter] = []
     totals = Records.totals
 
-    def watched(self: Records, *by: str, wanted: CallFilter = EVERYTHING) -> list[Row]:
-        counted.append(wanted)
-        return [*totals(self, *by, criteria=wanted)]
+    def watched(self: Records, *by: str, criteria: CallFilter = EVERYTHING) -> list[Row]:
+        counted.append(criteria)
+        return [*totals(self, *by, criteria=criteria)]
 
     monkeypatch.setattr(Records, "totals", watched)
     return counted
