@@ -26,7 +26,7 @@ _INSIDE = re.compile(
 """The part of a string in which no escape, and no pair of them, goes on behind it."""
 
 
-class _Result(msgspec.Struct):
+class _ToolResult(msgspec.Struct):
     content: Raw = jsonrpc.ABSENT
     structured: Raw = msgspec.field(name="structuredContent", default=jsonrpc.ABSENT)
 
@@ -36,7 +36,7 @@ class _Block(msgspec.Struct):
     text: Raw = jsonrpc.ABSENT
 
 
-_result: msgspec.json.Decoder[_Result] = msgspec.json.Decoder(_Result)
+_result: msgspec.json.Decoder[_ToolResult] = msgspec.json.Decoder(_ToolResult)
 _block: msgspec.json.Decoder[_Block] = msgspec.json.Decoder(_Block)
 _only_item: msgspec.json.Decoder[tuple[Raw]] = msgspec.json.Decoder(tuple[Raw])
 
@@ -74,7 +74,7 @@ def of_result(result: Json) -> Readable:
         found = _result.decode(result)
     except jsonrpc.REFUSED:
         members = jsonrpc.members(bytes(result))
-        found = _Result(Raw(members.get("content", b"")), Raw(members.get("structuredContent", b"")))
+        found = _ToolResult(Raw(members.get("content", b"")), Raw(members.get("structuredContent", b"")))
     blocks = _blocks(found.content)
     structured = b"" if found.structured in jsonrpc.NOTHING else bytes(found.structured)
     texts: list[bytes] = []

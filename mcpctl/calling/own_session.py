@@ -20,7 +20,7 @@ from mcpctl.policy import words
 from mcpctl.policy.tokens import own_token
 from mcpctl.proxy import translate
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.session import Session
+from mcpctl.proxy.session import ClientSession
 from mcpctl.proxy.spec import Incoming
 from mcpctl.store.recordable import Json
 from mcpctl.wire import jsonrpc
@@ -45,7 +45,7 @@ class Result:
     """What to raise once it is printed, where it is an error."""
 
 
-class OwnSession(Session):
+class OwnSession(ClientSession):
     """The session of a command: it makes one call at a time, and awaits what becomes of it."""
 
     def __init__(self, gateway: Gateway, tell: Tell, via: str) -> None:

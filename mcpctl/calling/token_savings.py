@@ -12,7 +12,7 @@ from mcpctl.base.models import Found, Row
 from mcpctl.catalog import server_instructions
 from mcpctl.catalog.cache import Catalog
 from mcpctl.metatools import offers
-from mcpctl.metatools.offers import Form
+from mcpctl.metatools.offers import AnswerForm
 from mcpctl.store.recorder import ENCODING, tokens
 
 Opened = Callable[[str | None], AbstractContextManager[Catalog]]
@@ -60,7 +60,7 @@ def rows(overheads: Found, opened: Opened, *, only_last: bool) -> Found:
 
     def found(limit: int | None, offset: int) -> Iterator[Row]:
         for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
-            yield _row(row, of_project(row["project"], offers.form(row["client_name"])))
+            yield _row(row, of_project(row["project"], offers.client_form(row["client_name"])))
 
     return Found(lambda: min(overheads.count(), 1) if only_last else overheads.count(), found, overheads.filtered)
 
@@ -75,7 +75,7 @@ def _row(session: Row, known: _Definitions) -> Row:
     return {**row, "saved_tokens": saved, "saved_percent": percent}
 
 
-def _definitions(opened: Opened, project: str | None, form: Form) -> _Definitions:
+def _definitions(opened: Opened, project: str | None, form: AnswerForm) -> _Definitions:
     try:
         with opened(project) as catalog:
             servers, offer = sorted(catalog.config.enabled), offers.Offer().configured(catalog.config)

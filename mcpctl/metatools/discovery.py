@@ -17,7 +17,7 @@ from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.catalog.server_instructions import Introduction
 from mcpctl.config.config import Config
 from mcpctl.config.settings import Search
-from mcpctl.metatools.offers import Form
+from mcpctl.metatools.offers import AnswerForm
 from mcpctl.policy.view import View
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
@@ -34,6 +34,7 @@ _RESULTS = 10
 _MAX_RESULTS = 50
 _LONGEST_NAME = 128
 """Tools with longer names than the protocol has are called, but not found."""
+_ASKED_AT_ONCE = 32
 _MOST_INDEXES = 8
 """Indexes that are kept: of the projects, and of the tokens, that were searched for last."""
 
@@ -56,7 +57,7 @@ class SearchRequest(Struct, frozen=True):
         )
 
 
-class Answer(Struct, frozen=True):
+class SearchAnswer(Struct, frozen=True):
     """The structured content as JSON, and what the record keeps of it."""
 
     content: bytes
@@ -65,11 +66,11 @@ class Answer(Struct, frozen=True):
     fallback: str | None
     introduced: tuple[Introduction, ...] = ()
 
-    def result(self, form: Form) -> bytes:
+    def result(self, form: AnswerForm) -> bytes:
         """The tool's result: the structured content, the same as one text block, or both."""
         quoted = msgspec.json.encode(self.content.decode())
-        text = b"" if form is Form.STRUCTURE else b'{"type":"text","text":%b}' % quoted
-        structured = b"" if form is Form.TEXT else b',"structuredContent":%b' % self.content
+        text = b"" if form is AnswerForm.STRUCTURE else b'{"type":"text","text":%b}' % quoted
+        structured = b"" if form is AnswerForm.TEXT else b',"structuredContent":%b' % self.content
         return b'{"content":[%b]%b}' % (text, structured)
 
 
@@ -103,22 +104,83 @@ class _Index(Struct, frozen=True):
     tools: Mapping[str, Tool]
 
 
-class Discovery:
-    """Answers searches over a catalog, its index built once per change of the catalog or of what is in force. Requests
-    that see other servers have an index of their own."""
+class Searching:
+    """Searches beside the event loop: ranked one after the other, but for those that wait for a service.
 
-    def __init__(self, paths: Paths, state: State, lists: Lists, *, split: bool = False) -> None:
-        self.state = state
+    An index is built once per change of the catalog or of what is in force. Requests that see other servers have an
+    index of their own.
+    """
+
+    def __init__(self, paths: Paths, lists: Lists, *, split: bool) -> None:
         self._paths = paths
         self._lists = lists
         self._split = split
+        self._ranking = Line()
+        self._asking = asyncio.Semaphore(_ASKED_AT_ONCE)
+        self._state: State | None = None
         self._builds: dict[tuple[Search, str, str | None], Build] = {}
         self._indexes: dict[tuple[Config, bool], _Index] = {}
         self._tools: Mapping[str, Tool] = {}
 
-    def provider(self, view: View) -> Provider:
-        """The provider over the tools that a request with this view may find."""
-        catalog = Catalog(view, self.state, self._lists)
+    def close(self) -> None:
+        self._ranking.add(self._close_state)
+
+    async def unlisted(self, view: View) -> list[str]:
+        """The servers of which no tool is known, once all that is kept of them is loaded."""
+        return await self._ranking.do(self._unlisted, view)
+
+    async def answer(self, request: SearchRequest, view: View, missing: Mapping[str, str]) -> SearchAnswer:
+        """`missing` says, per server without known tools, why it has none."""
+        answer = await self._ranking.do(self._search, request, view, missing, None)
+        if not isinstance(answer, SearchAnswer):
+            # A service must not hold up other searches, or servers that list their tools.
+            async with self._asking:
+                ranking = await apart(request.ranked_by, answer)
+            answer = await self._ranking.do(self._search, request, view, missing, ranking)
+        assert isinstance(answer, SearchAnswer)
+        return answer
+
+    async def make_ready(self, view: View) -> None:
+        await self._ranking.do(self._make_ready, view)
+
+    # ---- beside the event loop
+
+    def _search(
+        self, request: SearchRequest, view: View, missing: Mapping[str, str], ranking: Ranking | None
+    ) -> SearchAnswer | Provider:
+        """The answer; or, without a ranking, the provider where it waits for a service."""
+        catalog = Catalog(view, self._opened(), self._lists)
+        provider = self._provider(catalog)
+        if ranking is None:
+            if provider.waits:
+                return provider
+            ranking = request.ranked_by(provider)
+        return self._answer(request, catalog, ranking, missing)
+
+    def _make_ready(self, view: View) -> None:
+        try:
+            self._search(SearchRequest(("",)), view, {}, None)
+        except Unusable as error:
+            warn(f"the catalog cannot be read: {error}")
+
+    def _unlisted(self, view: View) -> list[str]:
+        try:
+            return Catalog(view, self._opened(), self._lists).unlisted()
+        except StateError:
+            return Catalog(view, None, self._lists).unlisted()
+
+    def _opened(self) -> State:
+        if self._state is None:
+            self._state = State.opened(self._paths, create=True)
+        return self._state
+
+    def _close_state(self) -> None:
+        if self._state:
+            self._state.close()
+
+    def _provider(self, catalog: Catalog) -> Provider:
+        """The provider over the tools that a request with the view of this catalog may find."""
+        view = catalog.view
         built_for = (catalog.generations(), view.toolset, view.generation)
         seen = view.config, view.access.only_reads
         index = self._indexes.pop(seen, None)
@@ -141,9 +203,10 @@ class Discovery:
             self._builds[settings] = builder(view.config, self._paths)
         return self._builds[settings]
 
-    def answer(self, request: SearchRequest, view: View, ranking: Ranking, missing: Mapping[str, str]) -> Answer:
-        """The answer of a search ranked so, of the tools that `provider` last looked at. `missing` says, per server
-        without known tools, why it has none."""
+    def _answer(
+        self, request: SearchRequest, catalog: Catalog, ranking: Ranking, missing: Mapping[str, str]
+    ) -> SearchAnswer:
+        """The answer of a search ranked so, of the tools that `_provider` last looked at."""
         # Aside, for the search that makes all others ready, and no part of starting up.
         from mcpctl.metatools import search_results
         from mcpctl.metatools.search_notice import Notice
@@ -157,7 +220,6 @@ class Discovery:
         more = 0 if ranking.weak or detail == "full" else request.more
         hits = search_results.chosen(known_hits, request.limit, more, ranking.firsts)
         tools = [self._tools[hit.key] for hit in hits]
-        catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
 
         def fitted(count: int, room: int) -> list[dict[str, Any]]:
@@ -167,7 +229,7 @@ class Discovery:
             )  # fmt: skip
 
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
-        budget = search_results.budget(detail, view.config.search.answer_tokens)
+        budget = search_results.budget(detail, catalog.config.search.answer_tokens)
         best = request.limit
         servers = [] if ranking.weak else [tool.server for tool in tools[:best]]
         waiting = server_instructions.waiting(catalog, servers, request.introduced)
@@ -184,76 +246,4 @@ class Discovery:
         content = ({"notice": text} if text else {}) | {"results": results}
         content |= {"serverInstructions": introductions} if introductions else {}
         shown = tuple(hit for hit in ranking.hits if hit.key in keys)
-        return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))
-
-
-_ASKED_AT_ONCE = 32
-
-
-class Searching:
-    """Searches beside the event loop: ranked one after the other, but for those that wait for a service."""
-
-    def __init__(self, paths: Paths, lists: Lists, *, split: bool) -> None:
-        self._paths = paths
-        self._lists = lists
-        self._split = split
-        self._ranking = WorkQueue()
-        self._asking = asyncio.Semaphore(_ASKED_AT_ONCE)
-        self._discovery: Discovery | None = None
-
-    def close(self) -> None:
-        self._ranking.add(self._close_state)
-
-    async def unlisted(self, view: View) -> list[str]:
-        """The servers of which no tool is known, once all that is kept of them is loaded."""
-        return await self._ranking.do(self._unlisted, view)
-
-    async def answer(self, request: SearchRequest, view: View, missing: Mapping[str, str]) -> Answer:
-        """`missing` says why servers without known tools have none."""
-        answer = await self._ranking.do(self._search, request, view, missing, None)
-        if not isinstance(answer, Answer):
-            # A service must not hold up other searches, or servers that list their tools.
-            async with self._asking:
-                ranking = await apart(request.ranked_by, answer)
-            answer = await self._ranking.do(self._search, request, view, missing, ranking)
-        assert isinstance(answer, Answer)
-        return answer
-
-    async def make_ready(self, view: View) -> None:
-        await self._ranking.do(self._make_ready, view)
-
-    # ---- beside the event loop
-
-    def _search(
-        self, request: SearchRequest, view: View, missing: Mapping[str, str], ranking: Ranking | None
-    ) -> Answer | Provider:
-        """The answer; or, without a ranking, the provider where it waits for a service."""
-        discovery = self._opened()
-        provider = discovery.provider(view)
-        if ranking is None:
-            if provider.waits:
-                return provider
-            ranking = request.ranked_by(provider)
-        return discovery.answer(request, view, ranking, missing)
-
-    def _make_ready(self, view: View) -> None:
-        try:
-            self._search(SearchRequest(("",)), view, {}, None)
-        except Unusable as error:
-            warn(f"the catalog cannot be read: {error}")
-
-    def _unlisted(self, view: View) -> list[str]:
-        try:
-            return Catalog(view, self._opened().state, self._lists).unlisted()
-        except StateError:
-            return Catalog(view, None, self._lists).unlisted()
-
-    def _opened(self) -> Discovery:
-        if self._discovery is None:
-            state = State.opened(self._paths, create=True)
-            self._discovery = Discovery(self._paths, state, self._lists, split=self._split)
-        return self._discovery
-
-    def _close_state(self) -> None:
-        if self._discovery:
-            self._discovery.state.close()
+        return SearchAnswer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))

@@ -34,21 +34,21 @@ _READ_STRUCTURE = frozenset(("codex-mcp-client", "codex"))
 """Clients that give their model the structured content, and a text only quoted in JSON."""
 
 
-class Form(Enum):
+class AnswerForm(Enum):
     BOTH = "both"
     TEXT = "text"
     STRUCTURE = "structure"
 
 
-def of(caller: Caller) -> Form:
-    return form(caller.client.name, caller.revision)
+def form_of(caller: Caller) -> AnswerForm:
+    return client_form(caller.client.name, caller.revision)
 
 
-def form(client: str | None, revision: str | None = None) -> Form:
+def client_form(client: str | None, revision: str | None = None) -> AnswerForm:
     name = (client or "").lower()
     if revision in _WITHOUT_STRUCTURE or name in _READ_TEXT or name.endswith(_COPILOT):
-        return Form.TEXT
-    return Form.STRUCTURE if name in _READ_STRUCTURE else Form.BOTH
+        return AnswerForm.TEXT
+    return AnswerForm.STRUCTURE if name in _READ_STRUCTURE else AnswerForm.BOTH
 
 
 DISCOVERY = "tool_discovery"
@@ -119,11 +119,11 @@ def named(servers: Servers) -> str:
     return ", ".join(shown)
 
 
-def tools(servers: Servers, offer: Offer = _PLAIN, form: Form = Form.BOTH) -> list[dict[str, Any]]:
+def tools(servers: Servers, offer: Offer = _PLAIN, form: AnswerForm = AnswerForm.BOTH) -> list[dict[str, Any]]:
     """The definitions, in this order; the first declares its structured content to clients that get it."""
     executes = [_execute(named(servers), name, permission, offer) for name, permission in offer.executes.items()]
     discovery = _discovery(named(servers), offer)
-    if form is Form.TEXT:
+    if form is AnswerForm.TEXT:
         del discovery["outputSchema"]
     return [discovery, *executes, *([_annotate()] if offer.annotate else [])]
 
@@ -140,7 +140,7 @@ def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
     )
 
 
-def answers(servers: Servers, offer: Offer, form: Form) -> dict[tuple[str, bool], bytes]:
+def answers(servers: Servers, offer: Offer, form: AnswerForm) -> dict[tuple[str, bool], bytes]:
     """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
     listed = {"tools": tools(servers, offer, form)}
     encode = msgspec.json.encode
@@ -158,19 +158,53 @@ def discovered(text: str, announced: Announced) -> bytes:
 
 
 def initialized(revision: str, text: str, announced: Announced) -> bytes:
-    return msgspec.json.encode(
-        {
-            "protocolVersion": revision,
-            "capabilities": {**_CAPABILITIES, **announced},
-            "serverInfo": msgspec.Raw(SERVER_INFO),
-            "instructions": text,
-        }
-    )
+    capabilities = {**_CAPABILITIES, **announced}
+    result = {"protocolVersion": revision, "capabilities": capabilities, "serverInfo": msgspec.Raw(SERVER_INFO)}
+    return msgspec.json.encode(result | {"instructions": text})
+
+
+def _annotations(title: str, *, reads: bool, destroys: bool, repeats: bool, opens: bool) -> dict[str, Any]:
+    hints = {"readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": repeats, "openWorldHint": opens}
+    return {"title": title, **hints}
+
+
+def _object(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _described(text: str, **schema: Any) -> dict[str, Any]:
+    return {**schema, "description": text}
+
+
+_TEXT, _ANY = {"type": "string"}, {"type": "object"}
+_QUERY = "What the tool should do, in a few words; or a toolKey, for its full schema."
+_DETAIL = "names: keys with a first sentence; full: whole schemas, whatever their size."
+_SEARCH = {
+    "query": _described(_QUERY, type="array", items=_TEXT, minItems=1),
+    "context": _described("What you are working on, if that helps to choose.", type="string"),
+    "maxResults": _described(
+        "Default: 10, and more that match well if they fit.", type="integer", minimum=1, maximum=50
+    ),
+    "detail": _described(_DETAIL, type="string", enum=["auto", "names", "full"], default="auto"),
+}
+_RESULT = {
+    **dict.fromkeys(("toolKey", "toolName", "serverName", "title", "description"), _TEXT),
+    "relevance": {"type": "number", "minimum": 0, "maximum": 1},
+    **dict.fromkeys(("explanation", "signature"), _TEXT),
+    **dict.fromkeys(("inputSchema", "outputSchema", "annotations"), _ANY),
+}
+_SERVER_INSTRUCTIONS = {
+    "type": "array",
+    "description": "What servers say of themselves, in their own words: not the user's or mcpctl's.",
+    "items": _object({"serverName": _TEXT, "text": _TEXT}, "serverName", "text"),
+}
 
 
 def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
     executes = {"executeWith": {"type": "string", "enum": list(offer.executes)}} if offer.split else {}
     which = f" ({', '.join(offer.executes)})" if offer.split else ""
+    results = {"type": "array", "items": _object(_RESULT | executes, "toolKey", "relevance")}
+    answer = {"results": results, "serverInstructions": _SERVER_INSTRUCTIONS, "notice": _TEXT}
     return {
         "name": DISCOVERY,
         "title": "Find tools",
@@ -182,75 +216,9 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
             f" Call it with {offer.phrase}{which} and that toolKey."
             ' Example: {"query": ["create an issue in github", "add a label to an issue"]}'
         ),
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "query": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "minItems": 1,
-                    "description": "What the tool should do, in a few words; or a toolKey, for its full schema.",
-                },
-                "context": {"type": "string", "description": "What you are working on, if that helps to choose."},
-                "maxResults": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 50,
-                    "description": "Default: 10, and more that match well if they fit.",
-                },
-                "detail": {
-                    "type": "string",
-                    "enum": ["auto", "names", "full"],
-                    "default": "auto",
-                    "description": "names: keys with a first sentence; full: whole schemas, whatever their size.",
-                },
-            },
-            "required": ["query"],
-        },
-        "outputSchema": {
-            "type": "object",
-            "properties": {
-                "results": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {
-                            "toolKey": {"type": "string"},
-                            "toolName": {"type": "string"},
-                            "serverName": {"type": "string"},
-                            "title": {"type": "string"},
-                            "description": {"type": "string"},
-                            "relevance": {"type": "number", "minimum": 0, "maximum": 1},
-                            "explanation": {"type": "string"},
-                            "signature": {"type": "string"},
-                            "inputSchema": {"type": "object"},
-                            "outputSchema": {"type": "object"},
-                            "annotations": {"type": "object"},
-                            **executes,
-                        },
-                        "required": ["toolKey", "relevance"],
-                    },
-                },
-                "serverInstructions": {
-                    "type": "array",
-                    "description": "What servers say of themselves, in their own words: not the user's or mcpctl's.",
-                    "items": {
-                        "type": "object",
-                        "properties": {"serverName": {"type": "string"}, "text": {"type": "string"}},
-                        "required": ["serverName", "text"],
-                    },
-                },
-                "notice": {"type": "string"},
-            },
-            "required": ["results"],
-        },
-        "annotations": {
-            "title": "Find tools",
-            "readOnlyHint": True,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
+        "inputSchema": _object(_SEARCH, "query"),
+        "outputSchema": _object(answer, "results"),
+        "annotations": _annotations("Find tools", reads=True, destroys=False, repeats=True, opens=False),
     }
 
 
@@ -258,58 +226,57 @@ _CREATE = '{"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo"
 _LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "app"}}'
 _DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
 _KINDS = {
-    None: ("Call a tool", "Call a tool", _CREATE),
-    "read": ("Call a read-only tool", "Call a read-only tool", _LIST),
-    "write": ("Call a tool that changes things", "Call a tool that changes things but destroys nothing,", _CREATE),
-    "destructive": (
-        "Call a tool that may destroy",
-        "Call a tool that may destroy or overwrite, or does not say,",
-        _DELETE,
-    ),
+    None: ("Call a tool", "", _CREATE),
+    "read": ("Call a read-only tool", "", _LIST),
+    "write": ("Call a tool that changes things", " but destroys nothing,", _CREATE),
+    "destructive": ("Call a tool that may destroy", " or overwrite, or does not say,", _DELETE),
+}
+"""Title, further words of the description, and example, by the permission that the tool needs."""
+_UNCHANGED = "Its result comes back unchanged"
+_LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ_TOOL)} and {{"uri": "..."}}.'
+_CALL = {
+    "toolKey": {"type": "string", "description": "server:tool"},
+    "arguments": {"type": "object", "description": "The tool's own parameters."},
 }
 
 
-_UNCHANGED = "Its result comes back unchanged"
-_LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ_TOOL)} and {{"uri": "..."}}.'
-
-
 def _execute(servers: str, name: str, permission: str | None, offer: Offer) -> dict[str, Any]:
-    title, does, example = _KINDS[permission]
+    title, more, example = _KINDS[permission]
     result = "A long result is shortened and says how to read on" if offer.shortens else _UNCHANGED
     meta = {"_meta": {_MAX_RESULT_CHARS: offer.max_result_chars}} if offer.max_result_chars else {}
     only = f" Only tools whose executeWith is {name} are called here." if permission else ""
     links = _LINKS if offer.reads and permission in (None, "read") else ""
+    reads, destroys = permission == "read", permission in (None, "destructive")
     return {
         "name": name,
         "title": title,
         "description": (
-            f"{does} of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
+            f"{title}{more} of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
             f" {DISCOVERY} gives it. {result}.{links} If you do not know the tool's parameters, look it"
             f" up with {DISCOVERY} first.{only}"
             f" Example: {example}"
         ),
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "toolKey": {"type": "string", "description": "server:tool"},
-                "arguments": {"type": "object", "description": "The tool's own parameters."},
-            },
-            "required": ["toolKey"],
-        },
-        "annotations": {
-            "title": title,
-            "readOnlyHint": permission == "read",
-            "destructiveHint": permission in (None, "destructive"),
-            "idempotentHint": permission == "read",
-            "openWorldHint": True,
-        },
+        "inputSchema": _object(_CALL, "toolKey"),
+        "annotations": _annotations(title, reads=reads, destroys=destroys, repeats=reads, opens=True),
         **meta,
     }
 
 
+_NOTE = {
+    "name": {"type": "string", "pattern": "^[a-z0-9-]+$", "minLength": 2, "maxLength": 50},
+    "note": {"type": "string", "minLength": 1, "maxLength": MAX_NOTE},
+}
+_TOOL_REF = {
+    "namespacedName": {"type": "string", "description": "server.tool"},
+    "refId": {"type": "string", "description": "The hash by which a toolset file knows it."},
+}
+_NOTES = {
+    "toolRef": {"type": "object", "description": "The tool, by one of these.", "properties": _TOOL_REF},
+    "notes": {"type": "array", "minItems": 1, "maxItems": MAX_NOTES, "items": _object(_NOTE, "name", "note")},
+}
+
+
 def _annotate() -> dict[str, Any]:
-    name = {"type": "string", "pattern": "^[a-z0-9-]+$", "minLength": 2, "maxLength": 50}
-    text = {"type": "string", "minLength": 1, "maxLength": MAX_NOTE}
     return {
         "name": ANNOTATE,
         "title": "Add notes to a tool",
@@ -320,35 +287,6 @@ def _annotate() -> dict[str, Any]:
             ' Example: {"toolRef": {"namespacedName": "linear.create_issue"}, "notes": [{"name": "team-selection",'
             ' "note": "Always confirm the team first."}]}'
         ),
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "toolRef": {
-                    "type": "object",
-                    "description": "The tool, by one of these.",
-                    "properties": {
-                        "namespacedName": {"type": "string", "description": "server.tool"},
-                        "refId": {"type": "string", "description": "The hash by which a toolset file knows it."},
-                    },
-                },
-                "notes": {
-                    "type": "array",
-                    "minItems": 1,
-                    "maxItems": MAX_NOTES,
-                    "items": {
-                        "type": "object",
-                        "properties": {"name": name, "note": text},
-                        "required": ["name", "note"],
-                    },
-                },
-            },
-            "required": ["toolRef", "notes"],
-        },
-        "annotations": {
-            "title": "Add notes to a tool",
-            "readOnlyHint": False,
-            "destructiveHint": False,
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
+        "inputSchema": _object(_NOTES, "toolRef", "notes"),
+        "annotations": _annotations("Add notes to a tool", reads=False, destroys=False, repeats=True, opens=False),
     }

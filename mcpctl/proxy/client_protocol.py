@@ -12,11 +12,11 @@ from mcpctl.base import bounds
 from mcpctl.base.callers import LEGACY_REVISIONS, NO_CLAIMS, Caller, Claims
 from mcpctl.base.errors import warn
 from mcpctl.metatools import offers
-from mcpctl.metatools.offers import Form, Offer
+from mcpctl.metatools.offers import AnswerForm, Offer
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_requests, subscriptions
 from mcpctl.proxy.senders import Sender, Senders, Unclear, caller_of, without_claims
-from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
+from mcpctl.proxy.session import SEVERITIES, ClientSession, Transport, severity
 from mcpctl.proxy.spec import Incoming
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.line_reader import Line
@@ -52,14 +52,14 @@ _plain_call = msgspec.json.Decoder(PlainCall).decode
 
 
 class ClientProtocol:
-    def __init__(self, session: Session, transport: Transport, offer: Offer) -> None:
+    def __init__(self, session: ClientSession, transport: Transport, offer: Offer) -> None:
         self._session = session
         self._transport = transport
         self._offer = offer
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
         """The servers named to clients that claim nothing: those of the first time, since clients ask only once."""
-        self._constant: dict[tuple[tuple[str, ...] | None, Offer, Form], dict[tuple[str, bool], bytes]] = {}
+        self._constant: dict[tuple[tuple[str, ...] | None, Offer, AnswerForm], dict[tuple[str, bool], bytes]] = {}
         self._senders = Senders(session.caller)
         self._warmed: set[Claims] = set()
         self._warmed_last: Claims | None = None
@@ -172,7 +172,7 @@ class ClientProtocol:
         """The results that change with the configuration alone, with the names of the servers that this caller sees."""
         gateway = self._session.gateway
         servers, offer = self._named_to(gateway.view(caller)), self._offer.configured(gateway.config)
-        form = offers.of(caller)
+        form = offers.form_of(caller)
         key = servers if servers is None else tuple(servers), offer, form
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:

@@ -28,7 +28,7 @@ from mcpctl.policy.tokens import own_token
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.session import LAST_ANSWER_S, Session
+from mcpctl.proxy.session import LAST_ANSWER_S, ClientSession
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 from mcpctl.wire.messages import MessageReader
@@ -159,7 +159,7 @@ async def serve(
     gateway = made()
     readers = gateway.turn.of_client()
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=readers)
-    session = Session(gateway, writer)
+    session = ClientSession(gateway, writer)
     protocol = ClientProtocol(session, writer, offer)
     # The first answer says what is kept of servers, but does not wait for another process that has the database.
     with contextlib.suppress(TimeoutError):

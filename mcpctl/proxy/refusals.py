@@ -10,7 +10,7 @@ from mcpctl.base.near_names import nearest
 from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog.cache import Catalog
 from mcpctl.metatools import offers
-from mcpctl.metatools.offers import Form
+from mcpctl.metatools.offers import AnswerForm
 from mcpctl.policy import words
 from mcpctl.wire import jsonrpc
 
@@ -29,7 +29,7 @@ def result(message: str, caller: Caller) -> bytes:
 
 def no_results(message: str, caller: Caller) -> bytes:
     """The answer of a search that could not be understood, or not be made."""
-    if offers.of(caller) is Form.TEXT:
+    if offers.form_of(caller) is AnswerForm.TEXT:
         return result(message, caller)
     structured = {"results": [], "notice": message}
     content = [{"type": "text", "text": f"mcpctl: {message}"}]

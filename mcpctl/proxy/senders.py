@@ -93,16 +93,16 @@ class Senders:
         return self._modern[identity]
 
 
-class _Info(msgspec.Struct):
+class _ClientInfo(msgspec.Struct):
     name: str | None = None
     version: str | None = None
 
 
 def caller_of(revision: str, info: bytes, capabilities: bytes) -> Caller:
     try:
-        named = jsonrpc.value(info, _Info) if info else _Info()
+        named = jsonrpc.value(info, _ClientInfo) if info else _ClientInfo()
     except jsonrpc.Malformed:
-        named = _Info()
+        named = _ClientInfo()
     return Caller(revision, info, capabilities, Client(named.name, named.version, revision, capabilities))
 
 

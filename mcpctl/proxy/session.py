@@ -16,7 +16,7 @@ from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.catalog.server_instructions import Introduced
 from mcpctl.metatools import offers
-from mcpctl.metatools.discovery import Answer, SearchRequest, search_request
+from mcpctl.metatools.discovery import SearchAnswer, SearchRequest, search_request
 from mcpctl.policy import words
 from mcpctl.policy.decide import admitted
 from mcpctl.policy.holding import Drift
@@ -59,7 +59,7 @@ class Transport(Protocol):
         """Send the pieces, which are whole lines, at the end of this turn or as soon after as they are taken."""
 
 
-class Session:
+class ClientSession:
     """One client's: `client_protocol` gives it the client's requests; it answers on `transport`."""
 
     def __init__(self, gateway: Gateway, transport: Transport, *, via: str = "client") -> None:
@@ -120,9 +120,9 @@ class Session:
             answer_bytes=len(answer.content), origin=view.origin,
         )  # fmt: skip
         self.note_drifts()
-        self._result(id_, refusals.own(answer.result(offers.of(caller)), caller))
+        self._result(id_, refusals.own(answer.result(offers.form_of(caller)), caller))
 
-    async def _found(self, request: SearchRequest, caller: Caller) -> tuple[Answer, View]:
+    async def _found(self, request: SearchRequest, caller: Caller) -> tuple[SearchAnswer, View]:
         """The answer to a search, and the view that it was made for. Only new servers are waited for."""
         gateway, view = self.gateway, await self._admitted(caller)
         if unlisted := await gateway.searching.unlisted(view):

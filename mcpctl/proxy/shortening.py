@@ -106,7 +106,7 @@ class Shortening:
         return short
 
 
-class _Answer(msgspec.Struct, forbid_unknown_fields=True):
+class _ResultMembers(msgspec.Struct, forbid_unknown_fields=True):
     content: Raw = jsonrpc.ABSENT
     structured: Raw = msgspec.field(name="structuredContent", default=jsonrpc.ABSENT)
     is_error: Raw = msgspec.field(name="isError", default=jsonrpc.ABSENT)
@@ -117,7 +117,7 @@ class _Answer(msgspec.Struct, forbid_unknown_fields=True):
 def _beside_content(answer: Json) -> dict[str, bytes]:
     """The members of a result without its content, which may be large and is not copied unless there are others."""
     try:
-        known = msgspec.json.decode(answer, type=_Answer)
+        known = msgspec.json.decode(answer, type=_ResultMembers)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         members = jsonrpc.members(bytes(answer))
         return {name: members[name] for name in members if name not in ("content", "structuredContent")}

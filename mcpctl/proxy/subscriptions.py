@@ -34,7 +34,7 @@ _AGREED_S = 2.0
 """How long servers have to agree before a client is told what they have agreed to."""
 
 
-class Client(Protocol):
+class Subscriber(Protocol):
     @property
     def gateway(self) -> Gateway: ...
     @property
@@ -44,10 +44,10 @@ class Client(Protocol):
     def send(self, line: bytes) -> None: ...
 
 
-class Subscription:
+class ClientSubscription:
     """One way of telling a client: an older one of its own accord, a newer one on one `subscriptions/listen`."""
 
-    def __init__(self, session: Client, caller: Caller, lists: Collection[str], id_: bytes = b"") -> None:
+    def __init__(self, session: Subscriber, caller: Caller, lists: Collection[str], id_: bytes = b"") -> None:
         """`lists` are names of `LISTS`; `id_` is that of its request, empty for an older client."""
         self.caller = caller
         self.lists = lists
@@ -100,11 +100,11 @@ class Subscription:
 
 
 class Subscriptions:
-    def __init__(self, session: Client) -> None:
+    def __init__(self, session: Subscriber) -> None:
         self._session = session
         self._watched = session.gateway.watched
-        self._older: Subscription | None = None
-        self._listens: dict[bytes, Subscription] = {}
+        self._older: ClientSubscription | None = None
+        self._listens: dict[bytes, ClientSubscription] = {}
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         """Requests that are not answered, or not acknowledged."""
         self._comparing: asyncio.TimerHandle | None = None
@@ -114,10 +114,10 @@ class Subscriptions:
         if self._older:
             self._end(self._older)
         lists = [name for name, (kind, *_) in LISTS.items() if kind in announced]
-        self._older = Subscription(self._session, caller, lists)
+        self._older = ClientSubscription(self._session, caller, lists)
         self._session.gateway.background(self._note(self._older))
 
-    async def _note(self, subscription: Subscription) -> None:
+    async def _note(self, subscription: ClientSubscription) -> None:
         await self._session.gateway.current()
         await self._session.gateway.incoming.loaded()
         subscription.compare()
@@ -167,10 +167,10 @@ class Subscriptions:
             self._session.send(jsonrpc.result(id_, jsonrpc.object_of(ended)))
         self._listens.clear()
 
-    def _all(self) -> list[Subscription]:
+    def _all(self) -> list[ClientSubscription]:
         return [*([self._older] if self._older else []), *self._listens.values()]
 
-    def _end(self, subscription: Subscription) -> None:
+    def _end(self, subscription: ClientSubscription) -> None:
         for owner in set(subscription.owners.values()):
             self._watched.unwatch(owner, subscription)
         subscription.owners.clear()
@@ -216,7 +216,7 @@ class Subscriptions:
         uris = [] if named == b"null" else jsonrpc.value(named, list[str])
         if len(self._listens.keys() | self._tasks.keys()) > bounds.LISTENS:
             raise jsonrpc.Malformed(f"a client has at most {bounds.LISTENS} subscriptions open")
-        listen = Subscription(self._session, caller, lists, id_)
+        listen = ClientSubscription(self._session, caller, lists, id_)
         await self._note(listen)
         self._admit(len(uris))
         self._listens[id_] = listen
@@ -236,7 +236,7 @@ class Subscriptions:
 
     # ---- resources
 
-    async def _look(self, listen: Subscription, uris: Collection[str]) -> None:
+    async def _look(self, listen: ClientSubscription, uris: Collection[str]) -> None:
         """Have servers that have not listed do so where nobody else has one of these."""
         features = listen.features()
         if unknown := [uri for uri in uris if _owner(features, uri) is None]:
@@ -248,7 +248,7 @@ class Subscriptions:
         if sum(len(each.owners) for each in self._all()) + more > bounds.WATCHED:
             raise jsonrpc.Malformed(f"a client is told of at most {bounds.WATCHED} resources")
 
-    async def _watch(self, subscription: Subscription, uri: str, owner: FeatureOwner) -> None:
+    async def _watch(self, subscription: ClientSubscription, uri: str, owner: FeatureOwner) -> None:
         """Have a subscription be told of this resource; raises `Failed` where its server does not agree."""
         if subscription.owners.get(uri) != owner:
             self._forget(subscription, uri)
@@ -259,11 +259,11 @@ class Subscriptions:
             self._forget(subscription, uri)
             raise
 
-    async def _watch_if_agreed(self, subscription: Subscription, uri: str, owner: FeatureOwner) -> None:
+    async def _watch_if_agreed(self, subscription: ClientSubscription, uri: str, owner: FeatureOwner) -> None:
         with contextlib.suppress(Failed):
             await self._watch(subscription, uri, owner)
 
-    def _forget(self, subscription: Subscription, uri: str) -> None:
+    def _forget(self, subscription: ClientSubscription, uri: str) -> None:
         owner = subscription.owners.pop(uri, None)
         if owner and owner not in subscription.owners.values():
             self._watched.unwatch(owner, subscription)

@@ -25,7 +25,7 @@ class _Execution(msgspec.Struct):
     taskSupport: str = ""
 
 
-class _Runs(msgspec.Struct):
+class _TaskSupport(msgspec.Struct):
     execution: _Execution | None = None
 
 
@@ -54,7 +54,7 @@ def runnable(definitions: Sequence[bytes], connection: Connection) -> list[bytes
 
 def _only(definition: bytes) -> bool:
     try:
-        execution = jsonrpc.value(definition, _Runs).execution
+        execution = jsonrpc.value(definition, _TaskSupport).execution
     except jsonrpc.Malformed:
         return False
     return execution is not None and execution.taskSupport == "required"

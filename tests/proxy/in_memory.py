@@ -16,7 +16,7 @@ from mcpctl.policy.holding import Locked
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.session import Session
+from mcpctl.proxy.session import ClientSession
 from mcpctl.upstreams.connection import Connection, Exchange
 from mcpctl.upstreams.transports import OnGone, OnMessage, OnStderr
 from mcpctl.wire.jsonrpc import Json, Message, decode
@@ -207,7 +207,7 @@ class MemoryClient:
         self._turn = gateway.turn
         self._queue: list[bytes] = []
         self._answers: dict[Any, asyncio.Future[dict[str, Any]]] = {}
-        self.session = Session(gateway, self)
+        self.session = ClientSession(gateway, self)
         self._protocol = ClientProtocol(self.session, self, offer)
         self._last_id = 0
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.base.paths import Paths
-from mcpctl.metatools.offers import Form, form
+from mcpctl.metatools.offers import AnswerForm, client_form
 from tests.proxy import in_memory
 from tests.proxy.client import ENVELOPE, META
 from tests.proxy.in_memory import MemoryClient, MemoryServer, World, play, tool
@@ -24,13 +24,13 @@ READ_TEXT = (
 @for_each("name", READ_TEXT)
 @for_each("revision", [*LEGACY_REVISIONS, MODERN_REVISION])
 def test_a_client_that_is_known_to_read_text_gets_it_alone(name: str, revision: str) -> None:
-    assert form(name, revision) is Form.TEXT
+    assert client_form(name, revision) is AnswerForm.TEXT
 
 
 @pytest.mark.parametrize("name", [None, "", "mcp", "tester", "claude-code-like", "not claude-code"])
 def test_a_client_that_is_not_known_gets_both_where_its_revision_has_both(name: str | None) -> None:
-    forms = [form(name, revision) for revision in (*LEGACY_REVISIONS, MODERN_REVISION)]
-    assert forms == [Form.TEXT, Form.TEXT, Form.BOTH, Form.BOTH, Form.BOTH]
+    forms = [client_form(name, revision) for revision in (*LEGACY_REVISIONS, MODERN_REVISION)]
+    assert forms == [AnswerForm.TEXT, AnswerForm.TEXT, AnswerForm.BOTH, AnswerForm.BOTH, AnswerForm.BOTH]
 
 
 @pytest.mark.parametrize(
