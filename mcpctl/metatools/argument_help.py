@@ -62,7 +62,6 @@ def give(
 
 
 def help_with(tool: Tool, arguments: bytes) -> str:
-    """The mismatches of `arguments` with the tool's schema, and the schema; empty where there are none."""
     if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
         return ""
     try:
@@ -108,8 +107,6 @@ def _said(error: "ValidationError") -> str:
 
 
 def _until(last: float, check: Callable[..., Any]) -> Callable[..., Any]:
-    """A keyword's check that gives up once it is too late."""
-
     def checked(*given: Any) -> Any:
         if time.monotonic() > last:
             raise TimeoutError

@@ -40,7 +40,6 @@ def note_request(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[No
 
 
 def add(place: ToolsetFile, subject: NotedTool, notes: list[Note], toolset: str) -> bytes:
-    """The result of adding the notes. May wait for the file's lock."""
     _, done = tool_notes.add_to(place, subject, notes)
     content: dict[str, Any] = {
         "toolset": toolset,

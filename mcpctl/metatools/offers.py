@@ -90,7 +90,6 @@ class Offer(Struct, frozen=True):
 
     @property
     def phrase(self) -> str:
-        """The words for the tools that call tools, in other tools' descriptions."""
         return "the tool that its executeWith names" if self.split else EXECUTE
 
     @property
@@ -106,7 +105,6 @@ def execute_with(permission: str) -> str:
 
 
 def named(servers: Servers) -> str:
-    """The server names in one bounded phrase."""
     if servers is None:
         return f"not named here, since {_A_TOKEN}"
     if not servers:

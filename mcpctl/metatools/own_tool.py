@@ -91,7 +91,6 @@ class WrongArguments(Exception):
 
 
 def taken(arguments: bytes) -> ReadRequest:
-    """Raises `WrongArguments`."""
     try:
         return msgspec.json.decode(arguments or b"{}", type=ReadRequest)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

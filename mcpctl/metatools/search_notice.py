@@ -28,7 +28,6 @@ class Notice(Struct, frozen=True, dict=True):
     ranking: Ranking
     catalog: Catalog
     tools: Mapping[str, Tool]
-    """The tools that could be found, by key."""
     missing: Mapping[str, str]
     """Why servers without known tools have none."""
 
@@ -74,7 +73,6 @@ class Notice(Struct, frozen=True, dict=True):
             yield f"Server {name} {why}."
 
     def _of_matches(self, servers: str) -> Iterator[str]:
-        """A search that found nothing, or hardly anything."""
         ranking = self.ranking
         if not ranking.hits and self.tools:
             how = "in other words or in English" if ranking.unheard_words else "in other words"
@@ -117,7 +115,6 @@ class Notice(Struct, frozen=True, dict=True):
 
     @cached_property
     def _denied(self) -> Sequence[str]:
-        """Tools that a query names and that the configuration does not permit."""
         enabled = self.catalog.config.enabled.items()
         denied = [join(name, tool) for name, entry in enabled for tool, allowed in entry.tools.items() if not allowed]
         rules = self.catalog.view.rules

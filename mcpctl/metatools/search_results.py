@@ -104,12 +104,10 @@ def laid_out(entries: Sequence[Entry], tools: Sequence[Tool], budget: int, sure:
 
 
 def _most(draft: _Draft, room: int, most: int) -> dict[str, Any] | None:
-    """The fullest form that fits."""
     return next((form for form in draft.forms(min(room, most)) if _cost(form) <= room), None)
 
 
 def _cost(value: Any) -> int:
-    """The bytes of a value in a list."""
     return len(msgspec.json.encode(value)) + len(",")
 
 

@@ -26,7 +26,6 @@ _ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
 """Matches an id that can stand in an answer as it came."""
 _MOST_CALLERS = 100
 _WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list"}
-"""Methods that show, beside a call, that a client is there to use servers."""
 
 
 class _Passed(msgspec.Struct):
@@ -105,7 +104,6 @@ class ClientProtocol:
             self._error(b"null", jsonrpc.PARSE_ERROR, "Parse error")
 
     def too_long(self, beginning: bytes, end: bytes) -> None:
-        """Answer a line that was too long to be kept, from its beginning and its end."""
         message = f"Invalid Request: a message has at most {bounds.MESSAGE >> 20} MB"
         self._error(id_of(beginning, end) or b"null", jsonrpc.INVALID_REQUEST, message)
 
@@ -191,7 +189,6 @@ class ClientProtocol:
         return self._session.introduced.opening(ours, texts), gateway.announced(view)
 
     def _named_to(self, view: View) -> list[str] | None:
-        """The names of the servers to tell; None without a valid token where one is needed."""
         if view.access.is_barred:
             return None
         if view.caller and view.caller.claims is not NO_CLAIMS:
@@ -221,7 +218,6 @@ class ClientProtocol:
         self._transport.write(jsonrpc.result(id_, b"{}"))
 
     def _call(self, id_: bytes, sender: Sender, name: bytes, arguments: bytes, extra: Mapping[str, bytes]) -> None:
-        """`extra` are the members of the params that the others are not."""
         caller = sender.caller
         if name in self._executes:
             request = Incoming(id_, caller, sender.meta, extra, self._executes[name])

@@ -33,11 +33,9 @@ class ConfigFile:
         self._project = project
         self.stamp: object = files.stamp(self.path)
         self._text: str | None = None
-        """The text that was last applied."""
         self._pauses = False
 
     def has_changed(self) -> bool:
-        """Whether the file was written since this was last asked."""
         stamp = files.stamp(self.path)
         if stamp == self.stamp or self._pauses:
             return False

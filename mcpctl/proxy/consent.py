@@ -87,7 +87,6 @@ class Consent:
         return await self._ask(approval, call, failure)
 
     async def heard(self, call: Request) -> Failure | None:
-        """The refusal of a call that brings a no to a question which is not asked any more."""
         form = self._brought_back(call)
         if form is None:
             return None
@@ -99,7 +98,6 @@ class Consent:
         return Failure("declined", form.failure.facts) if form.scope == NO else None
 
     def _why_not_asked(self, approval: CallApproval, call: Request) -> str:
-        """Why the client is not asked, as the channel of the decision has it; empty where it is."""
         if not can_fill_forms(call.caller.capabilities):
             return "client"
         if approval.id in self._was_asked or approval.binding in self._was_asked:
@@ -224,7 +222,6 @@ class Consent:
         return await self._gateway.policy.run(partial(approvals.now_is, approval=approval))
 
     def _brought_back(self, call: Request) -> ConsentForm | None:
-        """The form of a client of 2026-07-28 whose call comes again with its answer."""
         parked = call.parked
         if parked is None or parked.form is None:
             return None
@@ -274,7 +271,6 @@ class Consent:
         self._gateway.background(keep())
 
     async def _pending(self, failure: Failure, approval: CallApproval) -> Failure:
-        """Why the call is not run yet, with where the user can answer."""
         until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
         dashboard = await beside(running_dashboard.url, self._gateway.paths)
         return failure.about(approval=approval.id, until=until, dashboard=dashboard)
@@ -285,7 +281,6 @@ class Consent:
         return call.view.config.policy.table.confirm == "session"
 
     async def _is_repeat(self, binding: str) -> bool:
-        """Whether the call had a yes that nobody has taken back."""
         id_ = self._repeatable.get(binding)
         return id_ is not None and await self._gateway.policy.run(partial(approvals.has_yes, id_=id_))
 

@@ -113,7 +113,6 @@ class Dispatch:
         return True
 
     def _gave_none(self, request: Request) -> bool:
-        """Whether the request's server gives no `requestState`, as far as its client may know."""
         is_seen = request.server in self._gateway.view(request.caller).config.enabled
         upstream = self._gateway.upstreams.get(request.server)
         connection = upstream.connection if upstream and is_seen else None
@@ -218,7 +217,6 @@ class Dispatch:
             self.again(request)
 
     async def _hear(self, request: Request) -> None:
-        """Take the answer to a question that would not be asked any more: a no is a no."""
         failure = await self.consent.heard(request)
         if failure and request.is_at_work:
             request.refuse(failure)
@@ -226,7 +224,6 @@ class Dispatch:
             self.again(request)
 
     async def _suggest(self, request: Request, failure: Failure) -> None:
-        """Refuse a call of an unknown tool, with the names of similar tools."""
         near: list[str] = []
         if not failure.facts["is_listed"]:
             # Aside: near names are found by comparing with all that there are.
@@ -261,7 +258,6 @@ class Dispatch:
             self._gateway.upstreams[request.server].send(exchange)
 
     def watch(self, server: str, exchange: Exchange) -> None:
-        """Bound the time that an exchange may take from now."""
         self._gateway.upstreams[server].watch(exchange)
 
     def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None:

@@ -53,7 +53,6 @@ class Owners:
             return _NOTHING
 
     async def owner(self, uri: str, caller: Caller) -> FeatureOwner:
-        """The owner of a URI, also of servers of which nothing was known; raises `Failed`."""
         try:
             return self.seen(caller)[1].owner(uri)
         except Failed as error:
@@ -82,7 +81,6 @@ class Owners:
             await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
 
     def fetching(self, owner: FeatureOwner, view: View) -> Subject:
-        """The subject of reading a resource for a model."""
         catalog, toolset = self._gateway.catalog(view), view.toolset
         listed = catalog.listed(owner.server)
         tools = listed.tools if listed else ()
@@ -91,7 +89,6 @@ class Owners:
         return Subject(FETCH, owner.server, tool.name, tool, view, listing=CURRENT, tools=shown)
 
     def why_unknown(self, name: str, view: View) -> Failure | None:
-        """The failure of the server that a URI names, where that has not started."""
         named, _, _ = name.removeprefix(EXPLICIT).partition(":")
         upstream = self._gateway.upstreams.get(named) if name.startswith(EXPLICIT) else None
         return upstream.last_failure if upstream and upstream.down_since and named in self._unlisted(view) else None
@@ -241,7 +238,6 @@ class Reference(NamedTuple):
     members: Mapping[str, bytes]
 
     def owner(self, features: Features) -> FeatureOwner:
-        """The server that has it, and its name there; raises `Failed`."""
         named = features.prompts if self.type == "ref/prompt" else features.templates
         if feature := named.get(self.name):
             return FeatureOwner(feature.server, feature.name)
@@ -257,7 +253,6 @@ class Reference(NamedTuple):
 
 
 def reference(text: bytes) -> Reference:
-    """Raises `Malformed`."""
     members = jsonrpc.members(text)
     type_ = jsonrpc.value(members.get("type", b"null"), str)
     if type_ not in _KIND_OF_REFERENCE:

@@ -36,13 +36,11 @@ class Snapshot:
     generation: int = 0
     standing: Standing = NOTHING_DECIDED
     toolsets: ToolsetsInForce | None = None
-    """None until it is known what is equipped."""
     changes: int = 0
     views: dict[int, View] = field(default_factory=dict, init=False)
     """Views by the identity of their caller, which each view keeps: a caller is the same object for all requests that
     say the same of themselves."""
     catalogs: dict[int, Catalog] = field(default_factory=dict, init=False)
-    """Catalogs by the identity of their view."""
 
     def view(self, caller: Caller | None) -> View:
         config, its_access = self.config, UNBOUND
@@ -59,7 +57,6 @@ class Snapshot:
         return view
 
     def catalog(self, view: View) -> Catalog:
-        """The tools known from this view, which need not be one of this snapshot's."""
         catalog = Catalog(view, None, self.lists)
         if len(self.catalogs) >= _MOST_VIEWS:
             self.catalogs.clear()
@@ -68,7 +65,6 @@ class Snapshot:
 
 
 _AGAIN_S = 5.0
-"""Seconds until pins that could not be read are read again."""
 
 
 class Followers(Protocol):
@@ -196,7 +192,6 @@ class Follower:
         self._replace()
 
     async def _follow_file(self, file: ConfigFile) -> None:
-        """Apply what the file says now; as long as it cannot be used, what it last said."""
         try:
             config = await file.read_again()
             if config is None:

@@ -93,7 +93,6 @@ class Gateway:
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self.upstreams = {name: self._made(name) for name in config.enabled}
         self._leaving: set[Upstream] = set()
-        """Servers of an earlier configuration that have not ended."""
         self.added: set[str] = set()
         """Servers that were unknown at the start, or came since, and that no search has waited for."""
         self._is_ending = False
@@ -126,24 +125,20 @@ class Gateway:
         return self.follower.is_current
 
     def catalog(self, view: View) -> Catalog:
-        """The tools known from a view, for the event loop: it asks no database."""
         snapshot = self.follower.snapshot
         known = snapshot.catalogs.get(id(view))
         return known if known and known.view is view else snapshot.catalog(view)
 
     def features(self, view: View) -> Features:
-        """The prompts and resources known from a view, for the event loop: it asks no database."""
         return self.known_features.of(self.catalog(view))
 
     def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
-        """The capabilities beside tools, by name, of which a server has any, or may have."""
         return self.known_features.announced(self.catalog(view))
 
     async def judge(self) -> bool:
         return await self.incoming.judge(self.config)
 
     async def follow(self, config: Config) -> None:
-        """Start and end servers as this configuration says, which applies from now on."""
         entry_secrets.learn_all(config.servers)
         for session in self.sessions:
             session.recorder.follow(config.records)
@@ -197,7 +192,6 @@ class Gateway:
         return failures
 
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
-        """Pass a notification of an older client on to every older server that is connected."""
         for upstream in self.upstreams.values():
             if upstream.connection and not upstream.connection.modern:
                 upstream.connection.notify(method, params)
@@ -211,11 +205,9 @@ class Gateway:
 
     @property
     def log_level(self) -> bytes:
-        """In JSON; empty while no client has set one."""
         return next((session.log_level for session in self.sessions if session.log_level), b"")
 
     async def listed(self, upstream: Upstream, connection: Connection, definitions: list[bytes]) -> None:
-        """Keep the tools that a server lists for clients like this connection's, and hold what is to be held."""
         name, asked = upstream.name, upstream.name in self.asked_for
         if asked:
             self.asked_for[name] = definitions
@@ -228,7 +220,6 @@ class Gateway:
     async def features_listed(
         self, upstream: Upstream, connection: Connection, kind: str, definitions: list[bytes]
     ) -> None:
-        """Keep the prompts, resources or templates that a server lists, and hold what is to be held."""
         of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
         kept = await self.memory.keep(of, definitions, connection.instructions, asked=True)
         await self.current()
@@ -238,7 +229,6 @@ class Gateway:
         return self.config.exposes(name)
 
     def tools_known(self, name: str) -> None:
-        """Have sessions put on record which of a server's tools are not as they were."""
         for session in self.sessions:
             session.note_drifts()
 
@@ -294,8 +284,6 @@ _EVERY_S = 2.0
 
 
 class IndexKeeping:
-    """Tidies the records and catches up, for as long as `keep` runs."""
-
     def __init__(
         self, paths: Paths, settings: Callable[[], RecordSettings], sessions: Sequence[ServerListener]
     ) -> None:

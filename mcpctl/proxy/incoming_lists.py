@@ -55,7 +55,6 @@ class IncomingLists:
 
     @property
     def drifts(self) -> Sequence[Drift]:
-        """Tools of connected servers that are held, or not as they were."""
         return [drift for _, listed in self._lists.connected() for drift in listed.drifts]
 
     async def judge(self, config: Config) -> bool:
@@ -84,7 +83,6 @@ class IncomingLists:
             return None
 
     async def put(self, of: ListKey, listed: Listed) -> None:
-        """Take in a list of a connection, pinned where it is seen for the first time."""
         if kind_of_list(of.capabilities):
             await beside(self._lists.check_features, of, listed)
         async with self._one_by_one:
@@ -117,7 +115,6 @@ class IncomingLists:
         self._warn()
 
     def _warn(self) -> None:
-        """Warn, once, which tools are not as they were: no more of them than their keys."""
         found: dict[str, dict[str, list[str]]] = {}
         for drift in self.drifts:
             is_held = drift.is_held and (self._enforces or drift.why == NOT_LOCKED)

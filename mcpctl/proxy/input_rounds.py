@@ -40,7 +40,6 @@ class Parked(Reply):
     """The exchange that was sent; None while the client is asked before anything is."""
     record: QuestionLog
     open: dict[str, Question] = field(default_factory=dict)
-    """The questions that are not answered, by the key that the client sees."""
     outcome: Callable[[Reply], None] | None = None
     """The upstream's answer meanwhile, to be given again to the request that goes on."""
     timer: asyncio.TimerHandle | None = None
@@ -48,7 +47,6 @@ class Parked(Reply):
     arguments_digest: str = ""
     """The request that goes on brings the same arguments."""
     consent: str | None = None
-    """The `binding` of the user's yes to this call."""
     form: Any = None
     """The `consent_forms.ConsentForm` of a question that is asked before anything is sent."""
     is_parked = True
@@ -120,7 +118,6 @@ class Parking:
         return handle
 
     def resume(self, handle: bytes, key: str, arguments: bytes) -> Parked | None:
-        """The call parked under this handle, if it is one of this tool with these arguments."""
         parked = self._parked.get(handle)
         if parked is None or parked.key != key or parked.arguments_digest != told_apart(arguments):
             return None

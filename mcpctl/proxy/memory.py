@@ -123,8 +123,6 @@ class ServerMemory:
         self._keeping = None
 
     async def _try_to_keep(self, of: ListKey, listed: _Unkept, patience_s: float) -> Listed | None:
-        """The list as kept, which is then no longer unkept; nor is one that cannot be kept at all."""
-
         def keep(state: State) -> Listed | None:
             definitions, instructions, asked = listed
             cache.replace(state, of, definitions, instructions, asked=asked)

@@ -51,7 +51,6 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[S
 
 
 def _put(asked: Question, connection: Connection, sessions: Sequence[ServerListener]) -> None:
-    """Ask the client whose call or read it is about, or refuse it."""
     reply = _about(connection)
     if reply and connection.may_put(asked.method) and reply.question(asked):
         return

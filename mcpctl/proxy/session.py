@@ -52,8 +52,7 @@ class Transport(Protocol):
     """Carries lines to a client: a pipe, a socket, or a list in memory."""
 
     @property
-    def pending(self) -> int:
-        """Bytes that were given and not yet taken."""
+    def pending(self) -> int: ...
 
     def write(self, *pieces: bytes | memoryview) -> None:
         """Send the pieces, which are whole lines, at the end of this turn or as soon after as they are taken."""
@@ -73,10 +72,8 @@ class ClientSession:
         self.introduced = Introduced()
         self.warming = Warming(gateway)
         self.caller = Caller(LEGACY_REVISIONS[-1])
-        """An older client, as its handshake has introduced it."""
         self.is_initialized = False
         self.log_level = b""
-        """The level that servers should log for this client, in JSON; empty while it has not set one."""
         self._transport = transport
         self._answering: set[asyncio.Task[Any]] = set()
         self._drifts_told: set[Drift] = set()
@@ -123,7 +120,6 @@ class ClientSession:
         self._result(id_, refusals.own(answer.result(offers.form_of(caller)), caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[SearchAnswer, View]:
-        """The answer to a search, and the view that it was made for. Only new servers are waited for."""
         gateway, view = self.gateway, await self._admitted(caller)
         if unlisted := await gateway.searching.unlisted(view):
             await self.warming.first_look()
@@ -188,7 +184,6 @@ class ClientSession:
         return await apart(note_tool.add, view.toolset_place, subject, notes, view.toolset.name)
 
     def _record_denied(self, failure: Failure, *, of: str) -> None:
-        """Put on record that the token, or the lack of one, has refused a use of this meta-tool."""
         if failure.code in words.OF_TOKEN:
             view = failure.facts["view"]
             key = failure.facts["key"] if failure.facts["server"] else of
@@ -288,7 +283,6 @@ class ClientSession:
 
 
 def severity(level: bytes) -> int | None:
-    """The index of a level in JSON in `SEVERITIES`."""
     match = _LEVEL.fullmatch(level)
     name = match[1].decode() if match else ""
     return SEVERITIES.index(name) if name in SEVERITIES else None
@@ -323,7 +317,6 @@ class Warming:
         await ready
 
     async def _connect(self, name: str, caller: Caller) -> None:
-        """Have a server connected: it then lists all that it has, once."""
         async with self._connecting:
             if upstream := self._gateway.upstreams.get(name):
                 with contextlib.suppress(Failed):  # which is on record for those who ask for it

@@ -65,7 +65,6 @@ class Shortening:
         return True
 
     def owner(self, view: View, server: str, tool: str) -> "ResponseOwner":
-        """The owner of an answer to a request with this view."""
         from mcpctl.store.responses import ResponseOwner
 
         return ResponseOwner(

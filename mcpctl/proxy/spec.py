@@ -30,11 +30,9 @@ class Incoming(msgspec.Struct, eq=False):
     as_sent: bool = False
     """Whether an error is wanted as its server sent it, without help on the arguments."""
     replays: str | None = None
-    """The id on record of the call that this one repeats."""
 
 
 Barring = Callable[[], Failure | None]
-"""Why something may not be sent at this moment."""
 
 
 def nothing_bars() -> None: ...
@@ -46,8 +44,6 @@ class Resources(Protocol):
 
 
 class ClientSide(Protocol):
-    """The client of a session, or a command, that gets the answers to its requests."""
-
     @property
     def features(self) -> Resources: ...
 
@@ -76,14 +72,11 @@ beside it."""
 
 
 class Looked(Struct):
-    """A result that was looked at, as client and record have it."""
-
     result: Json
     is_error: bool
     wants_input: bool
     """It is not an answer: the tool asks for something first."""
     answer: Json
-    """As the client's era has it."""
     recorded: bytes
     """Without secrets and cut, as the record has it."""
 
@@ -94,8 +87,7 @@ class Record:
     id = ""
     """The id on record; empty as long as a call is not there."""
 
-    def start(self) -> None:
-        """Put the request on record, if it is not."""
+    def start(self) -> None: ...
 
     def end(
         self, status: str, *, response: Json = b"null", error: bytes = b"null", recorded: bytes | None = None,
@@ -103,8 +95,7 @@ class Record:
     ) -> None:  # fmt: skip
         """Put the outcome on record, once; `recorded` and `delivered` are as in `Recorder`."""
 
-    def note_exception(self) -> None:
-        """Put on record why the request goes on although a rule would have stopped it."""
+    def note_exception(self) -> None: ...
 
     def refuse(self, failure: Failure) -> None:
         """Put on record that the request was not carried out, or did not end, and the decision where that is one."""
@@ -119,7 +110,6 @@ class Spec(Protocol[R]):
     """Whether the client may be asked something before the answer."""
 
     def record(self, request: R) -> Record:
-        """A record of the next round."""
         return Record()
 
     def decide(self, request: R, view: View) -> Verdict:
@@ -131,18 +121,11 @@ class Spec(Protocol[R]):
         return
 
     def exchange(self, request: R) -> Exchange: ...
-
-    def look(self, request: R, connection: Connection | None, result: memoryview) -> Looked:
-        """Look at a result; in any thread."""
-
-    def deliver(self, request: R, result: Looked) -> None:
-        """Put a result on record and answer with it."""
-
+    def look(self, request: R, connection: Connection | None, result: memoryview) -> Looked: ...
+    def deliver(self, request: R, result: Looked) -> None: ...
     def error(self, request: R, error: bytes, /) -> None: ...
     def refuse(self, request: R, failure: Failure, /) -> None: ...
-
-    def reject(self, request: R, message: str, code: int, /) -> None:
-        """Answer a request that breaks the protocol, or breaks us."""
+    def reject(self, request: R, message: str, code: int, /) -> None: ...
 
 
 class Dispatcher(Protocol[R]):
@@ -155,12 +138,8 @@ class Dispatcher(Protocol[R]):
     parents: Parents
     question_log: QuestionLog
 
-    def again(self, request: R) -> None:
-        """Decide on a request once more, as things are then, and send or refuse it."""
-
-    def allows(self, request: R) -> bool:
-        """Whether a request may be sent as things are now."""
-
+    def again(self, request: R) -> None: ...
+    def allows(self, request: R) -> bool: ...
     def send(self, request: R, exchange: Exchange) -> None: ...
     def watch(self, server: str, exchange: Exchange) -> None: ...
     def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None: ...

@@ -77,7 +77,6 @@ class ClientSubscription:
         return self._session.owners.listable(self.caller)
 
     def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
-        """A resource that is watched has changed, or the part of it that has this URI on its server."""
         self._session.gateway.when_current(lambda: self._pass_on(owner, uri, params))
 
     def _pass_on(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
@@ -106,7 +105,6 @@ class Subscriptions:
         self._older: ClientSubscription | None = None
         self._listens: dict[bytes, ClientSubscription] = {}
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
-        """Requests that are not answered, or not acknowledged."""
         self._comparing: asyncio.TimerHandle | None = None
 
     def begin(self, caller: Caller, announced: Collection[str]) -> None:
@@ -135,7 +133,6 @@ class Subscriptions:
             self._begin(id_, caller, partial(self._change, method, id_, caller, params))
 
     def cancel(self, request_id: bytes) -> bool:
-        """End a `subscriptions/listen`, or an unanswered request; whether it was one of these."""
         task, listen = self._tasks.pop(request_id, None), self._listens.pop(request_id, None)
         if task:
             task.cancel()
@@ -249,7 +246,6 @@ class Subscriptions:
             raise jsonrpc.Malformed(f"a client is told of at most {bounds.WATCHED} resources")
 
     async def _watch(self, subscription: ClientSubscription, uri: str, owner: FeatureOwner) -> None:
-        """Have a subscription be told of this resource; raises `Failed` where its server does not agree."""
         if subscription.owners.get(uri) != owner:
             self._forget(subscription, uri)
         subscription.owners[uri] = owner

@@ -231,7 +231,6 @@ class ToolCalls(Spec[Request]):
         self._read_tool.begin(call, partial(self._barring, call))
 
     def _barring(self, call: Request) -> Failure | None:
-        """Why our own tool may not read now what its call asks for."""
         verdict = self.decide(call, self._gateway.view(call.caller))
         return None if verdict.outcome == ALLOW else verdict.failure
 
@@ -248,7 +247,6 @@ class ToolCalls(Spec[Request]):
         return Looked(result, is_error, wants_input, answer, values.json(result))
 
     def deliver(self, call: Request, result: Looked) -> None:
-        """A result longer than some limit is answered with its beginning alone."""
         is_long = len(result.result) > call.view.config.least_limit
         if not (is_long and self._shortening.begin(call, result)):
             self.finish(call, result)

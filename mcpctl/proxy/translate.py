@@ -61,7 +61,6 @@ def _only(definition: bytes) -> bool:
 
 
 def awaited(result: memoryview, exchange: Exchange, caller: Caller, reply: Reply) -> Exchange | None:
-    """The request for the result of the task that this answer to a call is about; None where it is about none."""
     if exchange.method != TOOLS_CALL:
         return None
     try:
@@ -166,7 +165,6 @@ def with_block(result: bytes, text: str) -> bytes:
 
 
 def with_data(error: bytes, text: str) -> bytes:
-    """`error` with help as its data, if it has no data of its own."""
     try:
         members = jsonrpc.members(error)
     except jsonrpc.Malformed:
@@ -177,7 +175,6 @@ def with_data(error: bytes, text: str) -> bytes:
 
 
 def message_of(error: bytes) -> str:
-    """The message of an error; all of one that is not an error object."""
     try:
         decoded: Any = jsonrpc.value(error, object)
     except jsonrpc.Malformed:

@@ -32,9 +32,7 @@ _DEEPEST = 64
 class Watcher(Protocol):
     @property
     def caller(self) -> Caller: ...
-
-    def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None:
-        """A resource has changed, or the part of it that has this URI on its server."""
+    def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None: ...
 
 
 class Servers(Protocol):
@@ -85,14 +83,12 @@ class WatchedResources:
             raise
 
     def unwatch(self, owner: FeatureOwner, watcher: Watcher) -> None:
-        """Tell `watcher` no more; without any other, the server is told to stop."""
         if watched := self._watched.get(owner):
             watched.watchers.pop(watcher, None)
             if not watched.watchers:
                 self._servers.background(self._take_back(watched))
 
     def take(self, connection: Connection, message: jsonrpc.Message) -> bool:
-        """Take a message that a server sends of its own accord; whether it was about a watched resource."""
         if message.method == UPDATED:
             self._updated(connection, jsonrpc.members_or_empty(message.params))
         elif message.method == ACKNOWLEDGED:
@@ -102,7 +98,6 @@ class WatchedResources:
         return True
 
     def connected(self, connection: Connection) -> None:
-        """Ask a connected server again for what is watched of it."""
         for watched in self._watched.values():
             if watched.owner.server == connection.server and watched.connection is None:
                 self._servers.background(self._ask_again(watched, connection))
@@ -118,7 +113,6 @@ class WatchedResources:
                 back.task = self._servers.background(self._bring_back(connection.server, back))
 
     def _waits_for(self, server: str) -> Watcher | None:
-        """A watcher of something of a server that no connection was asked for."""
         of_server = (each for each in self._watched.values() if each.owner.server == server)
         return next((next(iter(each.watchers)) for each in of_server if each.watchers and not each.connection), None)
 
@@ -141,7 +135,6 @@ class WatchedResources:
     # ---- what servers are asked
 
     async def _ask(self, watched: _Watched, connection: Connection, caller: Caller) -> None:
-        """Returns once the server has agreed; raises `Failed`."""
         watched.connection = connection
         uri = msgspec.json.encode(watched.owner.uri)
         try:
