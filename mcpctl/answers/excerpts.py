@@ -13,8 +13,7 @@ from msgspec import Raw
 from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc
 
-_WIDE = 200
-"""Bytes of a line that are shown on each side of a match."""
+_WIDE = 200  # bytes of a line that are shown on each side of a match
 _USED = 3
 """A beginning ends with a whole line or element only where that takes at least a third of its room."""
 
@@ -22,8 +21,7 @@ _USED = 3
 class Piece(NamedTuple):
     text: bytes
     start: int
-    end: int
-    """The start of the next piece; the length of the text for the last."""
+    end: int  # the start of the next piece; the length of the text for the last
 
 
 def head(text: bytes, most: int, *, is_json: bool) -> bytes:
@@ -117,19 +115,14 @@ def _character(text: bytes, at: int) -> int:
 
 
 _DEEP = 3
-_LONG = 600
-"""Characters of a shape; a longer one is told less deep."""
-_LONGEST = 40
-"""Characters of a name that is told."""
-_SOME = 20
-"""Items that the example selects."""
-_KEYS = 8
-"""Names of one object that are told."""
+_LONG = 600  # characters of a shape; a longer one is told less deep
+_LONGEST = 40  # characters of a name that is told
+_SOME = 20  # items that the example selects
+_KEYS = 8  # names of one object that are told
 _MANY = 1_000_000
 """Commas of an array whose items are not counted: each would be an object of 50 bytes for a moment."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""A name that needs no quotes in a path."""
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # A name that needs no quotes in a path
 _KINDS = {b'"': "string", b"{": "object", b"[": "array", b"t": "boolean", b"f": "boolean", b"n": "null"}
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])

@@ -1,11 +1,17 @@
-"""The parts of a tool's result that can be read in pieces: its text, and the JSON in it. Results are untrusted."""
+"""The parts of a tool's result that can be read in pieces: its text, and the JSON in it. Results are untrusted.
 
+JMESPath is applied in a process of its own, since a path that a model writes may take for ever or need all memory."""
+
+import contextlib
+import importlib.util
 import io
 import json
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import msgspec
 from msgspec import Raw
@@ -43,14 +49,10 @@ _only_item: msgspec.json.Decoder[tuple[Raw]] = msgspec.json.Decoder(tuple[Raw])
 
 @dataclass(frozen=True)
 class Readable:
-    texts: Sequence[bytes]
-    """The text of each text block, in UTF-8."""
-    structured: bytes
-    """The structured content, in JSON; empty where there is none."""
-    others: Sequence[Json]
-    """The other blocks, such as images, as they came."""
-    size: int
-    """Bytes of the text blocks and the structured content, as they came."""
+    texts: Sequence[bytes]  # the text of each text block, in UTF-8
+    structured: bytes  # the structured content, in JSON; empty where there is none
+    others: Sequence[Json]  # the other blocks, such as images, as they came
+    size: int  # bytes of the text blocks and the structured content, as they came
 
     @cached_property
     def text(self) -> bytes:
@@ -143,3 +145,52 @@ def _is_json(text: bytes) -> bool:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return False
     return True
+
+
+_SCRIPT = Path(__file__).with_name("path_process.py")
+_WAIT_S = 5.0  # its CPU is bounded; this is for a machine that gives it none
+_LONGEST_REASON = 300
+
+
+class PathFailed(ValueError):
+    """Why a path gives nothing, for whoever wrote it."""
+
+
+def apply(expression: str, value: bytes) -> bytes:
+    """The selection of a path in a JSON value, as JSON; of a string the string itself, in UTF-8. Blocks; for a thread.
+    Raises `PathFailed`, also where it takes more time or memory than `bounds` has, or gives more than that."""
+    import subprocess  # commands that only read records need no processes
+
+    if len(expression) > bounds.PATH:
+        raise PathFailed(f"it has more than {bounds.PATH:,} characters")
+    if len(value) > bounds.ANSWER_JSON:
+        limit = bounds.ANSWER_JSON >> 20
+        raise PathFailed(f"it is for at most {limit} MB, and these are {len(value):,} bytes; use offset and grep")
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-B", str(_SCRIPT), _packages(), str(bounds.PATH_S), str(bounds.PATH_MEMORY),
+         str(bounds.ANSWER_JSON)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/",
+        start_new_session=True,
+    )  # fmt: skip
+    with process:
+        try:
+            output, _ = process.communicate(msgspec.json.encode(expression) + b"\n" + value, _WAIT_S)
+        except subprocess.TimeoutExpired:
+            raise PathFailed(_TOO_MUCH) from None
+        finally:
+            with contextlib.suppress(OSError):
+                process.kill()
+    if process.returncode == 0:
+        return output
+    raise PathFailed(output.decode("utf-8", "replace")[:_LONGEST_REASON] if process.returncode == 1 else _TOO_MUCH)
+
+
+_TOO_MUCH = f"it takes more than {bounds.PATH_S} s or {bounds.PATH_MEMORY >> 20} MB; ask for less at once"
+
+
+def _packages() -> str:
+    """The folder of the package jmespath, which is not imported here."""
+    found = importlib.util.find_spec("jmespath")
+    if found is None or found.origin is None:
+        raise PathFailed("the package jmespath is not installed")
+    return str(Path(found.origin).parents[1])

@@ -32,8 +32,7 @@ _ASKED = ("query", "context", "maxResults", "detail")
 _RESULTS = 10
 """Results where no number is given; where they match well and there is room, as many again."""
 _MAX_RESULTS = 50
-_LONGEST_NAME = 128
-"""Tools with longer names than the protocol has are called, but not found."""
+_LONGEST_NAME = 128  # tools with longer names than the protocol has are called, but not found
 _ASKED_AT_ONCE = 32
 _MOST_INDEXES = 8
 """Indexes that are kept: of the projects, and of the tokens, that were searched for last."""
@@ -229,7 +228,7 @@ class Searching:
             )  # fmt: skip
 
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
-        budget = search_results.budget(detail, catalog.config.search.answer_tokens)
+        budget = search_results.budget(detail, catalog.view.config.search.answer_tokens)
         best = request.limit
         servers = [] if ranking.weak else [tool.server for tool in tools[:best]]
         waiting = server_instructions.waiting(catalog, servers, request.introduced)

@@ -72,11 +72,9 @@ class Offer(Struct, frozen=True):
 
     split: bool = False
     annotate: bool = False
-    max_result_chars: int = 0
-    """Declared of the results of the tools that call tools; 0 for nothing."""
+    max_result_chars: int = 0  # declared of the results of the tools that call tools; 0 for nothing
     shortens: bool = False
-    reads: bool = False
-    """Whether there may be resources, to which results link."""
+    reads: bool = False  # whether there may be resources, to which results link
 
     def configured(self, config: Config) -> "Offer":
         chars = config.serve.max_result_chars

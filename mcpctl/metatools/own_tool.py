@@ -10,10 +10,8 @@ from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.wire import jsonrpc
 
-CALLS = "mcpctl://calls/"
-"""Beginning of the URI of a whole answer; the id of its call follows."""
-USUAL, MOST = 8000, 100_000
-"""Bytes that are read at once by default, and at most."""
+CALLS = "mcpctl://calls/"  # beginning of the URI of a whole answer; the id of its call follows
+USUAL, MOST = 8000, 100_000  # bytes that are read at once by default, and at most
 _DEFINITION: dict[str, Any] = {
     "name": READ_TOOL,
     "description": "Read on in an answer that was shortened, or what an answer links to.",

@@ -16,10 +16,8 @@ from mcpctl.search.ranking import MAX_QUERIES, Ranking
 
 _NOTICE_BYTES = 600
 _NAMED = 12
-_QUOTED = 60
-"""The most characters of a query that are repeated."""
-_SUGGESTED_FOR = 4
-"""Queries that near names are looked for."""
+_QUOTED = 60  # the most characters of a query that are repeated
+_SUGGESTED_FOR = 4  # queries that near names are looked for
 
 
 class Notice(Struct, frozen=True, dict=True):
@@ -28,8 +26,7 @@ class Notice(Struct, frozen=True, dict=True):
     ranking: Ranking
     catalog: Catalog
     tools: Mapping[str, Tool]
-    missing: Mapping[str, str]
-    """Why servers without known tools have none."""
+    missing: Mapping[str, str]  # why servers without known tools have none
 
     def text(self, *, shown: Collection[str], left_out: int, without_schema: str) -> str:
         """`shown` are the keys of the results; `left_out` others did not fit, nor did the schema of the tool

@@ -22,20 +22,16 @@ from mcpctl.metatools import offers
 from mcpctl.search.ranking import Hit, Ranking
 from mcpctl.store.recorder import tokens
 
-BRIEF = 100
-"""The longest description, except of the first results."""
-_FIRST = 3
-"""Results with longer descriptions."""
+BRIEF = 100  # the longest description, except of the first results
+_FIRST = 3  # results with longer descriptions
 _LONG = 600
 _FIRST_SHARE, _SCHEMA_SHARE = 0.5, 0.25
 """Shares of the budget for the schema of the best result, and of each other one: a large schema that matches less well
 would leave only signatures to the rest."""
 _LONGEST = 1 << 16
 """The most bytes of a schema that is shortened: going through a larger one would hold up other searches."""
-_LINE = 80
-"""The longest signature where there is room for little else."""
-_BYTES = 4
-"""Bytes of a token, as it is estimated."""
+_LINE = 80  # the longest signature where there is room for little else
+_BYTES = 4  # bytes of a token, as it is estimated
 
 Entry = Mapping[str, Any]
 
@@ -44,8 +40,7 @@ class _Draft(Struct, frozen=True, dict=True):
     entry: Entry
     tool: Tool
     is_first: bool
-    is_named: bool
-    """Whether the query names the tool: its schema is shown whole or not at all."""
+    is_named: bool  # whether the query names the tool: its schema is shown whole or not at all
 
     def forms(self, most: int) -> Iterator[dict[str, Any]]:
         """The entry, with the most said first, and schemas of at most `most` bytes."""
@@ -117,15 +112,13 @@ def only(entry: Entry, *names: str) -> dict[str, Any]:
 
 _SERVER_RESULTS = 4
 """Results of one server while others have comparable ones: no server can fill an answer."""
-_COMPARABLE = 0.5
-"""Share of the best relevance from which another server's result is comparable."""
+_COMPARABLE = 0.5  # share of the best relevance from which another server's result is comparable
 _FOLLOWING = 0.3
 """Share of the best relevance from which a result is worth the room that others leave."""
 _LONGEST_TITLE = 200
 _NAMED_SHARE = 0.5
 """Share of the budget that the schema of a named tool may take from other results."""
-_FULL_BUDGETS = 16
-"""Budgets that a full answer may take."""
+_FULL_BUDGETS = 16  # budgets that a full answer may take
 _INTRODUCED_SHARE = 0.2
 """Share of the budget that a server's instructions may take from results; they may take all that these leave."""
 

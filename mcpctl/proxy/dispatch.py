@@ -12,7 +12,7 @@ from mcpctl.base.tool_keys import OWN
 from mcpctl.metatools import own_tool
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict
 from mcpctl.policy.view import View
-from mcpctl.proxy import refusals
+from mcpctl.proxy import translate
 from mcpctl.proxy.consent import Consent
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.input_rounds import HANDLE, Parked, Parking
@@ -53,7 +53,7 @@ class Dispatch:
             key, passed = taken_apart(arguments)
         except Unreadable as error:
             self.attempted(error.key, "bad_arguments", incoming.caller)
-            self.client.answer(incoming, refusals.result(str(error), incoming.caller))
+            self.client.answer(incoming, translate.refusal(str(error), incoming.caller))
         else:
             self.call_tool(incoming, key, passed)
 
@@ -227,7 +227,7 @@ class Dispatch:
         near: list[str] = []
         if not failure.facts["is_listed"]:
             # Aside: near names are found by comparing with all that there are.
-            near = await beside(refusals.near, request.key, self._gateway.catalog(request.view).snapshot())
+            near = await beside(translate.near, request.key, self._gateway.catalog(request.view).snapshot())
         if request.is_at_work:
             request.refuse(failure.about(near=near))
 

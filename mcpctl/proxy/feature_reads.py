@@ -16,7 +16,7 @@ from mcpctl.catalog.features import FeatureOwner, Features
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, CURRENT, FETCH, LIST, REFUSE, Subject, Verdict, admitted
 from mcpctl.policy.view import View
-from mcpctl.proxy import refusals, translate
+from mcpctl.proxy import translate
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.spec import ClientSide, Looked, Record, Spec
@@ -134,7 +134,7 @@ class ReadRecord(Record):
                 join(read.server, name) if read.server else name, "denied", failure.code, call_id=self.id,
                 token_id=read.view.token_id, origin=read.view.origin,
             )  # fmt: skip
-        status, error = refusals.outcome(failure)
+        status, error = translate.outcome(failure)
         self.end(status, error=error)
 
 
@@ -171,7 +171,7 @@ class Reads(Spec[Request]):
     def _owner(self, read: Request, features: Features) -> FeatureOwner:
         if self._method == RESOURCES_READ:
             owner = features.owner(read.name)
-            if failure := read.barring():
+            if read.barring and (failure := read.barring()):
                 raise Failed(failure)
             return owner
         if prompt := features.prompts.get(read.name):
@@ -212,7 +212,7 @@ class Reads(Spec[Request]):
             error = self._recorder.values.masked(error)
         read.record.end("failed", error=error)
         if self._method == RESOURCES_READ and connection and connection.modern is not read.caller.modern:
-            error = refusals.read_error(error, modern=read.caller.modern)
+            error = translate.read_error(error, modern=read.caller.modern)
         text = mask(error[:300].decode("utf-8", "replace"))
         failure = failed("refused", f"its answer to {self._method} is an error", said=f": {text}").failure
         self._fail(read, failure.about(server=read.server), error)
@@ -226,7 +226,7 @@ class Reads(Spec[Request]):
 
     def _fail(self, read: Request, failure: Failure, error: bytes) -> None:
         if read.awaited is None:
-            self._client.error(read.incoming, error or refusals.rejection(failure, read.caller))
+            self._client.error(read.incoming, error or translate.rejection(failure, read.caller))
         elif not read.awaited.done():
             read.awaited.set_exception(Failed(failure, error))
         read.end()
@@ -293,7 +293,7 @@ class Completion(Spec[Request]):
     def look(self, completion: Request, connection: Connection | None, result: memoryview) -> Looked:
         head = translate.head(result) if len(result) <= _LONGEST_COMPLETION else None
         if head is None or translate.is_waiting(head):
-            return Looked(result, False, False, refusals.own(_NONE, completion.caller), b"")
+            return Looked(result, False, False, translate.own_result(_NONE, completion.caller), b"")
         answer = translate.for_client(result, head, completion.caller, connection)
         return Looked(result, False, False, answer, b"")
 
@@ -301,6 +301,6 @@ class Completion(Spec[Request]):
         completion.answer(result.answer)
 
     def refuse(self, completion: Request, *_: object) -> None:
-        completion.answer(refusals.own(_NONE, completion.caller))
+        completion.answer(translate.own_result(_NONE, completion.caller))
 
     error = reject = refuse

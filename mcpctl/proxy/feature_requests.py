@@ -18,12 +18,12 @@ from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.feature_names import EXPLICIT, NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.catalog.features import Feature, Features
-from mcpctl.proxy import refusals
+from mcpctl.proxy import translate
 from mcpctl.proxy.dispatch import Dispatch
 from mcpctl.proxy.feature_reads import KIND_OF, Completion, Owners, Reads, reference
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.request import Request
-from mcpctl.proxy.spec import Barring, Incoming, nothing_bars
+from mcpctl.proxy.spec import Barring, Incoming
 from mcpctl.upstreams.connection import COMPLETION, PROMPTS_GET, RESOURCES_READ
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import beside
@@ -32,8 +32,7 @@ LISTS = {"prompts/list": PROMPTS, "resources/list": RESOURCES, "resources/templa
 _MEMBERS = {PROMPTS: b"prompts", RESOURCES: b"resources", TEMPLATES: b"resourceTemplates"}
 _PAGE = 1000
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_TTL_MS = 10_000
-"""Short, so that a client that is not told of changes finds them all the same."""
+_TTL_MS = 10_000  # short, so that a client that is not told of changes finds them all the same
 _CACHED = b'"ttlMs":%d,"cacheScope":"private"' % _TTL_MS
 
 
@@ -67,8 +66,7 @@ def _definition(kind: str, name: str, feature: Feature) -> bytes:
 
 
 METHODS = frozenset((*LISTS, PROMPTS_GET, RESOURCES_READ, COMPLETION))
-OWN_ID = b"own-"
-"""Beginning of the ids of requests that are not a client's: a client's are JSON."""
+OWN_ID = b"own-"  # beginning of the ids of requests that are not a client's: a client's are JSON
 _COMPLETED_S = 2.0
 
 
@@ -147,7 +145,7 @@ class FeatureRequests:
                     self._error(request, jsonrpc.INVALID_PARAMS, message)
                 else:
                     result = b"{%b,%b}" % (page, _CACHED) if request.caller.modern else b"{%b}" % page
-                    self._dispatch.client.answer(request, refusals.own(result, request.caller))
+                    self._dispatch.client.answer(request, translate.own_result(result, request.caller))
         except Exception as error:
             warn(f"internal error: {error!r}")
             self._error(request, jsonrpc.INTERNAL_ERROR, f"mcpctl: internal error: {type(error).__name__}")
@@ -167,7 +165,7 @@ class FeatureRequests:
 
     # ---- for others
 
-    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = nothing_bars) -> bytes:
+    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring | None = None) -> bytes:
         """The result of `resources/read`, on record; of this server, or else of the one whose URI it is. Raises
         `Failed`, with the server's error or with what is `barring` it."""
         name = f"{EXPLICIT}{server}:{uri}" if server else uri
@@ -179,7 +177,7 @@ class FeatureRequests:
         return await self._result(PROMPTS_GET, name, caller, params)
 
     async def _result(
-        self, method: str, name: str, caller: Caller, params: Mapping[str, bytes], barring: Barring = nothing_bars
+        self, method: str, name: str, caller: Caller, params: Mapping[str, bytes], barring: Barring | None = None
     ) -> bytes:
         self._number += 1
         read = self._read(method, name, Incoming(OWN_ID + b"%d" % self._number, caller, {}, params))

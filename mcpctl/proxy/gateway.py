@@ -23,12 +23,11 @@ from mcpctl.metatools.discovery import Searching
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
-from mcpctl.proxy import server_messages, translate
-from mcpctl.proxy.config_file import ConfigFile
-from mcpctl.proxy.follower import Follower, Snapshot
+from mcpctl.proxy import questions, translate
+from mcpctl.proxy.follower import ConfigFile, Follower, Snapshot
 from mcpctl.proxy.incoming_lists import IncomingLists
 from mcpctl.proxy.memory import PolicyMemory, ServerMemory
-from mcpctl.proxy.server_messages import ServerListener
+from mcpctl.proxy.questions import ServerListener
 from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
@@ -245,7 +244,7 @@ class Gateway:
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand a server's question or log message to the session whose call it is about, as far as one can tell."""
         if not self.watched.take(connection, message):
-            server_messages.route(connection, message, self.sessions)
+            questions.route(connection, message, self.sessions)
 
     def connected(self, connection: Connection) -> None:
         self.watched.connected(connection)

@@ -20,7 +20,7 @@ from mcpctl.policy import pins, words
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked
 from mcpctl.policy.pins import Pins
 from mcpctl.proxy.memory import PolicyMemory, ServerMemory
-from mcpctl.proxy.server_messages import ServerListener
+from mcpctl.proxy.questions import ServerListener
 from mcpctl.store.state import ListKey
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire.threads import beside

@@ -24,8 +24,7 @@ from mcpctl.upstreams.connection import Exchange, Reply
 from mcpctl.upstreams.question import Question, input_requests, named, question_in
 from mcpctl.wire import jsonrpc
 
-HANDLE = b'"mcpctl-'
-"""Beginning of every `requestState` of ours."""
+HANDLE = b'"mcpctl-'  # beginning of every `requestState` of ours
 _OPEN_S = 600.0
 
 
@@ -44,8 +43,7 @@ class Parked(Reply):
     """The upstream's answer meanwhile, to be given again to the request that goes on."""
     timer: asyncio.TimerHandle | None = None
     numbered: int = 0
-    arguments_digest: str = ""
-    """The request that goes on brings the same arguments."""
+    arguments_digest: str = ""  # the request that goes on brings the same arguments
     consent: str | None = None
     form: Any = None
     """The `consent_forms.ConsentForm` of a question that is asked before anything is sent."""

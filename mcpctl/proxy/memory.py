@@ -29,14 +29,12 @@ from mcpctl.wire.threads import WorkQueue, beside
 T = TypeVar("T")
 _PATIENCE_S = 10.0
 """How long work may take with all that was queued before it, while another process has the database."""
-_SOON_S = 2.0
-"""How long it may take to keep a server's list, for which its calls wait."""
+_SOON_S = 2.0  # how long it may take to keep a server's list, for which its calls wait
 _ONE_TRY_S = 0.02
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 0.5
 _FIRST_WAIT_S, _LAST_WAIT_S = 2.0, 60.0
 """First and longest pause before lists are kept that another process kept from being kept."""
-_MANY = 1000
-"""Definitions in a list that the garbage collector should not look at again."""
+_MANY = 1000  # definitions in a list that the garbage collector should not look at again
 
 
 _Unkept = tuple[list[bytes], str, bool]
@@ -234,8 +232,7 @@ class PolicyMemory:
         self.is_closed = False
         self.pinned: int | None = None
         """Grows whenever tools are pinned or approved, as of the last look; None where that was never known."""
-        self.version: object = None
-        """Changes whenever the file does, as of the last look."""
+        self.version: object = None  # changes whenever the file does, as of the last look
         self._standing = NOTHING_DECIDED
         self._given: Sequence[Given] = ()
 

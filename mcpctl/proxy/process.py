@@ -26,7 +26,7 @@ from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.tokens import own_token
 from mcpctl.proxy.client_protocol import ClientProtocol
-from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.follower import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import LAST_ANSWER_S, ClientSession
 from mcpctl.store.state import State
@@ -38,14 +38,11 @@ _OPENING_S = 0.075
 _GRACE_S = 0.5
 _LOOK_S = 0.01
 _HANG_UP_S = 0.5
-_LAST_S = 1.4
-"""After this it ends, though the client has not read all of its answers."""
-_UNREAD_S = 0.8
-"""After this it ends where the client has read nothing of them."""
+_LAST_S = 1.4  # after this it ends, though the client has not read all of its answers
+_UNREAD_S = 0.8  # after this it ends where the client has read nothing of them
 _LONGEST_END_S = 1.6
 """The longest that the process goes on after its end began: it is promised that nothing is left after 1.8 s."""
-_MAX_WAITING = 1 << 18
-"""Characters that wait to be written to stderr before more is left out."""
+_MAX_WAITING = 1 << 18  # characters that wait to be written to stderr before more is left out
 _DRAIN_S = 0.1
 
 

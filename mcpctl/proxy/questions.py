@@ -1,30 +1,32 @@
 """Questions to one client in the middle of a call or before it (elicitation, sampling, roots), put on record.
 
-An older client is sent a request, and its answer goes back to whoever asked. A client of 2026-07-28 is never sent one:
-its call is answered with `input_required`, is parked, and goes on with the responses that its retry brings. Between
-two sides of 2026-07-28 none of this is needed, and nothing is kept but which call led to which.
-"""
+A server's question goes to the session whose call it is about. An older client is sent a request, and its answer goes
+back to whoever asked. A client of 2026-07-28 is never sent one: its call is answered with `input_required`, is parked,
+and goes on with the responses that its retry brings. Between two sides of 2026-07-28 nothing of this is needed, and
+nothing is kept but which call led to which."""
 
 import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from mcpctl.base.errors import warn
 from mcpctl.store.recorder import Recorder
-from mcpctl.upstreams.connection import ASKABLE, Connection
+from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
 from mcpctl.upstreams.question import ELICIT, ROOTS, Question, input_requests, message_of, question_in
+from mcpctl.upstreams.question import of_server as question_of_server
+from mcpctl.upstreams.question import refuse as refuse_question
 from mcpctl.wire import jsonrpc
 
 REFUSED, UNANSWERED = "refused", "unanswered"
 _ACTIONS = ("accept", "decline", "cancel")
-_MOST = 1000
-"""Questions of one call that are recorded: no server can fill the record with them."""
+_MOST = 1000  # questions of one call that are recorded: no server can fill the record with them
 MOST_OF_ONE = 100
 _READ = 600
 """Characters of a question that are kept until its outcome is known; the record has fewer."""
@@ -243,3 +245,59 @@ def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:
     """A key that an answer which wants input and the request that brings it have in common."""
     names = b"" if state else b",".join(sorted(name.encode("utf-8", "replace") for name in questions))
     return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
+
+
+class ServerListener(Protocol):
+    """A session, as the gateway and the servers behind it see it."""
+
+    recorder: Recorder
+    questions: Questions
+    log_level: bytes  # the level that its client has set, in JSON; empty while it has not
+
+    @property
+    def is_busy(self) -> bool: ...
+    def note_drifts(self) -> None: ...
+    def lists_changed(self) -> None: ...
+    def not_asked(self, question: Question) -> None: ...
+    def log(self, raw: Raw, least: bytes | None) -> None: ...
+
+
+def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[ServerListener]) -> None:
+    """Hand on a message that a server sends of its own accord; a question that nobody can answer is refused, so that no
+    server waits."""
+    if message.method == "notifications/cancelled":
+        for session in sessions:
+            session.questions.withdrawn(connection, jsonrpc.members_or_empty(message.params))
+    elif message.method == "notifications/message":
+        if reply := _about(connection):
+            reply.log(message.params)
+        else:
+            for session in sessions:
+                session.log(message.params, None)
+    elif message.id not in jsonrpc.NOTHING:
+        asked = question_of_server(connection, message)
+        if message.method not in ASKABLE or connection.modern:
+            refuse_question(asked)
+        else:
+            _put(asked, connection, sessions)
+
+
+def _put(asked: Question, connection: Connection, sessions: Sequence[ServerListener]) -> None:
+    reply = _about(connection)
+    if reply and connection.may_put(asked.method) and reply.question(asked):
+        return
+    refuse_question(asked)
+    if reply:
+        reply.not_asked(asked)
+        return
+    # Nobody could tell what it is about, and any server could ask for anything at any time.
+    warn(f"server '{connection.server}' asks the client something ({asked.method}) outside of any call; refused")
+    connection.was_refused_roots |= asked.method == ROOTS
+    for session in sessions:
+        session.not_asked(asked)
+
+
+def _about(connection: Connection) -> Reply | None:
+    """The call that a server's message is about: its latest, since the protocol does not say which."""
+    calls = connection.calls()
+    return next((reply for reply in calls if not reply.is_parked), calls[0] if calls else None)

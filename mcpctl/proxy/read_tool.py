@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mcpctl.answers import excerpts, path, readable
+from mcpctl.answers import excerpts, readable
 from mcpctl.answers.excerpts import shape
 from mcpctl.answers.readable import Readable
 from mcpctl.base import bounds
@@ -22,7 +22,7 @@ from mcpctl.metatools import own_tool
 from mcpctl.metatools.own_tool import CALLS, MOST, ReadRequest, WrongArguments
 from mcpctl.policy import words
 from mcpctl.policy.decide import may_read_on
-from mcpctl.proxy import refusals, translate
+from mcpctl.proxy import translate
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.shortening import Shortening, aside
 from mcpctl.proxy.spec import Barring, ClientSide, Looked
@@ -69,7 +69,7 @@ class ReadTool:
             answer, is_error = _Blocks("mcpctl: it could not be read", ()), True
         blocks = [_text(answer.remark)] * bool(answer.remark) + [*answer.blocks]
         result = b'{"content":[%b]%b}' % (b",".join(blocks), b',"isError":true' * is_error)
-        own = refusals.own(result, call.caller)
+        own = translate.own_result(result, call.caller)
         self._shortening.finish(call, Looked(result, is_error, False, own, b"null"), None)
 
     async def _read(self, call: Request, barring: Barring) -> _Blocks:
@@ -161,8 +161,8 @@ def _part(request: ReadRequest, parts: Readable) -> _Blocks:
 
 def _selected(expression: str, parts: Readable) -> bytes:
     try:
-        return path.apply(expression, parts.value)
-    except path.PathFailed as error:
+        return readable.apply(expression, parts.value)
+    except readable.PathFailed as error:
         raise _Refused(f"path: {error}") from None
 
 

@@ -7,6 +7,7 @@ While its client or a person is asked something the request waits, and `Dispatch
 import asyncio
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -16,10 +17,10 @@ from mcpctl.base.models import Tool
 from mcpctl.catalog.features import FeatureOwner
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
-from mcpctl.proxy import input_rounds, refusals, translate
+from mcpctl.proxy import input_rounds, translate
 from mcpctl.proxy.input_rounds import InputRounds, Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
-from mcpctl.proxy.spec import AT_ONCE, Barring, Dispatcher, Incoming, Looked, Spec, nothing_bars
+from mcpctl.proxy.spec import AT_ONCE, Barring, Dispatcher, Incoming, Looked, Spec
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import TASKS_RESULT, Exchange, Reply, unpassable
 from mcpctl.upstreams.question import Question
@@ -27,16 +28,32 @@ from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import beside
 
 _NOBODY = "it wants to know something first, and nobody can be asked here"
-_UNDECIDED = Verdict(ALLOW)
 
 
 class Request(Reply):
-    __slots__ = (
-        "_dispatch", "_questions", "_rounds", "_was_renewed", "arguments_digest", "awaited", "barring",
-        "caller", "consent", "done", "exchange", "execute_class", "extra", "fetched", "has_looked", "incoming", "key",
-        "listing", "name", "owner", "parent_id", "parked", "passed", "record", "responses", "server", "spec", "timer",
-        "tool", "verdict", "view", "work",
-    )  # fmt: skip
+    awaited: "asyncio.Future[bytes] | None" = None
+    """Set where not a client but mcpctl itself waits for the answer."""
+    barring: Barring | None = None
+    """A further reason why it may not be sent, where something else decides on it, too."""
+    tool: Tool | None = None
+    owner: FeatureOwner | Failed | None = None
+    """The owner of a prompt or resource, or why it has none, once that is known."""
+    fetched: Subject | None = None  # the reading of that for a model, as the policy decides on it
+    listing = KEPT
+    has_looked = False  # whether servers of which nothing was known were asked on its account
+    verdict = Verdict(ALLOW)
+    arguments_digest = ""  # `consent.digest_of` the arguments, where that was needed
+    consent: str | None = None  # the `binding` that the user has said yes to
+    parked: Parked | None = None  # the request that this one goes on with
+    responses: Mapping[str, bytes] = MappingProxyType({})
+    """The client's answers to questions, by the keys that it saw."""
+    work: "asyncio.Task[None] | None" = None  # the task that looks into it before it is sent
+    timer: asyncio.TimerHandle | None = None
+    done = False
+    exchange: Exchange | None = None
+    _rounds: InputRounds | None = None
+    _questions = 0  # open questions of its server to an older client
+    _was_renewed = False
 
     def __init__(
         self, dispatch: Dispatcher["Request"], spec: Spec["Request"], incoming: Incoming, view: View, key: str,
@@ -44,6 +61,7 @@ class Request(Reply):
     ) -> None:  # fmt: skip
         """`key` tells what it asks for; `server` is empty as long as it is not known whose that is; `passed` are the
         arguments in JSON, empty where it gets none."""
+        self._dispatch = dispatch
         self.spec = spec
         self.incoming = incoming
         self.caller = incoming.caller
@@ -54,38 +72,7 @@ class Request(Reply):
         self.passed = passed
         self.extra = incoming.extra
         self.execute_class = incoming.execute_class
-        self.awaited: asyncio.Future[bytes] | None = None
-        """Set where not a client but mcpctl itself waits for the answer."""
-        self.barring: Barring = nothing_bars
-        """A further reason why it may not be sent, where something else decides on it, too."""
-        self.tool: Tool | None = None
-        self.owner: FeatureOwner | Failed | None = None
-        """The owner of a prompt or resource, or why it has none, once that is known."""
-        self.fetched: Subject | None = None
-        """The reading of that for a model, as the policy decides on it."""
-        self.listing = KEPT
-        self.has_looked = False
-        """Whether servers of which nothing was known were asked on its account."""
-        self.verdict = _UNDECIDED
-        self.arguments_digest = ""
-        """`consent.digest_of` the arguments, where that was needed."""
-        self.consent: str | None = None
-        """The `binding` that the user has said yes to."""
-        self.parked: Parked | None = None
-        """The request that this one goes on with."""
-        self.responses: Mapping[str, bytes] = {}
-        """The client's answers to questions, by the keys that it saw."""
         self.parent_id = incoming.replays
-        self.work: asyncio.Task[None] | None = None
-        """The task that looks into it before it is sent."""
-        self.timer: asyncio.TimerHandle | None = None
-        self.done = False
-        self.exchange: Exchange | None = None
-        self._dispatch = dispatch
-        self._rounds: InputRounds | None = None
-        self._questions = 0
-        """Open questions of its server to an older client."""
-        self._was_renewed = False
         self.record = spec.record(self)
 
     @property
@@ -225,7 +212,7 @@ class Request(Reply):
 
     def _park(self, parked: Parked) -> None:
         self._stop_clock()  # the time of people does not count
-        result = refusals.own(parked.required(self._dispatch.parking.park(parked)), self.caller, complete=False)
+        result = translate.own_result(parked.required(self._dispatch.parking.park(parked)), self.caller, complete=False)
         self.exchange = None
         self.record.end("input_required", response=result)
         self.answer(result)

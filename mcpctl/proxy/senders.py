@@ -12,21 +12,16 @@ from mcpctl.wire import jsonrpc
 
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
 """Members that mark a request of 2026-07-28, whole or in part."""
-_CLAIMS = ("token", "projectId")
-"""Members of `_meta` that are for mcpctl alone."""
+_CLAIMS = ("token", "projectId")  # members of `_meta` that are for mcpctl alone
 _MOST_CALLERS = 100
-_LONGEST_KEPT = 1 << 12
-"""Bytes of the longest `_meta` with which the next request's is compared."""
+_LONGEST_KEPT = 1 << 12  # bytes of the longest `_meta` with which the next request's is compared
 
 
 class Sender(NamedTuple):
-    meta_text: bytes
-    """Its `_meta` as it came; empty where it has none."""
-    speaker: Caller
-    """The caller of the handshake."""
+    meta_text: bytes  # its `_meta` as it came; empty where it has none
+    speaker: Caller  # the caller of the handshake
     caller: Caller
-    meta: Mapping[str, bytes]
-    """The members of its `_meta`, without its claims."""
+    meta: Mapping[str, bytes]  # the members of its `_meta`, without its claims
 
 
 class Unclear(ValueError):

@@ -21,7 +21,7 @@ from mcpctl.policy import words
 from mcpctl.policy.decide import admitted
 from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
-from mcpctl.proxy import refusals
+from mcpctl.proxy import translate
 from mcpctl.proxy.dispatch import Dispatch
 from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.feature_requests import FeatureRequests
@@ -36,10 +36,8 @@ from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart, beside
 
-_FIRST_SEARCH_S = 10.0
-"""How long a search waits while no tool of any server is known."""
-_ADDED_S = 2.0
-"""How long a search waits for servers that are new, while others are known."""
+_FIRST_SEARCH_S = 10.0  # how long a search waits while no tool of any server is known
+_ADDED_S = 2.0  # how long a search waits for servers that are new, while others are known
 _LOOK_S = 0.05
 LAST_ANSWER_S = 1.3
 """After this, searches that go on at the end are answered that it ends: it is promised in 1.8 s."""
@@ -94,22 +92,22 @@ class ClientSession:
             is_long = len(arguments) > bounds.LITTLE
             request = await beside(search_request, arguments) if is_long else search_request(arguments)
         except jsonrpc.Malformed as error:
-            self._result(id_, refusals.no_results(str(error), caller))
+            self._result(id_, translate.no_results(str(error), caller))
             return
         try:
             answer, view = await self._found(replace(request, introduced=self.introduced.told), caller)
             self.introduced.add(answer.introduced)
         except Failed as error:
             self._record_denied(error.failure, of=offers.DISCOVERY)
-            self._result(id_, refusals.no_results(words.for_model(error.failure), caller))
+            self._result(id_, translate.no_results(words.for_model(error.failure), caller))
             return
         except asyncio.CancelledError:
-            self._result(id_, refusals.no_results("the session is ending", caller))
+            self._result(id_, translate.no_results("the session is ending", caller))
             raise
         except Exception as error:
             warn(f"a search failed: {error!r}")
             reason = "the search failed; tools can still be called by their keys"
-            self._result(id_, refusals.no_results(reason, caller))
+            self._result(id_, translate.no_results(reason, caller))
             return
         self.recorder.discovery_finished(
             request.queries, request.context, provider=answer.provider, fallback=answer.fallback, started=started,
@@ -117,7 +115,7 @@ class ClientSession:
             answer_bytes=len(answer.content), origin=view.origin,
         )  # fmt: skip
         self.note_drifts()
-        self._result(id_, refusals.own(answer.result(offers.form_of(caller)), caller))
+        self._result(id_, translate.own_result(answer.result(offers.form_of(caller)), caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[SearchAnswer, View]:
         gateway, view = self.gateway, await self._admitted(caller)
@@ -156,15 +154,15 @@ class ClientSession:
 
     async def annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         try:
-            answer = refusals.own(await self._noted(caller, arguments), caller)
+            answer = translate.own_result(await self._noted(caller, arguments), caller)
         except Failed as error:
             self._record_denied(error.failure, of=offers.ANNOTATE)
-            answer = refusals.result(words.for_model(error.failure), caller)
+            answer = translate.refusal(words.for_model(error.failure), caller)
         except McpctlError as error:
-            answer = refusals.result(f"{error.message}; {error.hint}", caller)
+            answer = translate.refusal(f"{error.message}; {error.hint}", caller)
         except Exception as error:
             warn(f"notes could not be added: {error!r}")
-            answer = refusals.result(f"the notes could not be added: {error}", caller)
+            answer = translate.refusal(f"the notes could not be added: {error}", caller)
         self._result(id_, answer)
 
     async def _noted(self, caller: Caller, arguments: bytes) -> bytes:
@@ -176,7 +174,7 @@ class ClientSession:
         try:
             subject, notes = note_tool.note_request(arguments, catalog)
         except Failed as error:
-            near = await beside(refusals.near, error.failure.facts["key"], catalog.snapshot())
+            near = await beside(translate.near, error.failure.facts["key"], catalog.snapshot())
             raise Failed(error.failure.about(near=near)) from None
         assert view.toolset
         assert view.toolset_place
@@ -206,7 +204,7 @@ class ClientSession:
 
     def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
         self.note_drifts()
-        self.answer(request, refusals.result(words.for_model(failure, call=call_id[:8]), request.caller))
+        self.answer(request, translate.refusal(words.for_model(failure, call=call_id[:8]), request.caller))
 
     def note_drifts(self) -> None:
         """Put on record, once, which tools are held or not as they were; only in a session that has a record."""

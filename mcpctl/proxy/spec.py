@@ -35,11 +35,8 @@ class Incoming(msgspec.Struct, eq=False):
 Barring = Callable[[], Failure | None]
 
 
-def nothing_bars() -> None: ...
-
-
 class Resources(Protocol):
-    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = nothing_bars) -> bytes:
+    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring | None = None) -> bytes:
         """The result of `resources/read`; raises `Failed`. Nothing is read where something is `barring` it."""
 
 
@@ -74,18 +71,15 @@ beside it."""
 class Looked(Struct):
     result: Json
     is_error: bool
-    wants_input: bool
-    """It is not an answer: the tool asks for something first."""
+    wants_input: bool  # it is not an answer: the tool asks for something first
     answer: Json
-    recorded: bytes
-    """Without secrets and cut, as the record has it."""
+    recorded: bytes  # without secrets and cut, as the record has it
 
 
 class Record:
     """The lines that one round of a request has on record: none, unless its kind has some."""
 
-    id = ""
-    """The id on record; empty as long as a call is not there."""
+    id = ""  # the id on record; empty as long as a call is not there
 
     def start(self) -> None: ...
 
@@ -106,8 +100,7 @@ class Spec(Protocol[R]):
 
     keeps_params: bool = True
     """Whether a further round has all params of the first, and not only those that are not ours."""
-    may_ask: bool = True
-    """Whether the client may be asked something before the answer."""
+    may_ask: bool = True  # whether the client may be asked something before the answer
 
     def record(self, request: R) -> Record:
         return Record()

@@ -19,7 +19,7 @@ from mcpctl.base.failure import Failed
 from mcpctl.base.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.catalog.features import FeatureOwner, FeaturePart, Features
 from mcpctl.metatools import offers
-from mcpctl.proxy import refusals
+from mcpctl.proxy import translate
 from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
@@ -28,10 +28,8 @@ from mcpctl.wire import jsonrpc
 METHODS = frozenset(("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"))
 LISTS = {"promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES)}
 """The kinds of lists that each kind of change is about; lists of tools never change."""
-_SOON_S = 0.25
-"""How long a change of lists waits for others, so that a client is told once."""
-_AGREED_S = 2.0
-"""How long servers have to agree before a client is told what they have agreed to."""
+_SOON_S = 0.25  # how long a change of lists waits for others, so that a client is told once
+_AGREED_S = 2.0  # how long servers have to agree before a client is told what they have agreed to
 
 
 class Subscriber(Protocol):
@@ -182,7 +180,7 @@ class Subscriptions:
         try:
             await work()
         except Failed as error:
-            self._session.send(jsonrpc.error(id_, error.error or refusals.rejection(error.failure, caller)))
+            self._session.send(jsonrpc.error(id_, error.error or translate.rejection(error.failure, caller)))
         except jsonrpc.Malformed as error:
             self._refuse(id_, jsonrpc.INVALID_PARAMS, str(error))
         except Exception as error:

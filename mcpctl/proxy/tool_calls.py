@@ -14,7 +14,7 @@ from mcpctl.metatools import argument_help, own_tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, CURRENT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict, decide
 from mcpctl.policy.view import View
-from mcpctl.proxy import refusals, translate
+from mcpctl.proxy import translate
 from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.request import Request
@@ -118,7 +118,7 @@ class CallRecord(Record):
         self.start()
         if failure.code in words.DECISIONS:
             self.note("held" if failure.code == "held" else "denied", failure)
-        status, error = refusals.outcome(failure)
+        status, error = translate.outcome(failure)
         self.end(status, error=error)
 
     def note(
@@ -219,7 +219,7 @@ class ToolCalls(Spec[Request]):
         params: dict[str, Json] = {"name": msgspec.json.encode(call.name), **call.extra}
         if call.passed:
             params["arguments"] = call.passed
-        if call.tool and "execution" in call.tool.definition and translate.runs_as_task(call.tool):
+        if call.tool and "execution" in call.tool.definition and translate.runs_as_task(call.tool.definition):
             params |= translate.PARAMS
         return Exchange(TOOLS_CALL, params, call.incoming.meta, call.caller, call, call.tool)
 

@@ -1,32 +1,31 @@
-"""The few changes of a call and its result on their way: between protocol eras, for tasks, and help with a refusal.
+"""Results and errors as a client's era has them: those of servers, with few changes, and our own where there is none.
 
-Everything else of a result passes as the bytes it came as. A tool that runs only as a task
+Everything else of a server's result passes as the bytes it came as. A tool that runs only as a task
 (`execution.taskSupport: "required"`, 2025-11-25) is called as any other: the server answers with a task, and the task's
-result is asked for at once, since that answer waits for its end.
-"""
+result is asked for at once, since that answer waits for its end."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
+from mcpctl.base import bounds
 from mcpctl.base.callers import Caller
-from mcpctl.base.models import Tool
+from mcpctl.base.failure import Failure
+from mcpctl.base.near_names import nearest
+from mcpctl.base.tool_keys import is_plain
+from mcpctl.catalog.cache import Catalog
+from mcpctl.metatools import offers
+from mcpctl.metatools.offers import AnswerForm
+from mcpctl.policy import words
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import TASKS_RESULT, TOOLS_CALL, Connection, Exchange, Reply
 from mcpctl.wire import jsonrpc
 
 PARAMS = {"task": b"{}"}
-
-
-class _Execution(msgspec.Struct):
-    taskSupport: str = ""
-
-
-class _TaskSupport(msgspec.Struct):
-    execution: _Execution | None = None
 
 
 class _Task(msgspec.Struct):
@@ -37,8 +36,8 @@ class _Created(msgspec.Struct):
     task: _Task
 
 
-def runs_as_task(tool: Tool | None) -> bool:
-    execution = tool.definition.get("execution") if tool else None
+def runs_as_task(definition: Mapping[str, Any]) -> bool:
+    execution = definition.get("execution")
     return isinstance(execution, dict) and execution.get("taskSupport") == "required"
 
 
@@ -54,10 +53,9 @@ def runnable(definitions: Sequence[bytes], connection: Connection) -> list[bytes
 
 def _only(definition: bytes) -> bool:
     try:
-        execution = jsonrpc.value(definition, _TaskSupport).execution
+        return runs_as_task(jsonrpc.value(definition, dict))
     except jsonrpc.Malformed:
         return False
-    return execution is not None and execution.taskSupport == "required"
 
 
 def awaited(result: memoryview, exchange: Exchange, caller: Caller, reply: Reply) -> Exchange | None:
@@ -238,3 +236,67 @@ def _replaced(text: bytes, name: str, member: bytes) -> bytes:
     members = jsonrpc.members(text)
     members.pop(name)
     return _inserted(jsonrpc.object_of(members), member)
+
+
+_LONGEST_KEY = 256
+_STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), offers.SERVER_INFO)
+_COMPLETE = b',"resultType":"complete"'
+_RESOURCE_NOT_FOUND = -32002  # older revisions have it where 2026-07-28 has `INVALID_PARAMS`
+_OF_PARAMS = words.OF_FEATURE | words.DENIED | {"not_open"}
+
+
+def refusal(message: str, caller: Caller) -> bytes:
+    content = [{"type": "text", "text": f"mcpctl: {message}"}]
+    return own_result(msgspec.json.encode({"content": content, "isError": True}), caller)
+
+
+def no_results(message: str, caller: Caller) -> bytes:
+    """The answer of a search that could not be understood, or not be made."""
+    if offers.form_of(caller) is AnswerForm.TEXT:
+        return refusal(message, caller)
+    structured = {"results": [], "notice": message}
+    content = [{"type": "text", "text": f"mcpctl: {message}"}]
+    return own_result(
+        msgspec.json.encode({"content": content, "structuredContent": structured, "isError": True}), caller
+    )
+
+
+def own_result(result: bytes, caller: Caller, *, complete: bool = True) -> bytes:
+    """A result of mcpctl's own, a JSON object with members, as the caller's revision has it. 2026-07-28 wants the
+    server's name in its `_meta`, and a `resultType`, which a result that is not `complete` has itself."""
+    if not caller.modern:
+        return result
+    return b"%b,%b%b}" % (result[:-1], _STAMP, _COMPLETE if complete else b"")
+
+
+def near(key: str, catalog: Catalog) -> list[str]:
+    """Similar keys of tools that may be found; takes time in a large catalog."""
+    return nearest(key[:_LONGEST_KEY], filter(is_plain, catalog.keys()))
+
+
+def rejection(failure: Failure, caller: Caller) -> bytes:
+    """A failure as a JSON-RPC error, in words of ours alone."""
+    code = jsonrpc.INVALID_PARAMS if failure.code in _OF_PARAMS else jsonrpc.INTERNAL_ERROR
+    if failure.code == "unknown_resource" and not caller.modern:
+        code = _RESOURCE_NOT_FOUND
+    # Whatever was sent of it has changed nothing.
+    message = words.for_model(replace(failure, was_sent=False))
+    if failure.code == "interrupted":
+        message = "the session is ending before the server has answered"
+    uri = failure.facts["uri"] if failure.code == "unknown_resource" else ""
+    data = {"uri": uri} if uri and len(uri) <= bounds.URI else None
+    return jsonrpc.error_object(code, f"mcpctl: {message}", data)
+
+
+def read_error(error: bytes, *, modern: bool) -> bytes:
+    members = jsonrpc.members_or_empty(error)
+    codes = (_RESOURCE_NOT_FOUND, jsonrpc.INVALID_PARAMS)
+    before, after = (b"%d" % code for code in (codes if modern else reversed(codes)))
+    return jsonrpc.object_of({**members, "code": after}) if members.get("code") == before else error
+
+
+def outcome(failure: Failure) -> tuple[str, bytes]:
+    """The status and the error on record of a request that failed."""
+    error = {"code": failure.code, "message": words.for_person(failure).message}
+    status = "denied" if failure.code in words.DENIED else "failed"
+    return "interrupted" if failure.code == "interrupted" else status, msgspec.json.encode(error)

@@ -25,8 +25,7 @@ from mcpctl.wire import jsonrpc
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _ANSWER_S = 30.0
-_DEEPEST = 64
-"""Slashes of a URI at which a resource that it is a part of may end."""
+_DEEPEST = 64  # slashes of a URI at which a resource that it is a part of may end
 
 
 class Watcher(Protocol):

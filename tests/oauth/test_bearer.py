@@ -18,7 +18,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config.server_environment import Endpoint
 from mcpctl.oauth.bearer import Bearer
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.follower import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from tests.conftest import Mcpctl
 from tests.oauth.issuer import Running, running

@@ -14,7 +14,7 @@ from mcpctl.config.server_settings import Server
 from mcpctl.metatools.offers import Offer
 from mcpctl.policy.holding import Locked
 from mcpctl.proxy.client_protocol import ClientProtocol
-from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.follower import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
 from mcpctl.upstreams.connection import Connection, Exchange

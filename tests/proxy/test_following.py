@@ -14,8 +14,8 @@ from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failed
 from mcpctl.base.paths import Paths
 from mcpctl.policy.view import View
-from mcpctl.proxy import config_file, memory
-from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy import follower, memory
+from mcpctl.proxy.follower import ConfigFile
 from mcpctl.store import sqlite
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
@@ -299,7 +299,7 @@ def test_what_only_tightens_is_not_waited_for(
         world.begin()
         client = await world.client()
         await world.gateway.current()
-        monkeypatch.setattr(config_file, "_SETTLED_S", 3600)
+        monkeypatch.setattr(follower, "_SETTLED_S", 3600)
         configure(after)
         assert "denied" in (said := await client.call("one:first")) or "disabled" in said or "permitted" in said
 

@@ -62,12 +62,12 @@ def _print(data: bytes) -> None:
 
 
 def _selected(parts: "Readable", expression: str) -> bytes:
-    from mcpctl.answers import path
+    from mcpctl.answers import readable
     from mcpctl.base.errors import WrongUsage
 
     try:
-        return path.apply(expression, parts.value)
-    except path.PathFailed as error:
+        return readable.apply(expression, parts.value)
+    except readable.PathFailed as error:
         raise WrongUsage(f"--path: {error}", "see https://jmespath.org for what a path can be", "bad_path") from None
 
 
