@@ -114,7 +114,7 @@ class Searching:
         self._paths = paths
         self._lists = lists
         self._split = split
-        self._ranking = Line()
+        self._ranking = WorkQueue()
         self._asking = asyncio.Semaphore(_ASKED_AT_ONCE)
         self._state: State | None = None
         self._builds: dict[tuple[Search, str, str | None], Build] = {}

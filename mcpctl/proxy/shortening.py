@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mcpctl.store.responses import ResponseOwner
 
 ABOUT = "mcpctl/shortened"  # the member of a result's `_meta` about the rest of it
-aside = Line()  # keeps and reads whole answers: it may take a second, and nobody else waits for it
+aside = WorkQueue()  # keeps and reads whole answers: it may take a second, and nobody else waits for it
 _HEAD = 2000  # bytes of the beginning that is shown, where the limit is not lower
 _REMEMBERED = 10_000
 
