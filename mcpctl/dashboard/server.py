@@ -64,26 +64,19 @@ def _listening(port: int | None, last: int) -> list[socket.socket]:
         try:
             four = _socket(socket.AF_INET, "127.0.0.1", candidate)
         except OSError as error:
-            problem = error
+            problem = os.strerror(error.errno or 0)
             continue
         with contextlib.suppress(OSError):
             return [four, _socket(socket.AF_INET6, "::1", four.getsockname()[1])]
         return [four]
     hint = "choose another with --port, or leave it out: any free one is taken then"
-    raise Unusable(f"cannot listen on {f'port {port}' if port else 'any port'}: {problem.strerror}", hint, "port_taken")
+    raise Unusable(f"cannot listen on {f'port {port}' if port else 'any port'}: {problem}", hint, "port_taken")
 
 
 def _socket(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    made = socket.create_server((address, port), family=family)
     # With its protocol given, asyncio sends answers without waiting for an acknowledgement, 40 ms each.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((address, port))
-        made.listen()
-    except BaseException:
-        made.close()
-        raise
-    return made
+    return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=made.detach())
 
 
 class _Server(uvicorn.Server):

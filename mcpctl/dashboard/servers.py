@@ -61,16 +61,9 @@ def server_page(request: Request) -> Response:
     tools = _tools(dashboard, name)
     lines, log_problem = _log(dashboard.paths, name)
     return page(
-        request, "server.html", server=entry, permissions=_permissions(entry), lines=lines, log_problem=log_problem,
+        request, "server.html", server=entry, lines=lines, log_problem=log_problem,
         tools=PageQuery.of(request, ()).window(Found.of(tools)), risks=_risks(Counter(row["risk"] for row in tools)),
     )  # fmt: skip
-
-
-def _permissions(entry: Row) -> list[tuple[str, str]]:
-    """The permissions of its tools by name, in words."""
-    only = [] if entry["only"] is None else [("only", ", ".join(entry["only"]) or "none")]
-    words = {True: "permitted", False: "not permitted"}
-    return only + [(str(name), words.get(value, str(value))) for name, value in (entry["permissions"] or {}).items()]
 
 
 def _log(paths: Paths, name: str) -> tuple[list[dict[str, Any]], str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcpctl import servers as server_rows
+from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.models import Row, Tool
 from mcpctl.base.paths import Paths
@@ -33,7 +34,6 @@ _LOOKS = 30
 """After so many looks files are read that seem unchanged: their times are no finer than a clock's tick."""
 _BY_ITSELF = ("expired", "used")
 """The states that a yes comes to by itself."""
-_UNREADABLE = (McpctlError, OSError)
 
 
 class _ToolState(NamedTuple):
@@ -78,18 +78,16 @@ class _Files:
 
     def changed(self, read: Callable[[], object]) -> bool:
         """Whether they changed and could be read; they are read again until they can be."""
-        seen = [_status(path) for path in self._paths]
+        seen = [files.stamp(path) for path in self._paths]
         self._looks += 1
         if seen == self._seen and self._looks < _LOOKS:
             return False
         try:
             read()
-        except _UNREADABLE:
-            self._seen = None
-            return False
         except Exception as error:
             # Servers write their definitions; events of the journals go on whatever is in those.
-            warn(f"changes of servers, tools and approvals cannot be followed: {error!r}")
+            if not isinstance(error, McpctlError | OSError):
+                warn(f"changes of servers, tools and approvals cannot be followed: {error!r}")
             self._seen = None
             return False
         self._seen, self._looks = seen, 0
@@ -155,15 +153,11 @@ class _Catalog:
             tools = {tool.key: tool for tool in catalog.visible(with_held=True)}
             seen = {key: _ToolState(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
             if self._servers is not None:
-                self._found = [*self._of_servers(self._servers, servers), *self._of_tools(catalog, tools, seen)]
+                changed = [row for name, row in servers.items() if row != self._servers.get(name)]
+                gone = [{"name": name, "gone": True} for name in self._servers.keys() - servers.keys()]
+                self._found = [_event("servers.changed", row) for row in (*changed, *gone)]
+                self._found += self._of_tools(catalog, tools, seen)
         self._servers, self._tools = servers, seen
-
-    def _of_servers(self, before: Mapping[str, Row], servers: Mapping[str, Row]) -> Iterator[Event]:
-        for name, row in servers.items():
-            if row != before.get(name):
-                yield _event("servers.changed", row)
-        for name in before.keys() - servers.keys():
-            yield _event("servers.changed", {"name": name, "gone": True})
 
     def _of_tools(self, catalog: Catalog, tools: Mapping[str, Tool], seen: Mapping[str, _ToolState]) -> Iterator[Event]:
         """The changes of tools. Of a server that lost all its tools, or had none before, only held ones are events: the
@@ -195,11 +189,3 @@ def _types(before: _ToolState | None, now: _ToolState, *, is_first: bool) -> Ite
 
 def _event(type_: str, row: Row) -> Event:
     return Event(type_, row, clock.now())
-
-
-def _status(path: Path) -> object:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -1,11 +1,11 @@
 """Tools as REST answers and as pages: a list with its filters, and one of them whole."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -18,10 +18,9 @@ from mcpctl.base.models import Found, RawJson, Row, Tool, Usage
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import drift, explained, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.drift import RULES, Change
+from mcpctl.catalog.drift import RULES
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import ToolParameter, parameters
-from mcpctl.config.policy_settings import ASK, DENY
 from mcpctl.dashboard import badges, rest_names
 from mcpctl.dashboard.dashboard import Dashboard, apart, dashboard_of
 from mcpctl.dashboard.page_query import Filter, PageQuery
@@ -30,7 +29,6 @@ from mcpctl.dashboard.rest import OF_TOOLS, WINDOW, Operation, Parameters, answe
 from mcpctl.output import findings
 from mcpctl.output.text import MEANINGS
 from mcpctl.policy import pins
-from mcpctl.policy.decide import ALLOW
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.words import HELD
 from mcpctl.search import providers, search_rows
@@ -158,15 +156,14 @@ def tool_page(request: Request) -> Response:
     with dashboard.catalog() as catalog:
         found = rows.resolve(catalog, key)
         row = rows.show(catalog, found.key, recorded_usage(dashboard.paths))
-        description = msgspec.json.decode(found.text).get("description")
         policy = explained.explain(catalog, found.key, explained.standing(dashboard.paths))
         about = catalog.toolset.about(found) if catalog.toolset else None
         pinned = _pinned(dashboard.paths, catalog, found)
         suspicions = list(drift.suspicion(catalog)(found)) if row["held"] else []
     return page(
-        request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]], hints=list(_hints(row, policy)),
-        description=description.strip() if isinstance(description, str) else "",
-        notes=about.notes if about else (), policy=policy, decision=_decision(policy), is_on=policy["mode"] != "off",
+        request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]], hint_fields=HINT_FIELDS, titles=_HINT_WORDS,
+        meanings=MEANINGS, meaningless=hints.MEANINGLESS_IF_READ_ONLY, notes=about.notes if about else (),
+        policy=policy, is_on=policy["mode"] != "off",
         pinned=pinned, compared=findings.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
         inputs=_parameters(found.definition.get("inputSchema")),
         outputs=_parameters(found.definition.get("outputSchema")), as_sent=indented(found.text),
@@ -174,59 +171,12 @@ def tool_page(request: Request) -> Response:
     )  # fmt: skip
 
 
-_DOES = {
-    ALLOW: "is passed on to its server",
-    ASK: "waits for your consent",
-    DENY: "is refused; models do not find it either",
-    "held": "is refused until you have looked at the tool; models do not find it either",
-    "refused": "is refused",
-}
-
-
-def _decision(policy: Row) -> str:
-    if policy["enforced"]:
-        return _DOES[policy["decision"]]
-    return f"{_DOES[ALLOW]}, since the policy is only recorded; enforced, it would say {policy['decision']}"
-
-
 def _parameters(schema: Any) -> list[ToolParameter]:
     return list(islice(parameters(schema if isinstance(schema, dict) else {}), _MOST_PARAMETERS))
 
 
-def _hints(row: Row, policy: Row) -> Iterator[Mapping[str, str]]:
-    """The hints of a tool in words; a remark says why rules do not count one."""
-    for field, name in HINT_FIELDS.items():
-        hint, counted = row[field], policy["hints"][name]
-        value, source, remark = "yes" if hint["effective"] else "no", _source(hint), ""
-        meaning = MEANINGS[field][not hint["effective"]]
-        is_default = hint["source"] == "default"
-        if row["risk"] == "read-only" and name in hints.MEANINGLESS_IF_READ_ONLY:
-            meaning = "says nothing about a read-only tool"
-        elif is_default:
-            meaning = f"counts as: {meaning}"
-        if is_default:
-            value, source = "not declared", "nobody: MCP's default"
-        elif not counted["counts"]:
-            remark = f"does not count for rules, which take it for {'yes' if counted['counted_value'] else 'no'}"
-        title = _HINT_WORDS[field.replace("_", "-")]
-        yield {"name": title, "value": value, "source": source, "meaning": meaning, "remark": remark}
-
-
-def _source(hint: Row) -> str:
-    if hint["source"] != "override":
-        return "declared by its server"
-    declared = {None: "declares nothing", True: "says yes", False: "says no"}[hint["declared"]]
-    return f"set in {hint['file']}; its server {declared}"
-
-
-class Pinned(NamedTuple):
-    seen: str
-    approved: str | None
-    changes: Sequence[tuple[Change, str]]
-
-
-def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
-    """None where it was never pinned."""
+def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Row | None:
+    """The tool when it was pinned, and the changes since, each with its reason; None where it never was."""
     if not catalog.config.policy.is_on or not PolicyFile.is_made(paths):
         return None
     with PolicyFile.connect(paths) as file:
@@ -240,8 +190,11 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
         return None
     as_it_is = [pin for pin in of_tool if pin.pin == definitions.pin_of(found)] or of_tool
     approved = max((pin.approved for pin in as_it_is if pin.approved), default=None)
-    explained_changes = [(change, RULES[change.rule].why) for change in changed]
-    return Pinned(clock.iso(of_tool[0].seen), clock.iso(approved) if approved else None, explained_changes)
+    return {
+        "seen": clock.iso(of_tool[0].seen),
+        "approved": clock.iso(approved) if approved else None,
+        "changes": [(change, RULES[change.rule].why) for change in changed],
+    }
 
 
 def _totals(dashboard: Dashboard, found: Tool) -> Row | None:
