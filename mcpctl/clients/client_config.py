@@ -55,7 +55,10 @@ def entry(
     env = environment()
     if not CLIENTS[client].from_shell and (path := window_path(servers)):
         env["PATH"] = path
-    return _entry(client, words, env)
+    if client == "opencode":
+        return {"type": "local", "command": words, **({"environment": env} if env else {}), "enabled": True}
+    kind = {"vscode": {"type": "stdio"}, "claude-code": {"type": "stdio"}, "zed": {"source": "custom"}}.get(client, {})
+    return {**kind, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
 
 
 def add_command(client: str, entry: Mapping[str, Any]) -> str | None:
@@ -92,13 +95,6 @@ def command() -> list[str]:
     # It was started as `python -m mcpctl`, or by a program that imports it.
     # -P: Python would else look into the folder that the client starts it in, which may be anybody's project, first.
     return [str(Path(sys.executable).absolute()), "-P", "-m", "mcpctl"]
-
-
-def _entry(client: str, words: list[str], env: dict[str, str]) -> dict[str, Any]:
-    if client == "opencode":
-        return {"type": "local", "command": words, **({"environment": env} if env else {}), "enabled": True}
-    kind = {"vscode": {"type": "stdio"}, "claude-code": {"type": "stdio"}, "zed": {"source": "custom"}}.get(client, {})
-    return {**kind, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
 
 
 def _kept(old: Any, others: Collection[str]) -> list[str]:
@@ -220,14 +216,12 @@ def _programs(command: str) -> Iterator[str]:
             yield command
         file = Path(shutil.which(command) or os.devnull)
         try:
-            interpreter = _INTERPRETER.match(_beginning(file)) if file.is_file() else None
+            if not file.is_file():
+                return
+            with file.open("rb") as stream:
+                interpreter = _INTERPRETER.match(stream.read(200))
         except OSError:
             return
         if interpreter is None:
             return
         command = interpreter[1].decode()
-
-
-def _beginning(file: Path) -> bytes:
-    with file.open("rb") as stream:
-        return stream.read(200)

@@ -72,7 +72,8 @@ class ClientDraft:
             if self.is_toml:
                 self.text = _without_tables(self.text, [place[:2] for place in places])
                 for section in {place[0] for place in places if not self.value[place[0]]}:
-                    self._settle(section)
+                    if section not in client_files.decoded(self._path, self.text.encode()):
+                        del self.value[section]  # nor does the text have its header any more
             else:
                 self.text = json_edit.drop(self.text, *places)
         except (RecursionError, IndexError) as error:
@@ -97,7 +98,9 @@ class ClientDraft:
     def copy(self, older: "ClientDraft", place: Place, before: str | None) -> None:
         """Put back the entry of `older` at a place, in its own words, before the entry of that name or at the end."""
         if self.is_toml:
-            table = _text_at(older.text, place[:2])
+            lines = older.text.split("\n")
+            tables = ("\n".join(lines[start:end]) for each, start, end in _tables(older.text) if each == place[:2])
+            table = "\n\n".join(tables)
             self.text = _with_text(self.text, place[:2], table, before)
         elif self.has(place[:-1]):
             text = json_edit.text_at(older.text, place)
@@ -121,11 +124,6 @@ class ClientDraft:
         for name in place[:-1]:
             inside = inside.setdefault(name, {})
         inside[place[-1]] = value
-
-    def _settle(self, section: str) -> None:
-        """Forget a TOML section without entries, unless the text still has its header."""
-        if section not in client_files.decoded(self._path, self.text.encode()):
-            del self.value[section]
 
 
 def _canonical(value: Any) -> str:
@@ -180,12 +178,6 @@ def _with_text(text: str, place: Place, table: str, before: str | None) -> str:
     new = [*([""] if at else []), *_lines(text, table)]
     rest = lines[at:] or [""]
     return "\n".join([*lines[:at], *(line + ("\r" if _is_crlf(text) and not line else "") for line in new), *rest])
-
-
-def _text_at(text: str, place: Place) -> str:
-    """The lines of the tables at `place`, and the blank lines between them."""
-    lines = text.split("\n")
-    return "\n\n".join("\n".join(lines[start:end]) for each, start, end in _tables(text) if each == place)
 
 
 def _tables(text: str) -> Iterator[tuple[Place, int, int]]:

@@ -269,8 +269,12 @@ def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = Fa
         batch.select(config.load(path))
     for line in remarks(batch.rows):
         warn(line)
-    if not dry_run and any(row["action"] == "failed" for row in batch.rows):
-        raise _failure(batch.rows, path)
+    failed = sum(row["action"] == "failed" for row in batch.rows)
+    if failed and not dry_run:
+        names = [row["name"] for row in batch.rows if row["action"] in ("added", "replaced")]
+        rest = f"; {', '.join(names)} went into {path}" if names else ""
+        hint = "fix the problems above in the client's file, or add the server by hand with: mcpctl servers add"
+        raise Unusable(f"{failed} of {len(batch.rows)} could not be imported{rest}", hint, "import_incomplete")
     return diff
 
 
@@ -283,14 +287,6 @@ def remarks(rows: Iterable[Row], outcome: str = "") -> Iterator[str]:
             yield f"{subject} {outcome or _OUTCOMES[row['action']]}: {row['why']}"
         if row["action"] in ("added", "replaced"):
             yield from (f"{subject}: {note}" for note in row["notes"])
-
-
-def _failure(rows: list[Row], path: Path) -> Unusable:
-    failed = sum(row["action"] == "failed" for row in rows)
-    names = [row["name"] for row in rows if row["action"] in ("added", "replaced")]
-    rest = f"; {', '.join(names)} went into {path}" if names else ""
-    hint = "fix the problems above in the client's file, or add the server by hand with: mcpctl servers add"
-    return Unusable(f"{failed} of {len(rows)} could not be imported{rest}", hint, "import_incomplete")
 
 
 def _row(

@@ -128,11 +128,12 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     changes: list[Installation] = []
     stays: list[ClientEntry] = []
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
+        read = [(client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else [])]
         for places in _programs(client):
             home = _home(client, places)
             for path in dict.fromkeys((home, *places)):
                 entries = (client_files.entries(ClientFile(path, client)) or []) if path.exists() else []
-                own = [each for each in entries if each.project is None and _is_read(client, each.place)]
+                own = [each for each in entries if each.project is None and each.place[:-1] in read]
                 stays += [each for each in entries if each.project is not None]
                 if path == home or own:
                     section = next((each.place[:-1] for each in own), _section(client, path))
@@ -253,10 +254,6 @@ def _config_of(client: ClientKind, entry: dict[str, Any]) -> Path:
         if isinstance(entry.get(key), dict):
             env.update({name: str(value) for name, value in entry[key].items()})
     return client_config.config_file(client_config.start_words(entry), env).absolute()
-
-
-def _is_read(client: ClientKind, place: Place) -> bool:
-    return place[:-1] in ((client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else []))
 
 
 def _updated(old: Any, new: dict[str, Any]) -> dict[str, Any]:

@@ -113,14 +113,11 @@ class _MergedRules:
             else:
                 done.add(ADDED)
                 into = f"servers.{server}.tools" if server else f"policy.{rule.effect}"
-                self._add(_Addition(rule.effect, pattern, server))
+                self.additions.append(_Addition(rule.effect, pattern, server))
+                if not server:
+                    self._lists[rule.effect].append(pattern)
         action = next(each for each in (ADDED, LEFT_OUT, UNCHANGED) if each in done)
         return action, into or None, why if action == LEFT_OUT else ""
-
-    def _add(self, addition: _Addition) -> None:
-        self.additions.append(addition)
-        if not addition.tool_of:
-            self._lists[addition.effect].append(addition.pattern)
 
     def _server_of(self, rule: ClientRule, pattern: str) -> str:
         """The server to whose own tools a rule goes: where it would come too late in its list. Those entries go before

@@ -210,17 +210,14 @@ def _gemini_rule(where: str, effect: str, rule: Document, names: Names, first: b
         elif tool == ANY:
             yield ClientRule(said, effect, ((ANY, ANY),))
         elif tool.startswith("mcp_"):
-            targets = tuple((one, name or ANY) for one, name in _gemini_names(tool.removeprefix("mcp_"), names))
+            flat_name = tool.removeprefix("mcp_")  # server_tool, or * for any server
+            split = names.split(flat_name, "_")
+            if flat_name.startswith(ANY):
+                split = [(ANY, flat_name[1:].removeprefix("_"))]
+            targets = tuple((one, name or ANY) for one, name in split)
             yield ClientRule(said, effect, targets, is_respelled=True, goes_before_ask=first)
         else:
             yield ClientRule(said, effect, why=NOT_MCP)
-
-
-def _gemini_names(flat_name: str, names: Names) -> list[tuple[str, str]]:
-    """The servers and tools of `server_tool`; `*` for any server."""
-    if flat_name.startswith(ANY):
-        return [(ANY, flat_name[1:].removeprefix("_"))]
-    return names.split(flat_name, "_")
 
 
 def _classes(annotations: Any) -> tuple[str, ...]:

@@ -189,17 +189,15 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         what, hint = "it is nested too deep" if isinstance(error, RecursionError) else str(error), _FIX
         if text.lstrip().startswith("{"):
-            what, hint = "this is JSON, and config.toml is TOML", _take_over(path)
+            what = "this is JSON, and config.toml is TOML"
+            hint = "move it to servers.json, and take over its servers with: mcpctl servers import --from servers.json"
+            if path.suffix == ".json":
+                take = f"mcpctl servers import --from {path}"
+                hint = f"it may be a client's file: {take}, without naming it as the configuration"
         elif str(error).startswith("Cannot "):  # overwrite a value, declare a table twice
             what = toml.told_twice(text) or what
         raise Unusable(f"{path}: {what}", hint, code="config_syntax") from error
     return _checked(path, text, document, project)
-
-
-def _take_over(path: Path) -> str:
-    if path.suffix == ".json":
-        return f"it may be a client's file: mcpctl servers import --from {path}, without naming it as the configuration"
-    return "move it to servers.json, and take over its servers with: mcpctl servers import --from servers.json"
 
 
 def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:

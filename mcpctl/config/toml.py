@@ -117,13 +117,11 @@ def line_of(text: str, table: tuple[str, ...], key: str, index: int | None = Non
     """The line of a key of a table, or of an item of its list; None where it is written in another form."""
     for each in statements(text):
         if not each.is_header and each.table == table and _names(each.tokens[0][1]) == (key,):
-            return each.tokens[0][0] if index is None else _item_line(each.tokens, index)
+            if index is None:
+                return each.tokens[0][0]
+            items = [line for line, token in each.tokens[1:] if token[0] in "\"'"]
+            return items[index] if index < len(items) else None
     return None
-
-
-def _item_line(tokens: list[tuple[int, str]], index: int) -> int | None:
-    lines = [line for line, token in tokens[1:] if token[0] in "\"'"]
-    return lines[index] if index < len(lines) else None
 
 
 def statements(text: str) -> Iterator[Statement]:

@@ -151,10 +151,6 @@ def configured(metadata: OAuthMetadata, client_id: str, secret: str) -> OAuthCli
     return OAuthClient(CONFIGURED, client_id, secret, method)
 
 
-def of_document(metadata: OAuthMetadata, url: str) -> OAuthClient | None:
-    return OAuthClient(DOCUMENT, url) if url and utils.should_use_client_metadata_url(metadata, url) else None
-
-
 async def dynamic(
     requests: Requests, metadata: OAuthMetadata, addresses: list[str], scope: str | None, name: str
 ) -> tuple[OAuthClient, str]:

@@ -110,7 +110,10 @@ class _Login:
         if client_id := self._wish.client_id or oauth.client_id:
             secret = oauth.client_secret if client_id == oauth.client_id else ""
             return discovery.configured(metadata, client_id, secret)
-        return discovery.of_document(metadata, settings.client_metadata_url)
+        url = settings.client_metadata_url
+        if url and utils.should_use_client_metadata_url(metadata, url):
+            return OAuthClient(discovery.DOCUMENT, url)
+        return None
 
     def _parties(self) -> str:
         """The parties that get something by this login: a server names its issuer itself, and may name anybody."""
