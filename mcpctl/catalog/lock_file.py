@@ -12,7 +12,7 @@ from mcpctl.base import definitions, files
 from mcpctl.base.errors import Refused, Unusable, warn
 from mcpctl.base.models import Tool
 from mcpctl.catalog.cache import Catalog
-from mcpctl.jsonc import told
+from mcpctl.jsonc import fault_in_words
 from mcpctl.jsonc.positions import Positions
 from mcpctl.policy.holding import Locked
 from mcpctl.toolsets.toolset_files import repository_of
@@ -98,7 +98,7 @@ def read(path: Path) -> Lock:
     try:
         document = msgspec.json.decode(content)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise Unusable(f"{path} is not JSON: {told(content, error)}", _HINT, "lock_unreadable") from error
+        raise Unusable(f"{path} is not JSON: {fault_in_words(content, error)}", _HINT, "lock_unreadable") from error
     version = document.get("version") if isinstance(document, dict) else None
     if not isinstance(version, int) or version not in _HASHES:
         raise Unusable(f"{path} is not a lock file of version 1 or {_VERSION}", _HINT, "lock_unreadable")

@@ -117,9 +117,9 @@ def _decided(call: _Input, permission: str | None, options: HookOptions) -> Hook
     execute = msgspec.json.decode(call.tool_input, type=_Execute)
     server, name = split(execute.toolKey)
     paths = options.find_paths()
-    with rows.catalog(paths, options.toolset, options.project, quiet=True) as found:
-        view = replace(found.view, standing=explained.standing(paths))
-        tool = own_tool.TOOL if execute.toolKey == own_tool.TOOL.key else found.find(server, name)
+    with rows.catalog(paths, options.toolset, options.project, quiet=True) as catalog:
+        view = replace(catalog.view, standing=explained.standing(paths))
+        tool = own_tool.TOOL if execute.toolKey == own_tool.TOOL.key else catalog.find(server, name)
         subject = Subject(CALL, server, name, tool, view, permission, listing=CURRENT)
         verdict = decide(subject)
         counts = view.config.policy.table.claude_hook
@@ -138,7 +138,7 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
     rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view.config)
     shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments)).beginning
     hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
-    wanted = WantedCall(
+    asked_call = WantedCall(
         subject.binding,
         subject.grant,
         verdict.failure.facts["risk"],
@@ -149,7 +149,7 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
         place,
     )
     with PolicyFile.connect(paths) as file:
-        approvals.expect(file, wanted, approvals.CLAUDE_CODE, claude_code)
+        approvals.expect(file, asked_call, approvals.CLAUDE_CODE, claude_code)
 
 
 def _answer(subject: Subject, verdict: Verdict, *, is_planning: bool) -> HookAnswer | None:

@@ -107,19 +107,19 @@ def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | 
     """The place and the masked text of each text of an entry that has a secret; others keep the way they are
     written."""
     for key, value in entry.items():
-        found: Iterable[tuple[tuple[str | int, ...], Any, str]] = ()
+        texts: Iterable[tuple[tuple[str | int, ...], Any, str]] = ()
         if key in _TEXTS and isinstance(value, str):
-            found = [((key,), value, _TEXTS[key](value))]
+            texts = [((key,), value, _TEXTS[key](value))]
         elif key in _TABLES and isinstance(value, Mapping):
             open_names = SHOWN if server == NAME else ()
-            found = [((key, name), text, _TABLES[key](str(text))) for name, text in value.items()
+            texts = [((key, name), text, _TABLES[key](str(text))) for name, text in value.items()
                      if name not in open_names]  # fmt: skip
         elif key == "oauth" and isinstance(value, Mapping):
-            found = [((key, name), value[name], entry_secrets.masked(str(value[name])))
+            texts = [((key, name), value[name], entry_secrets.masked(str(value[name])))
                      for name in ("client_secret",) if name in value]  # fmt: skip
         elif key in ("command", "args") and isinstance(value, list):
             masked = entry_secrets.masked_args([str(arg) for arg in value])
-            found = [((key, number), *pair) for number, pair in enumerate(zip(value, masked, strict=True))]
+            texts = [((key, number), *pair) for number, pair in enumerate(zip(value, masked, strict=True))]
         elif key == "command" and isinstance(value, Mapping):  # an older Zed's
             yield from (((key, *place), text) for place, text in _shown(server, value))
-        yield from ((place, text) for place, old, text in found if str(old) != text)
+        yield from ((place, text) for place, old, text in texts if str(old) != text)

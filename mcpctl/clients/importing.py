@@ -50,13 +50,13 @@ class Import:
     variables: dict[tuple[str, Path], Mapping[str, str]] = field(default_factory=dict)
     """The variables of an mcpctl that a client starts, by the client and the folder of its file: a server that cannot
     start with them stays there."""
-    told: list[str] = field(default_factory=list)
-    """Consequences that a person must not miss: servers that are switched off, and those that do not start."""
+    consequences: list[str] = field(default_factory=list)
+    """A person must not miss them: servers that are switched off, and those that do not start."""
 
     def select(self, loaded: Config) -> dict[str, Table]:
         """The entries to write into a configuration, by name; afterwards `rows` says what becomes of each entry."""
         merged = _MergedServers(loaded, self)
-        self.taken, self.told = [], merged.told
+        self.taken, self.consequences = [], merged.consequences
         self.rows = [_row(file, None, None, "failed", error.message) for file, error in self.broken]
 
         # Within a file a valid name comes first, so that it wins over a name that becomes the same one.
@@ -126,7 +126,7 @@ class _MergedServers:
         self._count = Counter(entry.name for entry in batch.entries)
         self._imported: dict[str, tuple[Server, ClientEntry]] = {}
         self.changes: dict[str, Table] = {}
-        self.told: list[str] = []
+        self.consequences: list[str] = []
 
     def take(self, entry: ClientEntry) -> Row:
         if is_mcpctl(entry.value):
@@ -175,19 +175,19 @@ class _MergedServers:
             )
         else:
             return ""
-        self.told.append(f"{entry.file.source}: '{entry.name}' stays there: {why}")
+        self.consequences.append(f"{entry.file.source}: '{entry.name}' stays there: {why}")
         return why
 
     def _tell(self, entry: ClientEntry, name: str, server: Server) -> None:
         existing = self._loaded.servers.get(name)
         if not server.enabled and (existing is None or existing.enabled):
-            self.told.append(switched_off(name, f"it is off in {entry.file.source}"))
+            self.consequences.append(switched_off(name, f"it is off in {entry.file.source}"))
         elif server.enabled and not self._batch.variables and any(lacks := _lacks(entry, server, os.environ)):
             missing, program = lacks
             needed = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} set"
             if not missing:
                 needed = f"its program '{program}' is there"
-            self.told.append(
+            self.consequences.append(
                 f"'{name}' does not start before {needed}; to see whether it does: mcpctl servers check {name}"
             )
 
@@ -241,8 +241,8 @@ def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
     inherit_env is ours to set: no client's file has one."""
     if exactly or not existing.tools.items() >= server.tools.items():
         return msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server
-    said = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
-    ours = {name: getattr(existing, name) for name in {"inherit_env", "tools", *_ADDED}.difference(said)}
+    set_here = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
+    ours = {name: getattr(existing, name) for name in {"inherit_env", "tools", *_ADDED}.difference(set_here)}
     return msgspec.structs.replace(server, **ours) == existing
 
 

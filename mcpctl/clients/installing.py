@@ -110,10 +110,10 @@ class Plan:
         return self.changes_config or any(change.action != "unchanged" for change in self.changes)
 
     @property
-    def told(self) -> list[str]:
-        """Consequences that a person must not miss: servers that are switched off, and those that stay since they would
+    def consequences(self) -> list[str]:
+        """A person must not miss them: servers that are switched off, and those that stay since they would
         not start."""
-        return [*self.batch.told, *(line for rules in self.rules for line in rules.told)]
+        return [*self.batch.consequences, *(line for rules in self.rules for line in rules.consequences)]
 
     def put(self, document: Any) -> None:
         editing.put(document, self.batch.select(config.load(self.paths.config)))
@@ -217,12 +217,12 @@ def _programs(client: ClientKind) -> list[list[Path]]:
     by_folder: dict[Path, list[Path]] = {}
     for path in client_kinds.own_places(client):
         by_folder.setdefault(path.parent, []).append(path)
-    found = [paths for paths in by_folder.values() if any(client_kinds.is_here(client, path) for path in paths)]
-    if not found:
+    programs = [paths for paths in by_folder.values() if any(client_kinds.is_here(client, path) for path in paths)]
+    if not programs:
         looked = ", ".join(map(str, client_kinds.own_places(client)))
         hint = f"looked for {looked} and the folder of it; if {client.title} is installed, start it once"
         raise NotFound(f"{client.title} is not here", hint, "client_not_found")
-    return found
+    return programs
 
 
 def _home(client: ClientKind, places: list[Path]) -> Path:

@@ -60,13 +60,13 @@ class Names:
 
     def split(self, flat: str, separator: str) -> list[tuple[str, str]]:
         """The servers and tools that a name such as `server__tool` may stand for; the tool is empty where none is."""
-        found: dict[tuple[str, str], None] = {}
+        pairs: dict[tuple[str, str], None] = {}
         for server in self._servers:
             name, rest = flat[: len(server)], flat[len(server) :]
             if alike(name) == alike(server) and (not rest or rest.startswith(separator)):
-                found[name, rest.removeprefix(separator)] = None
+                pairs[name, rest.removeprefix(separator)] = None
         server, _, tool = flat.partition(separator)
-        return list(found) or [(server, tool)]
+        return list(pairs) or [(server, tool)]
 
     def patterns(self, rule: ClientRule) -> list[str]:
         """The patterns that say the same here; a rule that loosens is carried only if its meaning is certain. Raises

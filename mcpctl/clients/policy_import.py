@@ -125,14 +125,14 @@ class _MergedRules:
         server, name = split(pattern)
         if self._written or not rule.goes_before_ask or server not in self._servers or {"*", "?"} & set(name):
             return ""
-        asked = (PolicyRule(ASK, each, ("policy",), ASK) for each in self._lists[ASK] if each not in CLASSES)
-        return server if any(names_any(each, [(server, name)]) for each in asked) else ""
+        ask_rules = (PolicyRule(ASK, each, ("policy",), ASK) for each in self._lists[ASK] if each not in CLASSES)
+        return server if any(names_any(each, [(server, name)]) for each in ask_rules) else ""
 
     def _is_said(self, effect: str, pattern: str) -> bool:
         server, name = split(pattern)
-        said = self._servers[server].tools.get(name) if server in self._servers else None
+        setting = self._servers[server].tools.get(name) if server in self._servers else None
         is_added = any((each.pattern, each.effect) == (pattern, effect) for each in self.additions)
-        return is_added or (said is not None and said == (False if effect == DENY else effect))
+        return is_added or (setting is not None and setting == (False if effect == DENY else effect))
 
 
 def _is_laxer(effect: str, other: str) -> bool:
@@ -151,8 +151,8 @@ def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
     if client == "gemini" and not source:
         together = rule_readers.gemini_files([(path.name, document) for path, document in batch.documents])
         batch.documents = [(Path.home() / ".gemini", together)]
-    with catalog_rows.catalog(paths, quiet=True) as found:
-        lists = {server: found.listed(server) for server in found.config.enabled}
+    with catalog_rows.catalog(paths, quiet=True) as catalog:
+        lists = {server: catalog.listed(server) for server in catalog.config.enabled}
     batch.tools = {server: frozenset(listed.by_name) for server, listed in lists.items() if listed}
     return batch
 
@@ -240,7 +240,7 @@ class ClientRules:
     client: str
     batch: PolicyImport
     need_policy: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    consequences: list[str] = field(default_factory=list)
 
     def put(self, document: Any, path: Path) -> None:
         """Add the rules to the document of config.toml, which has the client's servers already."""
@@ -251,7 +251,7 @@ class ClientRules:
             put(document, loaded, self.batch)
         else:
             self._put_denials(document, loaded)
-        self.told = list(self._told(loaded, parsed(path, tomlkit.dumps(document))))
+        self.consequences = list(self._consequences(loaded, parsed(path, tomlkit.dumps(document))))
         # Rules about other things apply in the client as before, and the only tools came with their server.
         self.batch.rows = [row for row in self.batch.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
 
@@ -271,7 +271,7 @@ class ClientRules:
         self.need_policy = [row["rule"] for row in self.batch.rows
                             if row["action"] == ADDED and not simple.issuperset(row["patterns"])]  # fmt: skip
 
-    def _told(self, before: Config, after: Config) -> Iterator[str]:
+    def _consequences(self, before: Config, after: Config) -> Iterator[str]:
         for row in self.batch.rows:
             for server in (split(pattern)[0] for pattern in row["patterns"] if split(pattern)[1] == ANY):
                 why = f"{self.client} denies it ({row['rule']})"

@@ -155,7 +155,7 @@ def _rules(document: Document) -> Iterator[Document]:
 
 
 def _gemini_policies(rules: list[Document], names: Names, *, trusts: bool) -> Iterator[ClientRule]:
-    asked = [_priority(rule) for rule in rules if rule.get("decision") == "ask_user"]
+    ask_priorities = [_priority(rule) for rule in rules if rule.get("decision") == "ask_user"]
     for_all = max((_priority(rule) for rule in rules if _is_for_all(rule)), default=-1)
     for number, rule in enumerate(rules, 1):
         effect, priority = _GEMINI.get(str(rule.get("decision")), ""), _priority(rule)
@@ -172,7 +172,7 @@ def _gemini_policies(rules: list[Document], names: Names, *, trusts: bool) -> It
         elif priority < for_all or (priority == for_all and effect == ALLOW and not _is_for_all(rule)):
             yield ClientRule(where, effect, why="a rule for all tools goes before it")
         else:
-            first = effect == ALLOW and all(other < priority for other in asked)
+            first = effect == ALLOW and all(other < priority for other in ask_priorities)
             yield from _gemini_rule(where, effect, rule, names, first)
 
 
@@ -204,20 +204,20 @@ def _gemini_rule(where: str, effect: str, rule: Document, names: Names, first: b
             return
         where, effect = f"{where}, {_CLASS_OF_ONE}", ASK  # as with a condition
     for tool in tools:
-        said = f"{where} {server or ''}:{tool}" if isinstance(server, str) else f"{where} {tool}"
+        label = f"{where} {server or ''}:{tool}" if isinstance(server, str) else f"{where} {tool}"
         if isinstance(server, str):
-            yield ClientRule(said, effect, ((server, tool),), goes_before_ask=first)
+            yield ClientRule(label, effect, ((server, tool),), goes_before_ask=first)
         elif tool == ANY:
-            yield ClientRule(said, effect, ((ANY, ANY),))
+            yield ClientRule(label, effect, ((ANY, ANY),))
         elif tool.startswith("mcp_"):
             flat_name = tool.removeprefix("mcp_")  # server_tool, or * for any server
             split = names.split(flat_name, "_")
             if flat_name.startswith(ANY):
                 split = [(ANY, flat_name[1:].removeprefix("_"))]
             targets = tuple((one, name or ANY) for one, name in split)
-            yield ClientRule(said, effect, targets, is_respelled=True, goes_before_ask=first)
+            yield ClientRule(label, effect, targets, is_respelled=True, goes_before_ask=first)
         else:
-            yield ClientRule(said, effect, why=NOT_MCP)
+            yield ClientRule(label, effect, why=NOT_MCP)
 
 
 def _classes(annotations: Any) -> tuple[str, ...]:

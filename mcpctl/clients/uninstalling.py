@@ -105,9 +105,9 @@ def load(paths: Paths, client: str, path: Path) -> Installed | None:
 
 def every(paths: Paths, client: str) -> Iterator[Installed]:
     for folder in sorted(paths.installs.glob(f"{client}-*")):
-        found = _read(folder)
-        if found and found.client == client and folder == _folder(paths, client, found.path):
-            yield found
+        record = _read(folder)
+        if record and record.client == client and folder == _folder(paths, client, record.path):
+            yield record
 
 
 def save(paths: Paths, installed: Installed) -> None:

@@ -12,7 +12,7 @@ from mcpctl.base.errors import WrongUsage
 from mcpctl.base.files import read_stdin
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import split_typed
-from mcpctl.jsonc import fault, told
+from mcpctl.jsonc import fault, fault_in_words
 from mcpctl.wire import jsonrpc
 
 Arguments = Callable[[Tool | None], bytes]
@@ -109,7 +109,7 @@ def _json(text: str, where: str) -> bytes:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise WrongUsage(f"{where} is not JSON: {told(text, error)}", "give one JSON object") from None
+        raise WrongUsage(f"{where} is not JSON: {fault_in_words(text, error)}", "give one JSON object") from None
     except RecursionError:
         raise WrongUsage(f"{where} is nested too deeply to be read", "give a JSON object that is less deep") from None
     if not isinstance(value, dict):

@@ -66,7 +66,7 @@ def install(
     load(paths.config, project)  # serve would not start with a project that nothing names
     plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
     diff = installing.preview(plan)
-    remarks = [*(remark for remark in installing.remarks(plan) if remark not in plan.told), *plan.told]
+    remarks = [*(remark for remark in installing.remarks(plan) if remark not in plan.consequences), *plan.consequences]
     if not dry_run and plan.changes_anything:
         client_changes.agree(diff, remarks, yes=yes, json=json)
         gate = Gate(paths, from_script)
@@ -84,7 +84,7 @@ def install(
         if not dry_run and not no_check:
             server_logins.say_needed(paths, [name for row in rows for name in row["servers"]])
     if not dry_run:
-        client_changes.say_last(plan.told)
+        client_changes.say_last(plan.consequences)
 
 
 def _say(rows: "list[Row]", dry_run: bool) -> None:

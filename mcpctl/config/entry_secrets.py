@@ -29,12 +29,12 @@ def learn_all(servers: Mapping[str, Server], env: Mapping[str, str] = os.environ
     """Know the secrets that entries have, as far as they can be known before any is used: no command is run for it."""
 
     def known(text: str) -> str:
-        text = COMMAND.sub(lambda found: command_values.known(found[1]), text)
-        return VARIABLE.sub(lambda found: env.get(found[1]) or found[2] or "", text)
+        text = COMMAND.sub(lambda match: command_values.known(match[1]), text)
+        return VARIABLE.sub(lambda match: env.get(match[1]) or match[2] or "", text)
 
     for server in servers.values():
         texts = (*server.env.values(), *server.args, *server.headers.values(), server.url)
-        variables = {found[1]: known(found[0]) for text in texts for found in VARIABLE.finditer(text)}
+        variables = {match[1]: known(match[0]) for text in texts for match in VARIABLE.finditer(text)}
         learn_of(
             server,
             env={**{name: known(text) for name, text in server.env.items()}, **variables},
@@ -142,5 +142,5 @@ def masked_oauth(oauth: OAuth | None) -> Row | None:
     """A login's settings that differ from their defaults, with the secret masked."""
     if oauth is None:
         return None
-    said = {name: value for name, value in msgspec.structs.asdict(oauth).items() if value != getattr(OAuth(), name)}
-    return said | {name: masked(said[name]) for name in ("client_secret",) if name in said}
+    settings = {name: value for name, value in msgspec.structs.asdict(oauth).items() if value != getattr(OAuth(), name)}
+    return settings | {name: masked(settings[name]) for name in ("client_secret",) if name in settings}

@@ -44,10 +44,10 @@ def of_config(path: Path, config: Config) -> tuple[str, str] | None:
 def of_data(data: Path) -> list[Path]:
     """Our files in the data directory that others can read or change, links left out; raises OSError."""
     with os.scandir(data) as entries:
-        found = [(entry, entry.stat(follow_symlinks=False)) for entry in entries if _OURS.fullmatch(entry.name)]
+        ours = [(entry, entry.stat(follow_symlinks=False)) for entry in entries if _OURS.fullmatch(entry.name)]
     return [
         Path(entry.path)
-        for entry, status in found
+        for entry, status in ours
         if status.st_mode & _OTHERS and status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode)
     ]
 

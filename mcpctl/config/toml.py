@@ -74,10 +74,10 @@ def _kind_at(where: str, kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
 
 
 def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:
-    found = document.get(section, {})
-    if not isinstance(found, dict):
+    members = document.get(section, {})
+    if not isinstance(members, dict):
         raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "fix it there", code="config_key")
-    return found
+    return members
 
 
 def section(path: Path, table: Any, kind: type[_Section], *names: str) -> _Section:
@@ -128,8 +128,8 @@ def statements(text: str) -> Iterator[Statement]:
     """Every header and every `key = value`, in order; lines are counted from 1."""
     header: tuple[str, ...] = ()
     line, depth, tokens = 1, 0, list[tuple[int, str]]()
-    for found in _TOKEN.finditer(f"{text}\n"):
-        token = found.group()
+    for match in _TOKEN.finditer(f"{text}\n"):
+        token = match.group()
         depth += (token in _OPEN) - (token in _CLOSED)
         if token != "\n" and not token.startswith("#"):
             tokens.append((line, token))

@@ -43,7 +43,7 @@ def decoded(data: bytes) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except ValueError as error:
-        raise ValueError(told(plain, error)) from None
+        raise ValueError(fault_in_words(plain, error)) from None
 
 
 def without_comments(text: str) -> str:
@@ -85,7 +85,7 @@ def fault(text: str) -> JsonFault | None:
     return None
 
 
-def told(text: str, otherwise: object) -> str:
+def fault_in_words(text: str, otherwise: object) -> str:
     """The fault of text in words, with its place, or `otherwise` where that is not known."""
-    found = fault(text)
-    return f"line {found.line}, column {found.column}: {found.message}" if found else str(otherwise)
+    place = fault(text)
+    return f"line {place.line}, column {place.column}: {place.message}" if place else str(otherwise)

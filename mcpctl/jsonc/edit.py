@@ -122,10 +122,10 @@ def _replacements(
     for (name, *rest), value in values.items():
         inner.setdefault(name, {})[tuple(rest)] = value
     for member in members(source.plain, at):
-        if () in (found := inner.get(member.name, {})):
-            yield member.value, member.end, found[()]
-        elif found:
-            yield from _replacements(source, member.value, found)
+        if () in (values_here := inner.get(member.name, {})):
+            yield member.value, member.end, values_here[()]
+        elif values_here:
+            yield from _replacements(source, member.value, values_here)
 
 
 def drop(text: str, *places: Place) -> str:

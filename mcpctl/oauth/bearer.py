@@ -130,12 +130,12 @@ class Bearer:
     # ---- the file
 
     def _found(self) -> Tokens | None:
-        found = self._store.find(self._url, self._oauth.issuer if self._oauth else "", secrets=False)
-        if found is None:
+        tokens = self._store.find(self._url, self._oauth.issuer if self._oauth else "", secrets=False)
+        if tokens is None:
             return None
         # Before it is read: what is written meanwhile is read again.
-        self._seen = files.stamp(self._path(found))
-        return self._store.find(self._url, found.issuer)
+        self._seen = files.stamp(self._path(tokens))
+        return self._store.find(self._url, tokens.issuer)
 
     def _path(self, tokens: Tokens) -> Path:
         return self._store.path(tokens.server_url, tokens.issuer)
@@ -158,11 +158,11 @@ class _TokenResponse(msgspec.Struct):
 
     @property
     def life_s(self) -> float | None:
-        said = self.expires_in
-        if isinstance(said, bool) or not isinstance(said, int | float | str):
+        expires_in = self.expires_in
+        if isinstance(expires_in, bool) or not isinstance(expires_in, int | float | str):
             return None
         with contextlib.suppress(ValueError, OverflowError):
-            if not math.isnan(life := float(said)):
+            if not math.isnan(life := float(expires_in)):
                 return min(max(life, 0.0), LONGEST_LIFE_S)
         return None
 
@@ -243,9 +243,9 @@ def _response_in(status: int, body: bytes) -> _TokenResponse:
     if answer.error in _OVER and status < HTTPStatus.INTERNAL_SERVER_ERROR:
         raise over()
     # None of its words but a code: it may repeat what it was sent.
-    said = f" ({answer.error})" if answer.error and _WORD.fullmatch(answer.error) else ""
-    if status != HTTPStatus.OK or said:
-        raise not_refreshed(f"the issuer answers HTTP {status}{said}")
+    code = f" ({answer.error})" if answer.error and _WORD.fullmatch(answer.error) else ""
+    if status != HTTPStatus.OK or code:
+        raise not_refreshed(f"the issuer answers HTTP {status}{code}")
     if not answer.access_token or not HEADER.fullmatch(answer.access_token):
         raise not_refreshed("the issuer answers with something else than a token")
     if (answer.token_type or "bearer").lower() != "bearer":

@@ -77,6 +77,6 @@ def _is_of_terminal(browser: str) -> bool:
         program = shlex.split(browser)[0]
     except (ValueError, IndexError):
         return False
-    found = shutil.which(program)
-    names = (Path(program).name, Path(found).resolve().name if found else "")
+    executable = shutil.which(program)
+    names = (Path(program).name, Path(executable).resolve().name if executable else "")
     return not _OF_TERMINALS.isdisjoint(names)

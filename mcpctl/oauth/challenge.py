@@ -34,8 +34,8 @@ def refusal(status: int, challenge: str, said: str, *, has_login: bool, has_head
     if status == HTTPStatus.FORBIDDEN:
         if not has_login or not _LACKS_SCOPE.search(challenge):
             return None
-        found = _SCOPES.search(challenge)
-        scopes = found[1].split()[:_MOST_SCOPES] if found else []
+        match = _SCOPES.search(challenge)
+        scopes = match[1].split()[:_MOST_SCOPES] if match else []
         lacking = tuple(filter(_SCOPE.fullmatch, scopes))
         return failed("needs_login", "its login has too few rights", was_sent=False, said=said, scopes=lacking)
     if has_login:
@@ -70,12 +70,12 @@ def needing_login(servers: Mapping[str, Endpoint], timeout_s: float) -> list[str
         try:
             async with asyncio.timeout(timeout_s):
                 response = await challenge(Requests(where.url), where)
-                said = response.headers.get("www-authenticate", "")
-                return refusal(response.status_code, said, "", has_login=False, has_headers=False) is not None
+                challenges = response.headers.get("www-authenticate", "")
+                return refusal(response.status_code, challenges, "", has_login=False, has_headers=False) is not None
         except (McpctlError, TimeoutError):
             return False
 
-    async def asked() -> list[bool]:
+    async def refusals() -> list[bool]:
         return await asyncio.gather(*map(needs, servers.values()))
 
-    return [name for name, is_so in zip(servers, asyncio.run(asked()), strict=True) if is_so]
+    return [name for name, is_so in zip(servers, asyncio.run(refusals()), strict=True) if is_so]

@@ -20,7 +20,18 @@ from mcpctl import __version__
 from mcpctl.base.errors import McpctlError
 from mcpctl.config.server_environment import Endpoint
 from mcpctl.oauth.challenge import challenge
-from mcpctl.oauth.requests import BASIC, METHODS, NONE, POST, LoginFailed, Requests, authenticated, brief, origin, said
+from mcpctl.oauth.requests import (
+    BASIC,
+    METHODS,
+    NONE,
+    POST,
+    LoginFailed,
+    Requests,
+    authenticated,
+    brief,
+    origin,
+    refusal_in_words,
+)
 
 
 @dataclass(frozen=True)
@@ -50,36 +61,36 @@ class Issuer:
 
 async def find(requests: Requests, where: Endpoint) -> Issuer | None:
     """The issuer that logs in for a server; None where it needs no login. Raises `LoginFailed`."""
-    asked = await challenge(requests, where)
-    resource = await _resource(requests, where, asked)
-    if asked.status_code != HTTPStatus.UNAUTHORIZED and resource is None and where.oauth is None:
-        if asked.is_error:
-            raise LoginFailed(f"the server answers HTTP {asked.status_code}", "is its url right?")
+    response = await challenge(requests, where)
+    resource = await _resource(requests, where, response)
+    if response.status_code != HTTPStatus.UNAUTHORIZED and resource is None and where.oauth is None:
+        if response.is_error:
+            raise LoginFailed(f"the server answers HTTP {response.status_code}", "is its url right?")
         return None
-    wanted = where.oauth.issuer if where.oauth else ""
-    name = wanted or (str(resource.authorization_servers[0]) if resource else "")
+    configured = where.oauth.issuer if where.oauth else ""
+    name = configured or (str(resource.authorization_servers[0]) if resource else "")
     metadata = await of_issuer(requests, name, where.url)
     return Issuer(
         name or str(metadata.issuer),
         metadata,
-        utils.extract_scope_from_www_auth(asked),
+        utils.extract_scope_from_www_auth(response),
         resource,
         str(resource.resource) if resource else resource_url_from_server_url(where.url),
     )
 
 
-async def _resource(requests: Requests, where: Endpoint, asked: httpx2.Response) -> ProtectedResourceMetadata | None:
-    named = utils.extract_resource_metadata_from_www_auth(asked) if asked.is_error else None
+async def _resource(requests: Requests, where: Endpoint, refusal: httpx2.Response) -> ProtectedResourceMetadata | None:
+    named = utils.extract_resource_metadata_from_www_auth(refusal) if refusal.is_error else None
     broken = None
     for url in utils.build_protected_resource_metadata_discovery_urls(named, where.url):
         response = await requests.send("GET", url, _JSON)
         if response.is_server_error:
             broken = response.status_code
-        if found := await utils.handle_protected_resource_response(response):
+        if metadata := await utils.handle_protected_resource_response(response):
             ours = resource_url_from_server_url(where.url)
-            if not check_resource_allowed(requested_resource=ours, configured_resource=str(found.resource)):
-                raise LoginFailed(f"the server says that it is {brief(str(found.resource))}", "is its url right?")
-            return found
+            if not check_resource_allowed(requested_resource=ours, configured_resource=str(metadata.resource)):
+                raise LoginFailed(f"the server says that it is {brief(str(metadata.resource))}", "is its url right?")
+            return metadata
     if broken:
         # Whether it names an issuer is then not known, and guessing one would send the login elsewhere.
         raise LoginFailed(f"the server does not say who logs in for it (HTTP {broken})", "try again later")
@@ -161,26 +172,27 @@ async def dynamic(
     supported = metadata.token_endpoint_auth_methods_supported or METHODS
     method = next((method for method in METHODS if method in supported), NONE)
     for address in addresses:
-        wanted = OAuthClientMetadata.model_validate({
+        client = OAuthClientMetadata.model_validate({
             "client_name": "mcpctl", "redirect_uris": [address], "scope": scope, "application_type": "native",
             "token_endpoint_auth_method": method, "software_id": "mcpctl", "software_version": __version__,
         })  # fmt: skip
-        content = wanted.model_dump_json(exclude_none=True).encode()
+        content = client.model_dump_json(exclude_none=True).encode()
         url, headers = str(metadata.registration_endpoint), {"content-type": "application/json"}
         response = await requests.send("POST", url, {**headers, "accept": "application/json"}, content)
         if response.status_code != HTTPStatus.BAD_REQUEST:  # which some say to an address, and not to its like
             break
     if response.status_code not in (200, 201):
-        raise _none(name, addresses[0], f"the issuer did not register mcpctl ({said(response)})")
+        raise _none(name, addresses[0], f"the issuer did not register mcpctl ({refusal_in_words(response)})")
     try:
-        found = await utils.handle_registration_response(response)
-        check_registration_usable(found)
+        registered = await utils.handle_registration_response(response)
+        check_registration_usable(registered)
     except OAuthRegistrationError:
         raise LoginFailed("the issuer registered mcpctl in a way that cannot be used", _REGISTER) from None
-    method = found.token_endpoint_auth_method or (method if found.client_secret else NONE)
+    method = registered.token_endpoint_auth_method or (method if registered.client_secret else NONE)
     # 0 is never; and some say when in more digits than there are seconds.
-    expires_at = float(min(max(found.client_secret_expires_at, 1), 10**11)) if found.client_secret_expires_at else None
-    return OAuthClient(DYNAMIC, found.client_id, found.client_secret, method, expires_at), address
+    ends = registered.client_secret_expires_at
+    expires_at = float(min(max(ends, 1), 10**11)) if ends else None
+    return OAuthClient(DYNAMIC, registered.client_id, registered.client_secret, method, expires_at), address
 
 
 _REGISTER = "register a client with the issuer, and write its client_id into [servers.NAME.oauth]"

@@ -27,7 +27,7 @@ from mcpctl.oauth import browser, discovery
 from mcpctl.oauth.bearer import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer, OAuthClient
-from mcpctl.oauth.requests import LoginFailed, Requests, authenticated, brief, origin, said
+from mcpctl.oauth.requests import LoginFailed, Requests, authenticated, brief, origin, refusal_in_words
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
 
@@ -194,7 +194,7 @@ class _Login:
             hint = "begin again: what the browser ends at can be used once, and not for long"
         if response.status_code not in (HTTPStatus.OK, HTTPStatus.CREATED):
             sent = (client.secret, fields.get("code"), fields.get("code_verifier"))
-            raise LoginFailed(f"the issuer gave no token: {said(response, *sent)}", hint)
+            raise LoginFailed(f"the issuer gave no token: {refusal_in_words(response, *sent)}", hint)
         with contextlib.suppress(ValidationError):
             token = OAuthToken.model_validate_json(response.content)
             if HEADER.fullmatch(token.access_token):

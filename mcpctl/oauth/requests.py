@@ -81,7 +81,7 @@ def brief(text: str) -> str:
     return one_line(text[: 4 * _MOST_SAID])[:_MOST_SAID]
 
 
-def said(response: httpx2.Response, *secrets: str | None) -> str:
+def refusal_in_words(response: httpx2.Response, *secrets: str | None) -> str:
     """A refusal in words: its status and its reason, without the secrets that were sent."""
     text = brief(http_client.refusal(response, response.content))
     for secret in secrets:

@@ -73,8 +73,8 @@ class TokenStore:
     def find(self, server_url: str, issuer: str = "", *, secrets: bool = True) -> Tokens | None:
         """The login to a server, the latest of several where no issuer is named. Without `secrets` no keyring is asked
         for any. Raises `McpctlError` where one does not give them."""
-        found = self._of(server_url, issuer)
-        latest = max(found, key=lambda tokens: tokens.logged_in_at, default=None)
+        logins = self._of(server_url, issuer)
+        latest = max(logins, key=lambda tokens: tokens.logged_in_at, default=None)
         return self.with_secrets(latest) if latest and secrets else latest
 
     def keep(self, tokens: Tokens) -> None:
@@ -85,8 +85,8 @@ class TokenStore:
 
     def forget(self, server_url: str, issuer: str = "") -> int:
         """Delete the logins to a server; returns their number. Raises `McpctlError`."""
-        found = self._of(server_url, issuer)
-        for tokens in found:
+        logins = self._of(server_url, issuer)
+        for tokens in logins:
             path = self.path(tokens.server_url, tokens.issuer)
             with self._lock(path):
                 try:
@@ -96,7 +96,7 @@ class TokenStore:
                     raise cannot_write(path, error, _HINT) from error
                 if tokens.keyring:
                     key_ring.forget(path.stem)
-        return len(found)
+        return len(logins)
 
     @contextmanager
     def locked(self, tokens: Tokens) -> Iterator[Held]:
@@ -132,22 +132,22 @@ class TokenStore:
 
     def _of(self, server_url: str, issuer: str) -> list[_Kept]:
         paths = [self.path(server_url, issuer)] if issuer else self._files()
-        wanted = canonical(server_url)
-        return [kept for path in paths if (kept := _read(path)) and canonical(kept.server_url) == wanted]
+        url = canonical(server_url)
+        return [kept for path in paths if (kept := _read(path)) and canonical(kept.server_url) == url]
 
     def _files(self) -> list[Path]:
         try:
             with os.scandir(self._folder) as entries:
                 named = (Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name))
-                found = list(itertools.islice(named, _MOST_FILES + 1))
+                paths = list(itertools.islice(named, _MOST_FILES + 1))
         except FileNotFoundError:
             return []
         except OSError as error:
             warn(f"cannot read {self._folder}: {error.strerror or error}; no login is known")
             return []
-        if len(found) > _MOST_FILES:
+        if len(paths) > _MOST_FILES:
             warn(f"{self._folder} has more than {_MOST_FILES:,} logins; the others are not looked at")
-        return found[:_MOST_FILES]
+        return paths[:_MOST_FILES]
 
     @contextmanager
     def _lock(self, path: Path) -> Iterator[None]:

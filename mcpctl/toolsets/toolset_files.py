@@ -18,7 +18,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
 from mcpctl.config import policy_settings
 from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
-from mcpctl.jsonc import told
+from mcpctl.jsonc import fault_in_words
 from mcpctl.jsonc.positions import Place
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, ToolReference, Toolset, ToolsetEntry
 
@@ -121,7 +121,7 @@ def _decoded(text: str, place: ToolsetFile) -> Any:
     except RecursionError:
         raise _not_a_toolset(place, "its JSON is too deep") from None
     except msgspec.MsgspecError as error:
-        problem = told(text, f"its JSON is not strict: {error}")
+        problem = fault_in_words(text, f"its JSON is not strict: {error}")
     raise Unusable(f"{place.path}: {problem}", "fix the JSON there", "toolset_unusable")
 
 

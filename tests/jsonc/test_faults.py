@@ -1,6 +1,6 @@
 """What is wrong with text that is not JSON."""
 
-from mcpctl.jsonc import JsonFault, fault, told
+from mcpctl.jsonc import JsonFault, fault, fault_in_words
 from tests.table import for_each
 
 
@@ -30,6 +30,6 @@ def test_what_pythons_parser_takes_is_no_fault() -> None:
 
 
 def test_a_sentence_has_the_place_if_there_is_one() -> None:
-    assert told("{} x", "?") == "line 1, column 4: there is something after the end of the JSON"
-    assert told(" ", "?") == "line 1, column 1: it is empty"
-    assert told("[NaN]", "it is not strict") == "it is not strict"
+    assert fault_in_words("{} x", "?") == "line 1, column 4: there is something after the end of the JSON"
+    assert fault_in_words(" ", "?") == "line 1, column 1: it is empty"
+    assert fault_in_words("[NaN]", "it is not strict") == "it is not strict"

@@ -66,14 +66,14 @@ def import_(
         if not dry_run and not no_check:
             server_logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
         if not dry_run and any(row["action"] == "failed" for row in batch.rows):
-            client_changes.say_last(batch.told)  # what follows is the error alone
+            client_changes.say_last(batch.consequences)  # what follows is the error alone
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))
     else:
         output.write_list(Found.of(batch.rows), IMPORTED_SERVERS, options)
     if not dry_run and any(row["action"] in WRITTEN for row in batch.rows):
         output.say(f"written to {paths.config}")
-    client_changes.say_last(batch.told)
+    client_changes.say_last(batch.consequences)
 
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:
