@@ -156,6 +156,7 @@ def tool_page(request: Request) -> Response:
     with dashboard.catalog() as catalog:
         found = rows.resolve(catalog, key)
         row = rows.show(catalog, found.key, recorded_usage(dashboard.paths))
+        description = msgspec.json.decode(found.text).get("description")  # without the notes of a toolset
         policy = explained.explain(catalog, found.key, explained.standing(dashboard.paths))
         about = catalog.toolset.about(found) if catalog.toolset else None
         pinned = _pinned(dashboard.paths, catalog, found)
@@ -164,6 +165,7 @@ def tool_page(request: Request) -> Response:
         request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]], hint_fields=HINT_FIELDS, titles=_HINT_WORDS,
         meanings=MEANINGS, meaningless=hints.MEANINGLESS_IF_READ_ONLY, notes=about.notes if about else (),
         policy=policy, is_on=policy["mode"] != "off",
+        description=description.strip() if isinstance(description, str) else "",
         pinned=pinned, compared=findings.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
         inputs=_parameters(found.definition.get("inputSchema")),
         outputs=_parameters(found.definition.get("outputSchema")), as_sent=indented(found.text),
