@@ -42,7 +42,7 @@ TEMPLATES_TRIED = 100
 EXPRESSIONS = 30  # expressions of a URI template; one with more stands for no URI here
 
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
-WATCHED = 1000  # resources that one client is told of
+WATCHED = 1000  # resources of which one client gets the updates
 
 ANSWER_JSON = 16 << 20  # bytes of an answer's JSON that is looked into: for its shape, or by a path
 PATH = 1000  # characters of a path into an answer

@@ -59,7 +59,7 @@ def capability_set(declared: bytes, only: Collection[str] | None = None) -> str:
     text = ",".join(
         part for name, value in members if only is None or name in only for part in _with_parts(name, value)
     )
-    # Beyond a bound only whether it is the same counts; what begins so is a list of something else than tools.
+    # Longer sets are only compared; one that begins with @ would be a list of something else than tools.
     is_plain = len(text) <= _LONGEST_SET and not text.startswith("@")
     return text if is_plain else hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 

@@ -13,7 +13,7 @@ _DELIMITER = re.compile(rb'\\++"?|"|(?:\[\]|\{\})++|[{\[]+|[}\]]+')
 _SCHEMA = re.compile(
     rb"\{[^{}]{0,400}?\"(?:\$ref|anyOf|oneOf|allOf|type\\*\"\s*:\s*(?:\[|\\*\"(?:string|object|array|number|integer|boolean)\\*\"))"
 )
-# Quotation marks and backslashes stay escaped: how deep a text stands in strings of JSON is told by them.
+# Quotation marks and backslashes stay escaped: they show how deep a text stands in strings of JSON.
 _IN_JSON = rb"\\++(?:(/)|u00(2[013-9a-fA-F]|[346][0-9a-fA-F]|5[0-9abABd-fD-F]|7[0-9a-eA-E]))"
 _IN_ADDRESS = rb"%(3[dDaA]|26)"
 _ESCAPE = re.compile(_IN_JSON + b"|" + _IN_ADDRESS)

@@ -1,6 +1,6 @@
 """Values under telling names: members of JSON, assignments, headers, lines of YAML, addresses and commands.
 
-A name is told by what follows it, `:` or `=`, so the text is read backwards from there: one expression finds all names
+A name stands before `:` or `=`, so the text is read backwards from there: one expression finds all names
 of a text at once, and what few of them tell anything is looked at one by one.
 """
 

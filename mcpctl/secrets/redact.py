@@ -129,6 +129,6 @@ def cut(text: bytes, limit: int) -> bytes:
     if text[limit] in _TOKEN_CHARACTERS:
         end = kept[-_LONGEST_TOKEN:]
         run = len(end) - len(end.rstrip(_TOKEN_CHARACTERS))
-        # A longer run is no token but data, such as an image.
+        # A longer run is not a token but data, such as an image.
         kept = kept[: limit - run] if run < _LONGEST_TOKEN else kept
     return kept.decode("utf-8", "ignore").encode()

@@ -51,7 +51,7 @@ def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Con
                 raise
             with suppress(OSError):
                 sqlite.remove(paths.index)
-            hint = "run the command again: what the journals say is read anew"
+            hint = "run the command again: the journals are read again"
             raise Unusable(f"{paths.index} was deleted or damaged: {error}", hint, "index_damaged") from error
 
 
@@ -130,7 +130,7 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
         except (sqlite3.OperationalError, OSError):
             break  # a read-only home, a full disk
         except sqlite3.DatabaseError:
-            # Deleted or damaged under us: it holds nothing that the journals do not.
+            # Deleted or damaged under us: the journals have all that is in it.
             with suppress(OSError):
                 sqlite.remove(paths.index)
     return _filled(sqlite3.connect(":memory:", isolation_level=None), paths, on_progress)
@@ -166,7 +166,7 @@ def _connect(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
         db = _prepared(sqlite.connect(path))
         if sqlite.inode(path) == before:
             return db
-        db.close()  # made anew meanwhile: its log and ours would be of two databases
+        db.close()  # made again meanwhile: its log and ours would be of two databases
     raise sqlite3.OperationalError("it is deleted again and again")
 
 
@@ -227,7 +227,7 @@ def sizes(sessions: Path) -> dict[str, int]:
         with os.scandir(sessions) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".jsonl")]
     except OSError as error:
-        # Not whether it is there: it may have been made since. A link that leads nowhere is told.
+        # It may have been made since, so it is not looked for. A link that leads nowhere is reported.
         if isinstance(error, FileNotFoundError) and not sessions.is_symlink():
             return {}
         hint = "it must be a folder that you can read"
@@ -266,7 +266,7 @@ def _forget(db: sqlite3.Connection, sessions: Path, names: list[str]) -> None:
     from mcpctl.store import tables
 
     with sqlite.transaction(db):
-        # Asked again under the lock: another reader may have taken what was made anew since.
+        # Asked again under the lock: another reader may have taken a journal that was made again since.
         tables.forget(db, [name for name in names if _is_gone(sessions / name)])
 
 

@@ -1,4 +1,4 @@
-"""One session's journal: an append-only file of JSON lines, owned by whoever holds its lock."""
+"""One session's journal: an append-only file of JSON lines, owned by the process that has its lock."""
 
 import contextlib
 import errno
@@ -65,7 +65,7 @@ class Journal:
 
     def append(self, line: bytes, *, fsync: bool = False) -> None:
         """Write lines with one write; raises OSError and leaves no half line joined to the next. Lines that were
-        written before it failed may be given again: each is told by its id."""
+        written before it failed may be given again: each is known by its id."""
         if self._torn or (self._shared and _ends_torn(self._fd)):
             line = b"\n" + line
         written = os.write(self._fd, line)

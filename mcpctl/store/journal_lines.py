@@ -85,7 +85,7 @@ def decode_all(text: bytes, position: int, skipped: Callable[[int], None]) -> It
         try:
             decoded = decode(line)
             if not line.isascii():
-                line.decode()  # what the line holds as JSON text is UTF-8, too
+                line.decode()  # JSON text in the line is UTF-8, too
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             decoded = None
             if line.strip():

@@ -92,7 +92,7 @@ def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen)
     responses.sweep(paths)
     index.remove_older(paths, _DAY_S)
     for beside in paths.sessions.glob("*.new"):
-        # Left by a process that was killed while it created its journal: who creates one holds its lock.
+        # Left by a process that was killed while it created its journal, for which it had the lock.
         _is_removed(beside)
 
 

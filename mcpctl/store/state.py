@@ -105,7 +105,7 @@ class State:
         if not paths.state.exists():
             return
         uri = f"{paths.state.absolute().as_uri()}?mode=ro"
-        # One that cannot be read now, or has no table yet, is looked at again by whoever opens it.
+        # One that cannot be read now, or has no table yet, is looked at again when it is opened.
         with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
             sqlite.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, state_file.KIND)
 

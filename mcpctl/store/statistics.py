@@ -23,13 +23,13 @@ _EXPRESSIONS = {
 GROUPS = tuple(_EXPRESSIONS)  # a day and an hour are those of the place where this runs
 TIMES = ("day", "hour")  # groups that follow each other
 _PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL)"
-_FOLLOWED = (  # by their numbers, which the index has that totals are told from
+_FOLLOWED = (  # by their numbers, which the index of the totals has
     "SELECT earlier.rowid FROM calls AS later JOIN calls AS earlier ON earlier.id = later.parent_id"
     f" WHERE later.via <> '{journal_lines.REPLAY}' AND later.server <> '{OWN}'"
 )
 _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
-    # round counts, since how a call ended is what it is chosen and grouped by.
+    # round applies, since calls are chosen and grouped by how they ended.
     # Which were followed is looked up only where there is such a round: that goes through all calls.
     "calls": f"coalesce(sum(CASE status WHEN 'input_required' THEN calls.rowid NOT IN ({_FOLLOWED}) ELSE 1 END), 0)",
     "failed": f"coalesce(sum({schema.call_failed('dead')}), 0)",
