@@ -5,15 +5,19 @@ call comes again. Nothing is sent to a server meanwhile, and what has its yes is
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
+import msgspec
+
 from mcpctl.base import bounds, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.models import Newest
+from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals, consent, words
 from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval, WantedCall
 from mcpctl.policy.consent import digest_of
@@ -23,7 +27,6 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.tool_calls import CallRecord
-from mcpctl.store import running_dashboard
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire.threads import beside
@@ -32,6 +35,7 @@ _LOOK_S = 0.25
 _PROGRESS_S = 5.0
 _EXPIRED_S = approvals.OPEN_S + 1
 _END_S = 0.5
+_MOST_BYTES = 4096
 _MOST_REMEMBERED = 1000
 
 
@@ -272,7 +276,7 @@ class Consent:
 
     async def _pending(self, failure: Failure, approval: CallApproval) -> Failure:
         until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
-        dashboard = await beside(running_dashboard.url, self._gateway.paths)
+        dashboard = await beside(dashboard_url, self._gateway.paths)
         return failure.about(approval=approval.id, until=until, dashboard=dashboard)
 
     # ---- yeses that apply
@@ -311,3 +315,18 @@ class Consent:
             with suppress(Unusable, TimeoutError):
                 async with asyncio.timeout(_END_S):
                     await self._gateway.policy.run(partial(approvals.end_session, session=self._recorder.session_id))
+
+
+class _RunningDashboard(msgspec.Struct):
+    """The part of `dashboard.json` that is read here; `mcpctl.dashboard.running` writes it."""
+
+    port: int
+
+
+def dashboard_url(paths: Paths) -> str:
+    """The address of the dashboard that runs; empty where none does."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
+    with suppress(OSError, msgspec.MsgspecError), posix.opened(paths.dashboard, flags) as fd:
+        if not posix.lock(fd, shared=True):  # its process has locked it as long as it runs
+            return f"http://127.0.0.1:{msgspec.json.decode(os.read(fd, _MOST_BYTES), type=_RunningDashboard).port}/"
+    return ""
