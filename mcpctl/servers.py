@@ -27,7 +27,7 @@ from mcpctl.secrets.redact import mask
 from mcpctl.store import clock
 from mcpctl.store.state import State
 
-FIELDS = base_fields.names(base_fields.Server)
+FIELDS = base_fields.names(base_fields.ServerRow)
 _SETTINGS = tuple(field.name for field in msgspec.structs.fields(Server))
 MERGED = ("env", "headers", "oauth", "tools")
 """The fields that are tables: given members are put beside those that they have."""
@@ -197,5 +197,5 @@ def _check(path: Path, document: Any, name: str) -> None:
         entry = document["servers"][name]
         others = LOCAL_ONLY if "url" in entry else REMOTE_ONLY
         unset = " ".join(f"--unset {field}" for field in others if field in entry)
-        hint = f"take out what is not for it with: {unset}" if unset else "see: mcpctl servers set --help"
+        hint = f"take out the fields that are not for it with: {unset}" if unset else "see: mcpctl servers set --help"
         raise WrongUsage(f"server '{name}' could not be used then: {reason}", hint)

@@ -45,7 +45,7 @@ CONTRACT = {
         "key", "server", "tool", "title", "description", "read_only", "destructive", "idempotent", "open_world",
         "risk", "label", "signature", "usage", "last_used", "listed_at", "held",
     ),
-    fields.Server: (
+    fields.ServerRow: (
         "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "oauth", "env", "env_file",
         "inherit_env", "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
         "expose", "tools", "prompts", "resources", "listed_at", "login", "login_expires_at", "problem", "failed_at",

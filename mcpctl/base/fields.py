@@ -383,7 +383,7 @@ class ToolShown(ToolRow):
     definition: Annotated[dict[str, Any], "The definition, as its server sent it."]
 
 
-class Server:
+class ServerRow:
     """One entry of the configuration, its secrets masked."""
 
     name: Annotated[str, "The server's name."]

@@ -97,7 +97,11 @@ class _MergedRules:
             return ADDED, "policy.default", ""
         if not _is_laxer(self._written.default, effect):
             return UNCHANGED, None, ""
-        return LEFT_OUT, None, f'it is for whatever no other rule names: to say so here, write default = "{effect}"'
+        return (
+            LEFT_OUT,
+            None,
+            f'it is for all tools that no other rule names; for that here, write default = "{effect}"',
+        )
 
     def take(self, rule: ClientRule, patterns: Iterable[str]) -> tuple[str, str | None, str]:
         """Add the patterns of a rule: the action, the table that they go to, and why not."""
@@ -222,7 +226,7 @@ def remarks(batch: PolicyImport) -> Iterator[str]:
             reasons.setdefault(row["why"], []).append(row["rule"])
     if batch.is_lax:
         yield (
-            f'[policy] has default = "{ALLOW}": here whatever no rule names is called without a question, of which'
+            f'[policy] has default = "{ALLOW}": here tools that no rule names are called without a question;'
             f" {_TITLES[batch.client]} would ask"
         )
     for why, rules in reasons.items():

@@ -305,7 +305,7 @@ def remarks(changes: Sequence[Removal]) -> Iterator[str]:
     for change in changes:
         if change.kept is None and change.action == "removed":
             yield (
-                f"{change.path}: nothing is known of what was there before mcpctl; only its entry goes, and the servers"
+                f"{change.path}: there is no record of the file before mcpctl; only its entry goes, and the servers"
                 " in config.toml do not come back"
             )
         elif change.kept and not change.path.exists():

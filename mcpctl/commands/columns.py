@@ -149,7 +149,7 @@ RESOURCES = Columns(
     empty="no resources are known yet; list what servers have with: mcpctl tools refresh",
 )
 SERVERS = Columns(
-    fields=fields.names(fields.Server),
+    fields=fields.names(fields.ServerRow),
     shown=("name", "enabled", "transport", "tools", "runs", "failed_at", "problem"),
     cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
     keeps={"runs": 15},

@@ -54,11 +54,11 @@ def _printed(command: str, env: Mapping[str, str]) -> str:
     try:
         printed = _run([str(Path(argv[0]).expanduser()), *argv[1:]], env, program)
         text = printed.decode()
+        if "\0" in text:
+            raise ValueError
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it prints what is not text"
+        why = error.strerror if isinstance(error, OSError) else "its output is not text"
         raise CannotLaunch(f"the command {program} cannot be used: {why}", _LOOK) from None
-    if "\0" in text:
-        raise CannotLaunch(f"the command {program} prints what is not text", _LOOK)
     return text.removesuffix("\n")
 
 

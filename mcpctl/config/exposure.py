@@ -35,7 +35,7 @@ def of_config(path: Path, config: Config) -> tuple[str, str] | None:
     status = path.stat()
     mode = status.st_mode & _others(status)
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"others can change {path} and what it starts", "go-w"
+        return f"others can change {path} and the programs that it starts", "go-w"
     if mode & (stat.S_IRGRP | stat.S_IROTH) and any(map(_has_secret, config.servers.values())):
         return f"others can read the secrets in {path}", "600"
     return None

@@ -141,7 +141,7 @@ def _check_permissions(tools: Any, has_policy: bool) -> None:
         if not isinstance(allowed, bool) and allowed not in (ASK, ALLOW):
             raise ValueError(f'.tools.{tool}: must be true, false, "ask" or "allow"')
         if isinstance(allowed, str) and not has_policy:
-            raise ValueError(f'.tools.{tool}: "{allowed}" counts only with a policy; write [policy] in the file')
+            raise ValueError(f'.tools.{tool}: "{allowed}" applies only with a policy; write [policy] in the file')
 
 
 def _check_kind(server: Server, table: Mapping[str, Any]) -> None:

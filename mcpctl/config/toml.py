@@ -154,9 +154,9 @@ def told_twice(text: str) -> str:
         if line != each.tokens[0][0]:
             lines = f"in lines {line} and {each.tokens[0][0]}"
             if each.is_header:
-                return f"{key} stands twice, {lines}: put what is in both under one"
+                return f"{key} is written twice, {lines}: put the keys of both under one"
             where = f" in [{'.'.join(each.table)}]" if each.table else ""
-            return f"'{key}' stands twice{where}, {lines}: write {'one list' if '[' in words else 'it once'}"
+            return f"'{key}' is written twice{where}, {lines}: write {'one list' if '[' in words else 'it once'}"
     return ""
 
 

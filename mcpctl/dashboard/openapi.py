@@ -145,7 +145,7 @@ def _models() -> Iterator[Any]:
     approval = _row("Approval", fields.Approval, rest_names.APPROVAL)
     grouped = rest_names.total(_GROUPS)
     group = _row("Stat", _Group, grouped, left_out={name.rest for name in grouped[: len(_GROUPS)]})
-    server = _row("Server", fields.Server, rest_names.SERVER)
+    server = _row("Server", fields.ServerRow, rest_names.SERVER)
     discovery = _row("Discovery", fields.Discovery, rest_names.DISCOVERY)
     yield from (decision, called, session, call, tool, server, discovery, group, approval)
     for name, row, member, noun in (

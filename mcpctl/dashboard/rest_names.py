@@ -88,7 +88,7 @@ TOOL = (
 )
 TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.ToolRow)) :]))
 DISCOVERY, DECISION = _same(fields.names(fields.Discovery)), _same(fields.names(fields.Decision))
-APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.Server))
+APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.ServerRow))
 
 
 def total(groups: Sequence[str]) -> tuple[Name, ...]:

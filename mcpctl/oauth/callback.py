@@ -28,7 +28,7 @@ _AROUND = "\"'<>"
 _PASTED_BYTES = 16 << 10
 _REFUSALS = {
     "access_denied": "the login was refused",
-    "invalid_scope": "the issuer does not give what was asked for",
+    "invalid_scope": "the issuer does not grant the scopes that were asked for",
     "unauthorized_client": "the issuer does not let this client log in",
     "temporarily_unavailable": "the issuer cannot log anybody in at this moment",
     "server_error": "the issuer has failed",

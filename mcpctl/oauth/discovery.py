@@ -117,7 +117,7 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
         _check(requests, metadata)
         return metadata
     if name:
-        raise LoginFailed(f"the issuer {brief(name)} says nothing of how one logs in", "tell whoever runs the server")
+        raise LoginFailed(f"the issuer {brief(name)} does not describe its login", "tell whoever runs the server")
     hint = "it may want a token in a header, which mcpctl servers set --header gives it"
     raise LoginFailed("the server does not say who logs in for it", hint)
 

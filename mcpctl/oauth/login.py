@@ -191,7 +191,7 @@ class _Login:
         response = await self._requests.send("POST", endpoint, *client.request(fields))
         hint = "see whether its client_id and client_secret are right, and try again"
         if client.kind == discovery.DYNAMIC:
-            hint = "begin again: what the browser ends at can be used once, and not for long"
+            hint = "begin again: the address that the browser ends on can be used once, and not for long"
         if response.status_code not in (HTTPStatus.OK, HTTPStatus.CREATED):
             sent = (client.secret, fields.get("code"), fields.get("code_verifier"))
             raise LoginFailed(f"the issuer gave no token: {refusal_in_words(response, *sent)}", hint)

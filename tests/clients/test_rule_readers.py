@@ -18,7 +18,7 @@ NO_SERVER = "config.toml has no server 'slack'; take it over first: mcpctl serve
 NOT_MCP = "it is not about a tool of an MCP server"
 UNCERTAIN = "it is not certain which server it is about"
 OWN = "it is about mcpctl's own entry: here rules are about the tools behind it"
-ONE_CLASS = "it joins a server and what its tools declare, which no rule here does"
+ONE_CLASS = "it combines a server with the hints of its tools, which no rule here can"
 PATTERN = "it has a pattern for arguments, and rules here look at none"
 
 

@@ -164,7 +164,7 @@ def test_what_was_installed_by_hand_goes_and_nothing_else(mcpctl: Mcpctl, user: 
     path = cursor(user, {"a": {"command": "a"}, "mcpctl": {"command": "mcpctl", "args": ["serve"]}})
     ran = mcpctl("uninstall", "cursor")
     assert servers_of("cursor", path) == {"a": {"command": "a"}}
-    assert "nothing is known of what was there before mcpctl" in ran.err
+    assert "there is no record of the file before mcpctl" in ran.err
 
 
 def test_without_its_record_only_the_entry_goes(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:  # noqa: F811

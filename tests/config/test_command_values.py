@@ -89,8 +89,8 @@ def test_it_runs_once_for_all_who_ask_and_again_where_it_failed(tmp_path: Path) 
         ("${cmd:/no/such/program SECRET}", "'program' cannot be used"),
         ("${cmd:false SECRET}", "'false' failed with status 1"),
         (python(f"print('SECRET' * {LONGEST})"), "prints more than 64 KB"),
-        (python("import os; os.write(1, b'\\xffSECRET')"), "prints what is not text"),
-        (python("print('SECRET' + chr(0))"), "prints what is not text"),
+        (python("import os; os.write(1, b'\\xffSECRET')"), "its output is not text"),
+        (python("print('SECRET' + chr(0))"), "its output is not text"),
     ],
 )
 def test_what_fails_names_the_program_and_nothing_else(text: str, why: str) -> None:

@@ -128,7 +128,7 @@ def test_what_is_asked_for_is_what_the_server_wants_and_not_all_that_its_issuer_
     [
         ({}, "the server does not say who logs in for it"),
         ({RESOURCE: httpx2.Response(503)}, "the server does not say who logs in for it (HTTP 503)"),
-        ({RESOURCE: resource()}, f"the issuer {ISSUER} says nothing of how one logs in"),
+        ({RESOURCE: resource()}, f"the issuer {ISSUER} does not describe its login"),
         ({RESOURCE: {**resource(), "resource": "https://evil.test/"}}, "the server says that it is https://evil.test/"),
         (
             {RESOURCE: resource(), METADATA: metadata("https://evil.test")},
@@ -148,7 +148,7 @@ def test_what_is_asked_for_is_what_the_server_wants_and_not_all_that_its_issuer_
         ),
         (
             {RESOURCE: resource(), METADATA: metadata(authorization_endpoint="file:///bin/sh")},
-            f"the issuer {ISSUER} says nothing of how one logs in",
+            f"the issuer {ISSUER} does not describe its login",
         ),
     ],
 )

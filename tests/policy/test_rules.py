@@ -236,7 +236,7 @@ def test_an_ask_without_a_policy_makes_the_server_unusable() -> None:
     text = '[servers.s]\ncommand = "x"\ntools = {t = "ask"}\n'
     loaded = config.parsed(Path("config.toml"), text)
     assert loaded.problems == {
-        "s": 'config.toml: servers.s.tools.t: "ask" counts only with a policy; write [policy] in the file'
+        "s": 'config.toml: servers.s.tools.t: "ask" applies only with a policy; write [policy] in the file'
     }
     assert not config.parsed(Path("config.toml"), f"[policy]\nmode = 'off'\n{text}").problems
 

@@ -174,7 +174,7 @@ def test_the_stricter_of_two_rules_for_one_thing_counts(mcpctl: Mcpctl, user: Pa
 def test_a_policy_that_calls_what_no_rule_names_is_told(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     configure(paths, SERVERS, policy={"mode": "record"})
     claude(user)
-    said = "whatever no rule names is called without a question, of which Claude Code would ask"
+    said = "tools that no rule names are called without a question; Claude Code would ask"
     assert said in mcpctl("policy", "import", "claude-code", "--yes").err
     assert policy(paths).mode == "record"
 
@@ -265,7 +265,7 @@ def test_a_default_that_is_stricter_than_the_policys_is_named(mcpctl: Mcpctl, us
     configure(paths, SERVERS, policy={})
     put(user / ".gemini/policies/a.toml", '[[rule]]\nmcpName = "*"\ndecision = "deny"\npriority = 1\n')
     ran = mcpctl("policy", "import", "gemini", "--yes")
-    assert 'it is for whatever no other rule names: to say so here, write default = "deny"' in ran.err
+    assert 'it is for all tools that no other rule names; for that here, write default = "deny"' in ran.err
     assert policy(paths).default == "allow"
 
 

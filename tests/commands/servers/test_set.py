@@ -79,7 +79,7 @@ def test_a_server_may_become_one_of_the_other_kind(mcpctl: Mcpctl, paths: Paths)
     ran = mcpctl("servers", "set", "s", "--url", "https://a.example/sse")
     assert (ran.code, paths.config.read_bytes()) == (2, before)
     unset = ["--unset", "command", "--unset", "args", "--unset", "inherit_env"]
-    assert f"take out what is not for it with: {' '.join(unset)}\n" in ran.err
+    assert f"take out the fields that are not for it with: {' '.join(unset)}\n" in ran.err
     assert mcpctl("servers", "set", "s", "--url", "https://a.example/sse", *unset).code == 0
     assert written(paths)["servers"]["s"] == {"url": "https://a.example/sse", "transport": "sse"}
 
