@@ -62,7 +62,7 @@ def test_no_file_is_an_empty_configuration(file: Path) -> None:
             '[policy]\nask = [ # one\n "a:*"]\ndeny = []\n ask=["b:*"]\n',
             ": 'ask' is written twice in [policy], in lines 2 and 5: write one list",
         ),
-        ("[servers.a]\nx = 1\n[b]\n[servers.'a']\n", ": [servers.'a'] is written twice, in lines 1 and 4: put the keys"),
+        ("[servers.a]\nx = 1\n[b]\n[servers.'a']\n", ": [servers.'a'] is written twice, in lines 1 and 4: put the"),
         ("a.b = 1\na = 2\n", "line 2, column 6"),
         ("a = nope\n", "line 1, column 5"),
     ],
