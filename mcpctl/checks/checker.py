@@ -61,8 +61,8 @@ class Checker:
         findings: dict[tuple[str, str], ToolFinding] = {}
         for finding in chain(
             _hidden(tool, reading), _phrases(tool, reading), _payloads(tool, reading),
-            self._peers.findings(tool, reading), _parameters(tool, reading), _secrets(tool, reading),
-            _pretends(tool, reading), _hints(tool), _length(tool, reading),
+            self._peers.directed(tool, reading), self._peers.alike(tool), _parameters(tool, reading),
+            _secrets(tool, reading), _pretends(tool, reading), _hints(tool), _length(tool, reading),
         ):  # fmt: skip
             findings.setdefault((finding.rule, finding.place), finding)
         return sorted(findings.values(), key=lambda finding: finding.rule)

@@ -106,10 +106,6 @@ class Peers:
             self._words[tool.server].update(_pieces(tool.name))
             self._names[tool.server][tool.name] = tool
 
-    def findings(self, tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
-        yield from self._directed(tool, reading)
-        yield from self._alike(tool)
-
     def _others(self, tool: Tool, name: str) -> str:
         """The key of another server's tool of that name, if this server has none of it."""
         servers = self._by_name.get(compact(name))
@@ -118,7 +114,7 @@ class Peers:
         other = next((server for server in servers if not self._is_same_program(tool.server, server)), None)
         return f"{other}:{servers[other]}" if other is not None else ""
 
-    def _directed(self, tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
+    def directed(self, tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
         own = {compact(part.text) for part in reading.parts if part.kind == PARAMETER or len(part.text) < _WORD}
         for part in reading.parts:
             if part.kind == PARAMETER or part.place == "name":
@@ -184,7 +180,7 @@ class Peers:
                 if key and len(_pieces(split(key)[1])) > 1 and _STRICT.search(near):
                     yield key
 
-    def _alike(self, tool: Tool) -> Iterator[ToolFinding]:
+    def alike(self, tool: Tool) -> Iterator[ToolFinding]:
         """E407 and W507: tools of other servers whose names look the same."""
         for other in self._by_skeleton[skeleton(tool.name)]:
             if other.server == tool.server and other.name == tool.name:

@@ -99,7 +99,9 @@ class Cloud:
 
     def _usable(self, results: list[Any]) -> Iterator[Explanation]:
         for result in results:
-            key, relevance, explanation = _members(result, "toolKey", "relevance", "explanation")
+            members = result if isinstance(result, Mapping) else {}
+            values: list[Any] = [members.get(name) for name in ("toolKey", "relevance", "explanation")]
+            key, relevance, explanation = values
             if not isinstance(key, str) or key not in self._offered or not _is_share(relevance):
                 continue
             text = one_line(explanation[:_MAX_EXPLANATION]) if isinstance(explanation, str) else ""
@@ -117,10 +119,6 @@ def cloud_builder(config: Config, on_progress: Progress) -> Build:
 def _offer(tool: Tool) -> dict[str, str]:
     description = sendable(tool.description.removesuffix(tool.notes))
     return {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server, "description": description}
-
-
-def _members(result: Any, *names: str) -> list[Any]:
-    return [result.get(name) for name in names] if isinstance(result, Mapping) else [None] * len(names)
 
 
 def _is_share(value: Any) -> bool:

@@ -3,7 +3,7 @@ https://platform.openai.com/docs/api-reference/embeddings/create."""
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -28,6 +28,7 @@ _MAX_TOKENS = 512
 _BATCH = 8
 """Texts that the model reads at once: with more, most of a batch is padding, and it no longer fits the caches."""
 _KINDS = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}
+_PADDING = {"direction", "pad_id", "pad_type_id", "pad_token"}
 _MODULES = {"Transformer", "Pooling", "Normalize"}
 _POOLINGS = {"pooling_mode_cls_token", "pooling_mode_mean_tokens"}
 
@@ -64,9 +65,8 @@ class LocalModel:
             import onnxruntime
             import tokenizers
         except ImportError as error:
-            raise Unavailable(
-                f"{error.name} is not installed; install it with: pip install 'mcpctl[semantic]'"
-            ) from None
+            install = "install it with: pip install 'mcpctl[semantic]'"
+            raise Unavailable(f"{error.name} is not installed; {install}") from None
         vocabulary = folder / "tokenizer.json"
         model = min((*folder.glob("model*.onnx"), *folder.glob("onnx/model*.onnx")), key=_place, default=None)
         if model is None or not vocabulary.is_file():
@@ -84,7 +84,7 @@ class LocalModel:
         _check_modules(folder)
         limit = _read(folder / "sentence_bert_config.json").get("max_seq_length")
         self._tokenizer.enable_truncation(min(limit, _MAX_TOKENS) if isinstance(limit, int) else _MAX_TOKENS)
-        self._padding = _padding(self._tokenizer.padding)
+        self._padding = {name: value for name, value in (self._tokenizer.padding or {}).items() if name in _PADDING}
         self._tokenizer.no_padding()
         self._by_first = _read(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
         prompts = _read(folder / "config_sentence_transformers.json").get("prompts")
@@ -119,8 +119,10 @@ class LocalModel:
             None, {name: inputs[name].astype(kind) for name, kind in self._inputs.items() if name in inputs}
         )
         vectors = next((output for output in outputs if output.ndim == 2), None)
-        if vectors is None:
-            vectors = outputs[0][:, 0] if self._by_first else _mean(outputs[0], mask)
+        if vectors is None and self._by_first:
+            vectors = outputs[0][:, 0]
+        elif vectors is None:  # the mean of a text's tokens without the padding
+            vectors = (outputs[0] * mask[..., None]).sum(1) / mask.sum(1, keepdims=True).clip(1)
         rows: Matrix = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9)).astype(np.float32)
         return rows
 
@@ -151,15 +153,6 @@ def _check_modules(folder: Path) -> None:
     modes = {name for name, is_used in pooling.items() if name.startswith("pooling_mode_") and is_used is True}
     if unsupported := sorted((kinds - _MODULES) | (modes - _POOLINGS)):
         raise Unavailable(f"the model in {folder} needs {', '.join(unsupported)}, which is not supported")
-
-
-def _mean(tokens: Any, mask: Any) -> Any:
-    return (tokens * mask[..., None]).sum(1) / mask.sum(1, keepdims=True).clip(1)
-
-
-def _padding(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    names = ("direction", "pad_id", "pad_type_id", "pad_token")
-    return {name: value for name, value in (settings or {}).items() if name in names}
 
 
 def _read(path: Path) -> dict[str, Any]:

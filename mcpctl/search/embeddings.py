@@ -182,10 +182,8 @@ class _Making(Thread):
                 if self.is_stale:
                     break
                 portion = ordered[start : start + model.portion]
-                rows = _directions(
-                    _embed(model, [missing[key] for key in portion], are_queries=False, seconds=_PORTION_S)
-                )
-                new = dict(zip(portion, rows, strict=True))
+                embedded = _embed(model, [missing[key] for key in portion], are_queries=False, seconds=_PORTION_S)
+                new = dict(zip(portion, _directions(embedded), strict=True))
                 if state and not _save(state, model.name, new, at_most=max(_MAX_VECTORS, 2 * len(texts))):
                     state = None
                 vectors |= new

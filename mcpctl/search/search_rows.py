@@ -48,11 +48,13 @@ def _warn(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -
         warn(ranking.notice.rstrip("."))
     if ranking.fallback:
         warn(f"ranked by {ranking.provider}; {ranking.fallback}")
-    if ranking.weak and tools:
+    if not tools:
+        return
+    if ranking.weak:
         _warn_of_weakness(queries, ranking, tools)
-    if ranking.unanswered and tools:
+    if ranking.unanswered:
         warn(f"no tool is a good match for {', '.join(map(repr, ranking.unanswered[:10]))}")
-    if ranking.lost_words and tools:
+    if ranking.lost_words:
         more = f" and {len(ranking.lost_words) - 10} more" if len(ranking.lost_words) > 10 else ""
         warn(f"no tool has these words: {', '.join(ranking.lost_words[:10])}{more}")
 
@@ -65,7 +67,7 @@ def _warn_of_weakness(queries: Sequence[str], ranking: Ranking, tools: Mapping[s
     elif near:
         warn(f"no tool matches{names}")
     if ranking.known_words:
-        warn(f"of the query, tools have these words: {', '.join(ranking.known_words[:10])}")
+        warn(f"these words of the query occur in tools: {', '.join(ranking.known_words[:10])}")
 
 
 def _warn_of_filters(ranking: Ranking, left: int) -> None:

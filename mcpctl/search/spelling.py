@@ -50,7 +50,7 @@ class Speller:
             return self._compound(word)
         if len(word) >= SHORTEST - 1 and (found := self._one_slip(word, is_name)):
             return found
-        if is_short and (found := self._split(word)):
+        if is_short and (found := _halves(word, _SHORTEST_OF_NAME, self._catalog.__contains__)):
             return found
         return self._compound(word) or ([] if is_name else self._in_dictionary(word))
 
@@ -100,17 +100,12 @@ class Speller:
     def _ends_in_e(self, base: str) -> bool:
         return any(base + ending in self._catalog for ending in ("es", "ed", "ing"))
 
-    def _split(self, word: str) -> list[str]:
-        cuts = _cuts(word, _SHORTEST_OF_NAME)
-        return _longest([(left, right) for left, right in cuts if left in self._catalog and right in self._catalog])
-
     def _compound(self, word: str) -> list[str]:
         """The words of a compound such as Wettervorhersage; or a word written without its umlauts."""
         for plain, umlaut in _WITHOUT_UMLAUTS:
             if plain in word and self._is_heard(changed := word.replace(plain, umlaut)):
                 return [changed]
-        cuts = _cuts(word, _SHORTEST_PART)
-        return _longest([(left, right) for left, right in cuts if self._is_heard(left) and self._is_heard(right)])
+        return _halves(word, _SHORTEST_PART, self._is_heard)
 
     def _in_dictionary(self, word: str) -> list[str]:
         """The word of the dictionary that is one slip from this: no tool has it, but one may have another for it."""
@@ -139,12 +134,11 @@ def exchanged(word: str) -> list[str]:
     ]
 
 
-def _longest(cuts: Sequence[tuple[str, str]]) -> list[str]:
-    return [" ".join(max(cuts, key=lambda cut: min(map(len, cut))))] if cuts else []
-
-
-def _cuts(word: str, least: int) -> Iterator[tuple[str, str]]:
-    return ((word[:place], word[place:]) for place in range(least, len(word) - least + 1))
+def _halves(word: str, least: int, is_known: Callable[[str], bool]) -> list[str]:
+    """Two known words that were run together, as a phrase; the shorter one is as long as can be."""
+    cuts = [(word[:place], word[place:]) for place in range(least, len(word) - least + 1)]
+    known = [cut for cut in cuts if all(map(is_known, cut))]
+    return [" ".join(max(known, key=lambda cut: min(map(len, cut))))] if known else []
 
 
 # Common abbreviations of the field. The meanings of one are separated by a bar. Left out are those that are words too

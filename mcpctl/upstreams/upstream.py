@@ -19,11 +19,10 @@ from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.policy import words
 from mcpctl.secrets.redact import mask
 from mcpctl.store.server_logs import ServerLogs
-from mcpctl.upstreams import handshake
 from mcpctl.upstreams.connection import OF_CLIENTS, Connection, Exchange
 from mcpctl.upstreams.server_lists import ServerLists
 from mcpctl.upstreams.stdio import Stdio
-from mcpctl.upstreams.transports import Transports, why_not_started
+from mcpctl.upstreams.transports import Transports, initialize, speaks_modern, why_not_started
 from mcpctl.wire import jsonrpc
 
 _MAX_BACKOFF_S = 60.0
@@ -296,7 +295,7 @@ class Upstream:
         self._opened = []
         if caller.modern and await self._events.known_era(self) is not False:
             connection = await self._open()
-            modern = await handshake.speaks_modern(connection, caller, is_remote=self.server.kind != STDIO)
+            modern = await speaks_modern(connection, caller, is_remote=self.server.kind != STDIO)
             if modern is not None:
                 self._events.era_found(self, modern)
             if modern:
@@ -304,7 +303,7 @@ class Upstream:
             # An old server may do anything after an unknown first request; a fresh one does not.
             await connection.stop()
         connection = await self._open()
-        await handshake.initialize(connection, caller)
+        await initialize(connection, caller)
         return connection
 
     async def _open(self) -> Connection:

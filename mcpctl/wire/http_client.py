@@ -214,12 +214,8 @@ def _same_origin(response: httpx2.Response, content: bytes | None) -> httpx2.Req
     if following is None:
         return None
     sent = response.request
-    upgraded = (sent.url.scheme, following.url.scheme, sent.url.port, following.url.port) == (
-        "http",
-        "https",
-        None,
-        None,
-    )
+    has_ports = sent.url.port is not None or following.url.port is not None
+    upgraded = (sent.url.scheme, following.url.scheme) == ("http", "https") and not has_ports
     stays = origin(sent.url) == origin(following.url) or (upgraded and sent.url.host == following.url.host)
     if not stays or following.method != sent.method or following.url.userinfo not in (b"", sent.url.userinfo):
         return None

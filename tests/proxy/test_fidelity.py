@@ -288,7 +288,7 @@ def test_a_server_that_takes_the_probe_badly_is_probed_once_and_used(
     script = script.replace("        print(", f"        if not answer: {to_the_unknown}\n        print(")
     argv = [sys.executable, "-S", "-c", script, str(tmp_path / "received")]
     (tmp_path / "sitecustomize.py").write_text(
-        "from mcpctl.upstreams import handshake\nassert handshake._PROBE_S == 2\nhandshake._PROBE_S = 0.2\n",
+        "from mcpctl.upstreams import transports\nassert transports._PROBE_S == 2\ntransports._PROBE_S = 0.2\n",
         encoding="utf-8",
     )
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}

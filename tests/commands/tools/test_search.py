@@ -132,7 +132,7 @@ def test_of_a_weak_search_it_is_told_that_it_is_weak_then_what_was_understood(mc
     ran = mcpctl("tools", "search", "convert pizza zamboni carousel tuxedo lagoon walnut")
     assert [line.removeprefix("mcpctl: ") for line in ran.err.splitlines()] == [
         "no tool is a good match, these are weak",
-        "of the query, tools have these words: convert",
+        "these words of the query occur in tools: convert",
         "no tool has these words: pizza, zamboni, carousel, tuxedo, lagoon, walnut",
     ]
 
