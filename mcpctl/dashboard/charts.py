@@ -9,10 +9,10 @@ from mcpctl.base.texts import counted
 from mcpctl.store import filters
 
 HEIGHT = 100
-"""Of a chart, in its own units; each day is one unit wide."""
+"""The height of a chart in its own units; each day is one unit wide."""
 MOST_DAYS = 366
 FEWEST_DAYS = 14
-"""Of a chart of all records: one day alone would be a bar as wide as the page."""
+"""Days in a chart of all records: one day alone would be a bar as wide as the page."""
 _GAP = 0.2
 """The free part of a day's width."""
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -44,7 +44,7 @@ class Summary:
 class _Counted(NamedTuple):
     rows: Sequence[Row]
     version: Hashable
-    """Of the records that were counted."""
+    """The version of the records that were counted."""
     counted_at: str
     due: float
     """The moment from which they may be counted again."""
@@ -112,13 +112,11 @@ class Dashboard:
         except McpctlError:
             return None  # pages of tools and servers say what is wrong with the configuration
 
-    @contextmanager
-    def catalog(self, toolset: str | None = None, project: str | None = None) -> Iterator[Catalog]:
+    def catalog(self, toolset: str | None = None, project: str | None = None) -> AbstractContextManager[Catalog]:
         """The tools of all servers, or of a project's, with the toolset in force there, or with this one."""
         # Which tools are held differs from project to project, so the lists are shared only without one.
         lists = self.lists if project is None else None
-        with rows.catalog(self.paths, toolset, project, quiet=True, lists=lists) as catalog:
-            yield catalog
+        return rows.catalog(self.paths, toolset, project, quiet=True, lists=lists)
 
 
 def dashboard_of(request: "Request") -> Dashboard:

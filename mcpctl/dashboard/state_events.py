@@ -155,13 +155,13 @@ class _Catalog:
             if self._servers is not None:
                 changed = [row for name, row in servers.items() if row != self._servers.get(name)]
                 gone = [{"name": name, "gone": True} for name in self._servers.keys() - servers.keys()]
-                self._found = [_event("servers.changed", row) for row in (*changed, *gone)]
-                self._found += self._of_tools(catalog, tools, seen)
+                of_servers = [_event("servers.changed", row) for row in (*changed, *gone)]
+                self._found = [*of_servers, *self._of_tools(catalog, tools, seen)]
         self._servers, self._tools = servers, seen
 
     def _of_tools(self, catalog: Catalog, tools: Mapping[str, Tool], seen: Mapping[str, _ToolState]) -> Iterator[Event]:
-        """The changes of tools. Of a server that lost all its tools, or had none before, only held ones are events: the
-        others are all new or gone, and the change of their server is an event itself."""
+        """The changes of tools. Where a server lost all its tools, or had none, only held ones are events: the others
+        are all new or gone, and the change of their server is an event itself."""
         had, have = ({key.partition(":")[0] for key in keys} for keys in (self._tools, seen))
         for key, tool in tools.items():
             before = self._tools.get(key)

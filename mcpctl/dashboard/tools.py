@@ -154,22 +154,22 @@ def tool_page(request: Request) -> Response:
     """One tool: its definition, the decisions about it, and its use."""
     dashboard, key = dashboard_of(request), request.path_params["key"]
     with dashboard.catalog() as catalog:
-        found = rows.resolve(catalog, key)
-        row = rows.show(catalog, found.key, recorded_usage(dashboard.paths))
-        description = msgspec.json.decode(found.text).get("description")  # without the notes of a toolset
-        policy = explained.explain(catalog, found.key, explained.standing(dashboard.paths))
-        about = catalog.toolset.about(found) if catalog.toolset else None
-        pinned = _pinned(dashboard.paths, catalog, found)
-        suspicions = list(drift.suspicion(catalog)(found)) if row["held"] else []
+        tool = rows.resolve(catalog, key)
+        row = rows.show(catalog, tool.key, recorded_usage(dashboard.paths))
+        description = msgspec.json.decode(tool.text).get("description")  # without the notes of a toolset
+        policy = explained.explain(catalog, tool.key, explained.standing(dashboard.paths))
+        about = catalog.toolset.about(tool) if catalog.toolset else None
+        pinned = _pinned(dashboard.paths, catalog, tool)
+        suspicions = list(drift.suspicion(catalog)(tool)) if row["held"] else []
     return page(
         request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]], hint_fields=HINT_FIELDS, titles=_HINT_WORDS,
         meanings=MEANINGS, meaningless=hints.MEANINGLESS_IF_READ_ONLY, notes=about.notes if about else (),
         policy=policy, is_on=policy["mode"] != "off",
         description=description.strip() if isinstance(description, str) else "",
-        pinned=pinned, compared=findings.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
-        inputs=_parameters(found.definition.get("inputSchema")),
-        outputs=_parameters(found.definition.get("outputSchema")), as_sent=indented(found.text),
-        totals=_totals(dashboard, found) if row["usage"] else None, suspicions=suspicions,
+        pinned=pinned, compared=findings.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(tool.key),
+        inputs=_parameters(tool.definition.get("inputSchema")),
+        outputs=_parameters(tool.definition.get("outputSchema")), as_sent=indented(tool.text),
+        totals=_totals(dashboard, tool) if row["usage"] else None, suspicions=suspicions,
     )  # fmt: skip
 
 
@@ -177,20 +177,20 @@ def _parameters(schema: Any) -> list[ToolParameter]:
     return list(islice(parameters(schema if isinstance(schema, dict) else {}), _MOST_PARAMETERS))
 
 
-def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Row | None:
+def _pinned(paths: Paths, catalog: Catalog, tool: Tool) -> Row | None:
     """The tool when it was pinned, and the changes since, each with its reason; None where it never was."""
     if not catalog.config.policy.is_on or not PolicyFile.is_made(paths):
         return None
     with PolicyFile.connect(paths) as file:
-        fingerprint = catalog.config.fingerprints.get(found.server)
+        fingerprint = catalog.config.fingerprints.get(tool.server)
         of_tool = [
-            pin for pin in pins.pinned(file, found.server)
-            if pin.name == found.name and pin.of.fingerprint == fingerprint
+            pin for pin in pins.pinned(file, tool.server)
+            if pin.name == tool.name and pin.of.fingerprint == fingerprint
         ]  # fmt: skip
-        changed = drift.since_pinned(catalog, file, drift.ChangeFilter([found.key]))
+        changed = drift.since_pinned(catalog, file, drift.ChangeFilter([tool.key]))
     if not of_tool:
         return None
-    as_it_is = [pin for pin in of_tool if pin.pin == definitions.pin_of(found)] or of_tool
+    as_it_is = [pin for pin in of_tool if pin.pin == definitions.pin_of(tool)] or of_tool
     approved = max((pin.approved for pin in as_it_is if pin.approved), default=None)
     return {
         "seen": clock.iso(of_tool[0].seen),
@@ -199,11 +199,11 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Row | None:
     }
 
 
-def _totals(dashboard: Dashboard, found: Tool) -> Row | None:
-    wanted = CallFilter(servers=(found.server,), tools=(found.key,))
+def _totals(dashboard: Dashboard, tool: Tool) -> Row | None:
+    wanted = CallFilter(servers=(tool.server,), tools=(tool.key,))
     with dashboard.records() as records:
         rows = apart(records.totals("server", "tool", criteria=wanted))
-    return next((row for row in rows if row["tool"] == found.name), None)  # a name with a star matches others, too
+    return next((row for row in rows if row["tool"] == tool.name), None)  # a name with a star matches others, too
 
 
 _CATALOG = ("project", "toolset")

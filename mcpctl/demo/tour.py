@@ -1,4 +1,4 @@
-"""The whole loop in one command: `mcpctl serve` before two bundled servers, a client, and what is on record after."""
+"""The whole loop in one command: `mcpctl serve` before two bundled servers, a client, and the records after that."""
 
 import json
 import os
@@ -29,7 +29,7 @@ mcpctl install CLIENT --dry-run."""
 
 
 def run(*, keep: bool) -> None:
-    """Play it once in a temporary home, and remove that unless it is to be kept."""
+    """Play it once in a temporary home, which is removed unless it is to be kept."""
     home = Path(tempfile.mkdtemp(prefix="mcpctl-demo-"))
     env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
     env["MCPCTL_HOME"] = str(home)
@@ -56,7 +56,7 @@ def _configure(home: Path) -> None:
 
 
 def _played(env: Mapping[str, str]) -> list[str]:
-    """Be the client, through the MCP SDK, as Claude or Cursor would be; what it said and was answered."""
+    """Be the client, through the MCP SDK, as Claude or Cursor would be; the lines of its calls and their answers."""
     import anyio
     from mcp import Client, StdioServerParameters
 
@@ -64,11 +64,11 @@ def _played(env: Mapping[str, str]) -> list[str]:
         serve = StdioServerParameters(command=_MCPCTL[0], args=[*_MCPCTL[1:], "serve"], env=dict(env))
         async with Client(serve) as client:
             tools = ", ".join(tool.name for tool in (await client.list_tools()).tools)
-            said = [f"A client connects to mcpctl serve ({client.protocol_version}) and sees: {tools}."]
+            lines = [f"A client connects to mcpctl serve ({client.protocol_version}) and sees: {tools}."]
             for tool, arguments in _CALLS:
-                said += ["", f"> {tool} {json.dumps(arguments)}"]
-                said += _answer(tool, await client.call_tool(tool, arguments))
-            return said
+                lines += ["", f"> {tool} {json.dumps(arguments)}"]
+                lines += _answer(tool, await client.call_tool(tool, arguments))
+            return lines
 
     return anyio.run(talk)
 

@@ -96,7 +96,7 @@ async function refresh() {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "error" });
     if (answer.status === 401 || answer.status === 403) {
       rest();
-      tell("you are logged out: open the dashboard anew", false);
+      tell("you are logged out: open the dashboard again", false);
       return;
     }
     if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
