@@ -25,7 +25,7 @@ from mcpctl.config.policy_settings import ASK, DENY
 from mcpctl.metatools import own_tool
 from mcpctl.output.text import line_of
 from mcpctl.policy import approvals, words
-from mcpctl.policy.approvals import WantedCall
+from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, LIST, Subject, Verdict, decide
 from mcpctl.policy.policy_file import PolicyFile
@@ -138,9 +138,9 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
     rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view.config)
     shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments)).beginning
     hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
-    asked_call = WantedCall(
+    asked_call = CallApproval(
         subject.binding,
-        subject.grant,
+        *subject.grant,
         verdict.failure.facts["risk"],
         hints,
         shown,

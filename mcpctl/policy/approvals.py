@@ -88,43 +88,31 @@ _MOST_PENDING = 1000
 _ID_BYTES = 3
 
 
-class WantedCall(NamedTuple):
+class CallApproval(NamedTuple):
+    """A call that needs a yes; what follows `left_out` is set when it is kept."""
+
     binding: str  # a `binding_of`
-    grant: Grant
+    key: str
+    pin: str
+    project: str
+    token: str
+    session: str
     risk: str
     hints: str
     arguments: str  # as lists show them: without secrets, cut
     arguments_hash: str
     rule: str
     rule_place: str
-    whole: str | None = None  # as the person who decides is shown them: without secrets, as much as is kept
+    whole: str | None = None  # as the person who decides is shown them, kept as long as it is open
     hidden: int = 0
     left_out: int = 0  # bytes of them that are not in `whole`
-
-
-class CallApproval(NamedTuple):
-    id: str
-    binding: str
-    state: str  # `pending`, `allowed`, `denied`, or `used`: the call that was allowed once has been made
-    scope: str | None  # `once`, `session` or `always`
-    key: str
-    risk: str
-    hints: str
-    arguments: str
-    arguments_hash: str
-    pin: str
-    project: str
-    token: str
-    session: str
-    rule: str
-    rule_place: str
-    created: float
-    expires: float
-    answered: float | None
-    channel: str | None
-    whole: str | None = None  # kept as long as it is open
-    hidden: int = 0
-    left_out: int = 0
+    id: str = ""
+    state: str = PENDING  # or `allowed`, `denied`, or `used`: the call that was allowed once has been made
+    scope: str | None = None  # `once`, `session` or `always`
+    created: float = 0
+    expires: float = 0
+    answered: float | None = None
+    channel: str | None = None
 
     @property
     def waited_ms(self) -> int | None:
@@ -150,7 +138,7 @@ def expected_binding(binding: str, client: str, process: int) -> str:
     return hashlib.sha256("\0".join((binding, client, str(process))).encode()).hexdigest()
 
 
-def expect(file: PolicyFile, wanted: WantedCall, client: str, process: int) -> None:
+def expect(file: PolicyFile, wanted: CallApproval, client: str, process: int) -> None:
     """Expect a call that a client, which is this process, asks about by itself: if it comes from there within a short
     time, that is a yes, once."""
     now, binding = time.time(), expected_binding(wanted.binding, client, process)
@@ -163,7 +151,7 @@ def expect(file: PolicyFile, wanted: WantedCall, client: str, process: int) -> N
         _insert(file, expected)
 
 
-def open_for(file: PolicyFile, wanted: WantedCall, *, expected: Sequence[str] = ()) -> CallApproval:
+def open_for(file: PolicyFile, wanted: CallApproval, *, expected: Sequence[str] = ()) -> CallApproval:
     """The approval of a call: a yes that waits for it, which this uses up; else the one that is open; else a new one,
     since a no was for another call. `expected` has the bindings of a yes to its client's own prompt."""
     bindings = (wanted.binding, *expected)
@@ -334,13 +322,8 @@ def _make_room(file: PolicyFile, now: float) -> None:
     )
 
 
-def _new(file: PolicyFile, wanted: WantedCall, now: float) -> CallApproval:
+def _new(file: PolicyFile, wanted: CallApproval, now: float) -> CallApproval:
     id_ = os.urandom(_ID_BYTES).hex()
     while file.db.execute("SELECT 1 FROM approvals WHERE id = ?", (id_,)).fetchone():
         id_ = os.urandom(_ID_BYTES).hex()
-    key, pin, project, token, session = wanted.grant
-    return CallApproval(
-        id_, wanted.binding, PENDING, None, key, wanted.risk, wanted.hints, wanted.arguments, wanted.arguments_hash,
-        pin, project, token, session, wanted.rule, wanted.rule_place, now, now + OPEN_S, None, None, wanted.whole,
-        wanted.hidden, wanted.left_out,
-    )  # fmt: skip
+    return wanted._replace(id=id_, created=now, expires=now + OPEN_S)

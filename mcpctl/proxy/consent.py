@@ -19,7 +19,7 @@ from mcpctl.base.failure import Failure
 from mcpctl.base.models import Newest
 from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals, consent, words
-from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval, WantedCall
+from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.consent_forms import NO, ConsentForm, Forms, form_of
@@ -132,8 +132,8 @@ class Consent:
             hints = words.hints_of(rules.hints(subject.server, subject.tool))
         values, arguments = self._recorder.values, call.arguments or b"{}"
         shown = await beside(values.shown, arguments) if len(arguments) > bounds.LITTLE else values.shown(arguments)
-        wanted = WantedCall(
-            bound_to, grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
+        wanted = CallApproval(
+            bound_to, *grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
             place, shown.whole, shown.hidden, shown.left_out,
         )  # fmt: skip
         expected = self._expected(call, bound_to)

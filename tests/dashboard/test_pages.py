@@ -52,8 +52,8 @@ def waiting(paths: Paths, count: int, key: str = "notes:delete_note") -> None:
         for number in range(count):
             approvals.open_for(
                 file,
-                approvals.WantedCall(
-                    f"b{number}", Grant(key, "pin", "", "", "s"), "destructive", "", f'{{"id": {number}}}', "h",
+                approvals.CallApproval(
+                    f"b{number}", *Grant(key, "pin", "", "", "s"), "destructive", "", f'{{"id": {number}}}', "h",
                     "ask = destructive", "config.toml:3",
                 ),
             )  # fmt: skip

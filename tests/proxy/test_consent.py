@@ -826,12 +826,12 @@ def test_two_equal_calls_share_one_yes_and_one_of_them_runs(scene: Play, paths: 
 PARENT, GRANDPARENT = os.getppid(), 7
 
 
-def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT) -> approvals.WantedCall:
+def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT) -> approvals.CallApproval:
     """What a hook leaves that has had a client ask by itself about the call of which the first approval is."""
     with PolicyFile.connect(paths) as file:
         first = approvals.listed(file)[-1]
-        wanted = approvals.WantedCall(
-            first.binding, first.grant, first.risk, first.hints, first.arguments, first.arguments_hash, "", ""
+        wanted = approvals.CallApproval(
+            first.binding, *first.grant, first.risk, first.hints, first.arguments, first.arguments_hash, "", ""
         )
         approvals.expect(file, wanted, client, process)
     return wanted

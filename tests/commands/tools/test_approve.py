@@ -10,7 +10,7 @@ from mcpctl.base import definitions
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
 from mcpctl.policy import approvals, pins
-from mcpctl.policy.approvals import Grant, WantedCall, binding_of
+from mcpctl.policy.approvals import CallApproval, Grant, binding_of
 from mcpctl.policy.policy_file import PolicyFile
 from tests import configured
 from tests.commands.tools.conftest import Listing
@@ -177,8 +177,8 @@ def test_an_upgrade_pins_what_clients_show_and_holds_nothing(
     older = definitions.older_pin_of(cache.tool("files", "read", json.dumps(with_icons)))
     newer = definitions.pin_of(cache.tool("files", "read", json.dumps(with_icons)))
     always = Grant("files:read", older, "", "", "")
-    asked = WantedCall(
-        binding_of(always, "digest"), always, "changing", "", "{}", "digest", "ask files:*", "config.toml:1"
+    asked = CallApproval(
+        binding_of(always, "digest"), *always, "changing", "", "{}", "digest", "ask files:*", "config.toml:1"
     )
     with PolicyFile.connect(paths) as file:
         approvals.give(file, always)
