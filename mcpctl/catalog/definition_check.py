@@ -1,7 +1,5 @@
-"""Tools checked for suspicious definitions: those that servers last listed, or those of a file.
-
-The features and instructions of listed servers are checked too, for findings that hold them.
-"""
+"""Tools checked for suspicious definitions: those that servers last listed, or those of a file. The features and
+instructions of listed servers are checked too, for findings that hold them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
-"""Oddities of the tools that a server lists: they are kept and callable, but clients and models may stumble.
-
-The rules are those of the MCP schema's `Tool`, read as a client would.
-"""
+"""Oddities of the tools that a server lists: they are kept and callable, but clients and models may stumble. The rules
+are those of the MCP schema's `Tool`, read as a client would."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

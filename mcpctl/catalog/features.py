@@ -1,8 +1,6 @@
 """The prompts, resources and templates of servers, as one request sees them, and under the names that its client uses.
-
 URIs are never rewritten, so that links in results keep working; only one that several servers list is listed as
-`mcpctl+SERVER:URI` for each of them.
-"""
+`mcpctl+SERVER:URI` for each of them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

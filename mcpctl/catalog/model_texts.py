@@ -1,7 +1,5 @@
 """A server's texts on its tools as a model is told them: nothing hidden, and nothing that passes for a team's notes.
-
-Names, enums, constants and defaults stay as they are, since they are sent back; `tools show` has all of it raw.
-"""
+Names, enums, constants and defaults stay as they are, since they are sent back; `tools show` has all of it raw."""
 
 import re
 from collections.abc import Mapping

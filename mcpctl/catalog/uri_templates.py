@@ -1,8 +1,6 @@
-"""Whether a URI matches a URI template of RFC 6570, in time that is linear in the URI.
-
-Bytes are compared as they are: nothing is decoded or normalised. The places in the URI where each part may end are the
-bits of one number, so that no template makes the matching go back.
-"""
+"""Whether a URI matches a URI template of RFC 6570, in time that is linear in the URI. Bytes are compared as they are:
+nothing is decoded or normalised. The places in the URI where each part may end are the bits of one number, so that no
+template makes the matching go back."""
 
 import re
 from functools import cached_property, lru_cache

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from mcpctl.base.callers import Client
 from mcpctl.base.errors import NotFound, Refused
+from mcpctl.base.fields import APPROVAL_FIELDS
 from mcpctl.base.models import STANDING_FIELDS, Found, Row
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
@@ -46,28 +47,14 @@ def _standing_row(given: Given) -> Row:
 
 
 def row(approval: CallApproval) -> Row:
-    return {
-        "id": approval.id,
-        "state": approval.state_at(time.time()),
-        "scope": approval.scope,
-        "key": approval.key,
-        "risk": approval.risk,
-        "hints": approval.hints,
-        "arguments": approval.whole or approval.arguments,
-        "hidden": approval.hidden,
-        "left_out": approval.left_out,
-        "rule": approval.rule,
-        "rule_place": approval.rule_place or None,
-        "project": approval.project or None,
-        "token_id": approval.token or None,
-        "session_id": approval.session,
-        "arguments_hash": approval.arguments_hash,
-        "pin": approval.pin,
-        "channel": approval.channel,
-        "created_at": clock.iso(approval.created),
-        "expires_at": clock.iso(approval.expires),
+    values = {
+        **approval._asdict(), "state": approval.state_at(time.time()), "session_id": approval.session,
+        "arguments": approval.whole or approval.arguments, "rule_place": approval.rule_place or None,
+        "project": approval.project or None, "token_id": approval.token or None,
+        "created_at": clock.iso(approval.created), "expires_at": clock.iso(approval.expires),
         "answered_at": clock.iso(approval.answered) if approval.answered else None,
-    }
+    }  # fmt: skip
+    return {name: values[name] for name in APPROVAL_FIELDS}
 
 
 def found(paths: Paths, ref: str) -> CallApproval:

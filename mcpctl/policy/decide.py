@@ -1,8 +1,6 @@
 """The one place that decides whether a tool may be found, shown, called, resumed, annotated or completed, and a prompt
-or resource read.
-
-Pure: nothing is read, asked or waited for here. A caller that needs to know more gets it, and asks again.
-"""
+or resource read. Pure: nothing is read, asked or waited for here. A caller that needs to know more gets it, and asks
+again."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,8 +1,5 @@
 """The tools that are held until a person has looked at them, and why: by pins, by a lock file, or for an attack in
-them.
-
-Pure: pins and the lock file have been read before.
-"""
+them. Pure: pins and the lock file have been read before."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

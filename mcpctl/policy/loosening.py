@@ -1,7 +1,5 @@
-"""The tools that a change lets be called without a yes, by comparing all that may be called before and after it.
-
-Pure: both configurations, the toolsets and the lists of tools have been read before.
-"""
+"""The tools that a change lets be called without a yes, by comparing all that may be called before and after it. Pure:
+both configurations, the toolsets and the lists of tools have been read before."""
 
 import os
 import posixpath

@@ -1,7 +1,5 @@
-"""Toolset files: their places and their content. They come from strangers: any member may have any type.
-
-A file is one toolset, or hypertool-mcp's configuration with several under `toolsets`, by name or in a list.
-"""
+"""Toolset files: their places and their content. They come from strangers: any member may have any type. A file is one
+toolset, or hypertool-mcp's configuration with several under `toolsets`, by name or in a list."""
 
 import os
 import re
