@@ -13,6 +13,7 @@ from mcpctl.base.models import Tool
 from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
 from mcpctl.store.state import ListKey
 
+_OF_FEATURES = {kind: list_of(kind) for kind in KINDS}
 STALE_S = 24 * 3600
 HELD = 0  # the generation of a list that is in no database
 
@@ -61,7 +62,7 @@ class Lists:
         return {of.capabilities: listed for of, listed in self._of_tools() if of[:2] == (server, fingerprint)}
 
     def features(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
-        known = {kind: self.get(ListKey(server, fingerprint, list_of(kind))) for kind in KINDS}
+        known = {kind: self._of.get(ListKey(server, fingerprint, name)) for kind, name in _OF_FEATURES.items()}
         return {kind: listed for kind, listed in known.items() if listed}
 
     def sets(self, server: str, fingerprint: str, preferred: Sequence[str]) -> Sequence[str]:
@@ -154,8 +155,8 @@ class Lists:
             self.changes += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
-        features, used = [*map(list_of, KINDS)], self._in_use.items()
-        keys = [ListKey(*pair, each) for pair, capabilities in used for each in (capabilities, *features)]
+        used, features = self._in_use.items(), _OF_FEATURES.values()
+        keys = [ListKey(*pair, name) for pair, capabilities in used for name in (capabilities, *features)]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
     def snapshot(self) -> "Lists":

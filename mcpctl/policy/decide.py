@@ -102,7 +102,7 @@ def decide(subject: Subject) -> Verdict:
 
 def admitted(view: View) -> View:
     """Raises `Failed` for a view in which nothing can be had."""
-    if view.access.is_barred:
+    if view.access.problem and view.access.is_barred:
         raise Failed(_failure(Subject(FIND, "", "", None, view), view.access.problem))
     return view
 
