@@ -22,7 +22,6 @@ HELP_WIDTHS = range(50, 79)
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run one command line; returns its exit status."""
     words = list(sys.argv[1:] if args is None else args)
     if sys.platform == "win32":
         print("mcpctl: Windows is not supported yet; use it in WSL", file=sys.stderr)
@@ -40,7 +39,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _made_beforehand(words: Sequence[str]) -> str:
-    """The answer to the command line, if it is the same always."""
+    """The answer to a command line that always has the same one."""
     if words == ["--version"]:
         return f"mcpctl {__version__}\n"
     if words not in (["--help"], ["-h"]):
@@ -52,7 +51,7 @@ def _made_beforehand(words: Sequence[str]) -> str:
 
 
 def _columns() -> int:
-    """Those of the terminal, as `shutil.get_terminal_size` has them, which takes as long to import as all of this."""
+    """The terminal's columns as `shutil.get_terminal_size` has them, which takes as long to import as all of this."""
     with contextlib.suppress(KeyError, ValueError):
         if (columns := int(os.environ["COLUMNS"])) > 0:
             return columns

@@ -49,8 +49,6 @@ async def _run(
 
 
 class _Calls:
-    """What becomes of the lines."""
-
     def __init__(self, loaded: Config, session: OwnSession, asked: Asked, answer: Answer) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.failure: McpctlError | None = None
@@ -61,7 +59,6 @@ class _Calls:
         self._answer = answer
 
     def begin(self, line: Line) -> asyncio.Future[None] | None:
-        """Make the call of a line; the next one is read once it has its answer."""
         text = bytes(line).strip()
         if not text:
             return None
@@ -70,11 +67,9 @@ class _Calls:
         return task
 
     def too_long(self, *_: bytes) -> None:
-        """Answer a line that is not kept."""
         self._take(WrongUsage(f"a line has more than {bounds.MESSAGE >> 20} MB", "pass less text", "line_too_long"))
 
     def end(self) -> None:
-        """There are no more lines."""
         if not self.ended.done():
             self.ended.set_result(None)
 

@@ -118,7 +118,6 @@ def _read(
 
 
 def patient(loaded: Config, timeout_s: float | None) -> Config:
-    """The configuration with that much time for calls, where it is given."""
     if timeout_s is None:
         return loaded
     servers = {
@@ -171,7 +170,6 @@ async def _refreshed(
 
 
 def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
-    """A listed server: how much it has, which revision it speaks, how long it took to start."""
     catalog, upstream = gateway.catalog(gateway.view(None)), gateway.upstreams[name]
     listed = catalog.listed(name)
     return {
@@ -185,7 +183,7 @@ def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
 
 @contextlib.asynccontextmanager
 async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], None]]:
-    """Tell how many of `total` are done, again and again, since one may take long; what is given says that one is."""
+    """Report how many of `total` are done, again and again, since one may take long; call what is yielded for each."""
     done = 0
 
     def one_done() -> None:
@@ -206,7 +204,7 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
 
 
 def load(paths: Paths, project: str | None) -> Config:
-    """The configuration, of which everything can be used that a call needs; says what is left out."""
+    """The configuration, with a warning for each entry that cannot be used."""
     loaded = config.load(paths.config, project)
     State.check(paths)
     PolicyFile.check(paths, loaded.policy)

@@ -37,7 +37,7 @@ Tell = Callable[[str], None] | None
 
 @dataclass(frozen=True)
 class Result:
-    """What a tool answered: its result as it came, or `{"error": …}` with the error of JSON-RPC as it came."""
+    """A tool's result as it came, or `{"error": …}` with the error of JSON-RPC as it came."""
 
     raw: RawJson
     content: Sequence[Any]
@@ -46,7 +46,7 @@ class Result:
 
 
 class OwnSession(ClientSession):
-    """The session of a command: it makes one call at a time, and awaits what becomes of it."""
+    """The session of a command: it makes one call at a time, and awaits its outcome."""
 
     def __init__(self, gateway: Gateway, tell: Tell, via: str) -> None:
         super().__init__(gateway, _Nowhere(), via=via)
@@ -66,7 +66,7 @@ class OwnSession(ClientSession):
         execute_class: str | None = None,
         replays: str | None = None,
     ) -> Result:
-        """Call a tool; raises what `McpctlError` fits where it has not answered. The rest is as in `Incoming`."""
+        """Call a tool; raises an `McpctlError` if the tool gave no answer. The rest is as in `Incoming`."""
         self._key, self._number, self.record_id = key, self._number + 1, None
         self._outcome = asyncio.get_running_loop().create_future()
         id_ = b"%d" % self._number
@@ -77,24 +77,20 @@ class OwnSession(ClientSession):
         return await self._outcome
 
     def answer(self, request: Incoming, result: Json) -> None:
-        """The tool's result."""
         raw = bytes(result)
         is_error = bytes(translate.head(raw).is_error) == b"true"
         said = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
         self._take(request, raw, _content(raw), said)
 
     def error(self, request: Incoming, error: bytes) -> None:
-        """The error that its server answered with."""
         self._take(request, b'{"error":%b}' % error, [], translate.message_of(error))
 
     def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
-        """Why there is no answer."""
         if not self._outcome.done():  # else it was interrupted: nobody waits for it any more
             self.record_id = call_id
             self._outcome.set_exception(words.for_person(failure))
 
     def progress(self, params: dict[str, bytes]) -> None:
-        """How far the call is."""
         if self._tell and (said := _progress(params)):
             self._tell(said)
 
@@ -107,7 +103,7 @@ class OwnSession(ClientSession):
 
 
 class _Nowhere:
-    """The transport to a client that is told nothing but what becomes of its calls."""
+    """A transport that drops every message."""
 
     pending = 0
 
@@ -119,7 +115,7 @@ class _Nowhere:
 async def own_session(
     loaded: Config, paths: Paths, toolset: str | None, tell: Tell = None, via: str = "cli"
 ) -> AsyncIterator[OwnSession]:
-    """Such a session, on a gateway of its own; at the end nothing that was started is left."""
+    """A session on a gateway of its own; at the end no server is left running."""
     gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
     session = OwnSession(gateway, tell, via)
     try:
@@ -130,7 +126,6 @@ async def own_session(
 
 
 def _progress(params: Mapping[str, bytes]) -> str:
-    """How far a call is, in words: what its server says, and how much that is of all."""
     try:
         done = jsonrpc.value(params.get("progress", b"null"), float)
         total = jsonrpc.value(params.get("total", b"0"), float)

@@ -30,8 +30,6 @@ _READ = "read"
 
 @dataclass
 class Replay:
-    """One call on record, to be called again."""
-
     row: Row
     """As it is on record."""
     hints: str
@@ -46,7 +44,6 @@ class Replay:
 
     @property
     def key(self) -> str:
-        """The tool's key."""
         return tool_keys.join(self.row["server"], self.row["tool"])
 
 
@@ -79,7 +76,7 @@ def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool, dry_r
 
 
 def _foreseen(catalog: Catalog, row: Row, declared: str, tool: Tool) -> Replay:
-    """What the configuration would make of the call; when it is made, that is decided anew, and on record."""
+    """The configuration's decision on the call today; the call itself is decided again, on record."""
     verdict = decide(Subject(CALL, row["server"], row["tool"], tool, catalog.view, listing=CURRENT))
     if verdict.outcome == REFUSE and verdict.failure:
         return Replay(row, declared, "cannot", words.for_person(verdict.failure).message)
@@ -89,7 +86,7 @@ def _foreseen(catalog: Catalog, row: Row, declared: str, tool: Tool) -> Replay:
 def run(
     paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None = None, project: str | None = None
 ) -> None:
-    """Call again those that would run, one after the other in one session; they are told what became of them."""
+    """Run the planned calls one after the other in one session, and set their outcome."""
     if any(replay.plan == "would_run" for replay in replays):
         asyncio.run(_run(load(paths, project), paths, replays, execute=execute, toolset=toolset))
 

@@ -129,7 +129,6 @@ class _Implementation(msgspec.Struct):
 
 
 def _implementation(info: bytes) -> str | None:
-    """The name and version that a server gives itself."""
     try:
         named = msgspec.json.decode(info or b"{}", type=_Implementation)
     except msgspec.MsgspecError:

@@ -20,7 +20,7 @@ Opened = Callable[[str | None], AbstractContextManager[Catalog]]
 
 
 class _Definitions(NamedTuple):
-    """What the model of a session would read: without mcpctl, and with it."""
+    """The tokens that a session's model would read, without mcpctl and with it."""
 
     servers: int | None = None
     unlisted: int | None = None
@@ -30,8 +30,6 @@ class _Definitions(NamedTuple):
 
 
 class Saving(NamedTuple):
-    """What sessions saved together."""
-
     sessions: int
     unlisted: int
     """The most servers that one of them could not ask for their definitions."""
@@ -42,12 +40,11 @@ class Saving(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """Tokens; below 0 where more was spent."""
         return self.without - self.spent
 
 
 def together(rows: Iterable[Row]) -> Saving | None:
-    """What these rows come to; None where nothing is known of any."""
+    """The sum of these rows, or None without a known one."""
     known = [row for row in rows if row["saved_tokens"] is not None]
     without = sum(row["definitions_tokens"] for row in known)
     spent = without - sum(row["saved_tokens"] for row in known)
@@ -55,7 +52,7 @@ def together(rows: Iterable[Row]) -> Saving | None:
 
 
 def rows(overheads: Found, opened: Opened, *, only_last: bool) -> Found:
-    """A row for each session: `SAVING_FIELDS`. What its project had is null where there is no such project any more."""
+    """A row for each session: `SAVING_FIELDS`. The values of a project that is gone are null."""
     of_project = cache(lambda project, form: _definitions(opened, project, form))
 
     def found(limit: int | None, offset: int) -> Iterator[Row]:

@@ -28,7 +28,6 @@ _SPECIAL = re.compile(r"([^\w./:@%+=,-])")
 
 
 def answer(tree: Tree, shell: str, request: Sequence[str]) -> str:
-    """The answer to the script of `shell`; empty if anything fails."""
     try:
         # A callback that prints must not add its words to the candidates.
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

@@ -16,7 +16,6 @@ _MAX_TEXT = 1 << 16
 
 
 def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[Note]:
-    """The notes of a command line; the text `-` is read from stdin. Raises `WrongUsage`."""
     if (name is None) != (text is None):
         raise WrongUsage("a note needs a name and a text", "use: mcpctl annotate add KEY NAME TEXT", "bad_note")
     result = [Note(name, text_of(text))] if name is not None and text is not None else []
@@ -29,7 +28,6 @@ def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[No
 
 
 def text_of(text: str) -> str:
-    """The text of a note; `-` is read from stdin."""
     return read_stdin(_MAX_TEXT).strip() if text == "-" else text
 
 

@@ -94,7 +94,6 @@ def _value(text: str, schema: Any) -> bytes:
 
 
 def _kinds(schema: Any) -> set[Any]:
-    """The JSON types that a parameter's schema or its alternatives name."""
     if not isinstance(schema, Mapping):
         return set()
     types = schema.get("type")

@@ -49,7 +49,6 @@ class Report(opt.Options):
     rules: Rules = False
 
     def kind(self) -> str:
-        """The one format that the options ask for."""
         from mcpctl.output import chosen_format
         from mcpctl.output.findings import FORMATS
 
@@ -57,7 +56,6 @@ class Report(opt.Options):
 
 
 def write_rules(rules: "Mapping[str, Rule]", format: str) -> None:
-    """Print every rule with its reason and its fix."""
     from mcpctl import output
     from mcpctl.base.rules import FIELDS, listed
 
@@ -73,7 +71,6 @@ def write_findings(
     fields: Sequence[str],
     suites: Sequence[str],
 ) -> None:
-    """Print findings in the format that the options ask for."""
     from mcpctl import __version__, output
     from mcpctl.base.models import Found
     from mcpctl.base.rules import listed
@@ -88,7 +85,7 @@ def write_findings(
 
 
 def summarize(command: str, rows: "Sequence[Row]", checked: str) -> None:
-    """Say how much was found in what was checked; raises `Problems` if a finding fails the check."""
+    """Print the number of findings; raises `Problems` if one fails the check."""
     from mcpctl import output
     from mcpctl.base.errors import Problems
 

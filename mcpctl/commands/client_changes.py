@@ -14,10 +14,8 @@ Json = Annotated[bool, opt.flag("--json", "Print one JSON array with an object f
 
 
 def agree(diff: Sequence[str], remarks: Iterable[str], *, yes: bool, json: bool) -> None:
-    """Show a change and below it what is to be known of it, and ask about it if somebody is there to be asked.
-
-    In a pipe, JSON comes without the diff.
-    """
+    """Show a change with its remarks, and ask about it if a person can be asked. In a pipe, JSON comes without the
+    diff."""
     from mcpctl.commands import confirmation
 
     is_asked = confirmation.is_terminal() and not yes
@@ -29,7 +27,6 @@ def agree(diff: Sequence[str], remarks: Iterable[str], *, yes: bool, json: bool)
 
 
 def remark(remarks: Iterable[str]) -> None:
-    """Say on stderr what is to be known of a change."""
     from mcpctl.base.errors import warn
 
     for each in remarks:
@@ -37,7 +34,7 @@ def remark(remarks: Iterable[str]) -> None:
 
 
 def say_last(told: Iterable[str]) -> None:
-    """Say what a person must not miss, below all else, in a pipe too."""
+    """Print what a person must not miss, below all else, in a pipe too."""
     from mcpctl import output
 
     for line in told:
@@ -45,7 +42,6 @@ def say_last(told: Iterable[str]) -> None:
 
 
 def write(rows: "list[Row]", diff: Sequence[str], *, dry_run: bool, json: bool) -> None:
-    """Print the diff of a dry run, or a row for each file."""
     from mcpctl import output
     from mcpctl.base.models import INSTALL_FIELDS, Found
     from mcpctl.output.text import block_of

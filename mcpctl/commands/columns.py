@@ -310,7 +310,6 @@ def _bar(share: float) -> str:
 
 
 def measures() -> Columns:
-    """The columns of `tools eval`."""
     from mcpctl.search.evaluate import FIELDS, METRICS
 
     labels = {name: name.upper().replace("RECALL", "R") for name in METRICS}

@@ -43,7 +43,6 @@ def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The projects in config.toml, with the servers that name them."""
     from mcpctl.config import config
 
     loaded = config.load(_paths(ctx).config)
@@ -108,7 +107,6 @@ def _given(ctx: typer.Context) -> set[str]:
 
 
 def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
-    """The parameters of the tool that the command line names, as its server last listed it."""
     import msgspec
 
     from mcpctl.base.models import Tool
@@ -127,7 +125,6 @@ def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
 
 
 def _values(schema: Any) -> Iterator[str]:
-    """The values of an enumeration, or of a truth value."""
     import msgspec
 
     if not isinstance(schema, Mapping):
@@ -175,7 +172,6 @@ def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The newest calls on record, and `last`."""
     from mcpctl.store.records import Records
 
     with Records.as_they_lie(_paths(ctx)) as records:
@@ -187,7 +183,6 @@ def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The sessions last active, and `last`."""
     from mcpctl.store.records import Records
 
     with Records.as_they_lie(_paths(ctx)) as records:
@@ -196,7 +191,6 @@ def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The calls that wait for consent, and `last`."""
     return _with_last(open_approvals(ctx, incomplete), incomplete, "the newest")
 
 
@@ -237,7 +231,6 @@ def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def notes(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The notes that the tool has in the toolset in force, with their texts."""
     from mcpctl.catalog import tool_notes
 
     key, toolset, project = (ctx.params.get(name) for name in ("key", "toolset", "project"))
@@ -246,7 +239,6 @@ def notes(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """Those that are not revoked."""
     from mcpctl.policy import tokens
     from mcpctl.policy.policy_file import PolicyFile
 
@@ -290,7 +282,6 @@ def choices(*values: str) -> Callable[[str], list[Pair]]:
 
 
 def _listed(state: "State", loaded: "Config", incomplete: str, code: str | None) -> Iterator[tuple[str, "ListedPlace"]]:
-    """The tools whose key begins so: their names, and where the definitions are."""
     from mcpctl.base.models import Tool
     from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide
     from mcpctl.policy.view import View

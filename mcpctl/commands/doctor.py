@@ -68,7 +68,7 @@ def doctor(
 
 
 def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
-    """What is in order in one line, and below it each finding with its fix."""
+    """The facts that are in order in one line, and below it each finding with its fix."""
     from mcpctl.base.errors import inert
     from mcpctl.output.text import line_of
 

@@ -88,7 +88,6 @@ def install(
 
 
 def _say(rows: "list[Row]", dry_run: bool) -> None:
-    """Say what a person does next."""
     from mcpctl import output
     from mcpctl.clients.client_kinds import CLIENTS
 

@@ -83,8 +83,6 @@ READING = "reading records"
 
 @dataclass(frozen=True)
 class Rows(Options):
-    """How all rows are printed."""
-
     fields: str | None = FIELDS
     json: bool = JSON
     jsonl: bool = JSONL
@@ -117,8 +115,6 @@ class Listing(Rows):
 
 @dataclass(frozen=True)
 class OneThing(Options):
-    """How one thing is printed."""
-
     fields: str | None = FIELDS
     json: bool = JSON
 
@@ -157,23 +153,17 @@ class _Located(Options):
 
 @dataclass(frozen=True)
 class DataLocation(_Located):
-    """The place of the data."""
-
     data_dir: Path | None = DATA_DIR
 
 
 @dataclass(frozen=True)
 class Location(_Located):
-    """The places of the configuration and the data."""
-
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
 @dataclass(frozen=True)
 class JsonLocation(_Located):
-    """The same, and whether the result is printed as JSON."""
-
     json: bool = JSON
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
@@ -181,7 +171,7 @@ class JsonLocation(_Located):
 
 @dataclass(frozen=True)
 class Change(_Located):
-    """The same for a change that may let more be called."""
+    """Options of a change that may let more be called."""
 
     from_script: bool = FROM_SCRIPT
     json: bool = JSON
@@ -196,8 +186,6 @@ class Change(_Located):
 
 @dataclass(frozen=True)
 class ProjectLocation(_Located):
-    """The places of the configuration and the data, and the project in force."""
-
     project: str | None = PROJECT
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
@@ -205,8 +193,6 @@ class ProjectLocation(_Located):
 
 @dataclass(frozen=True)
 class ToolsetLocation(_Located):
-    """The same with the toolset in force."""
-
     toolset: str | None = TOOLSET
     project: str | None = PROJECT
     config: Path | None = CONFIG
@@ -215,8 +201,6 @@ class ToolsetLocation(_Located):
 
 @dataclass(frozen=True)
 class WhichTools(Options):
-    """The filters of tool lists."""
-
     server: list[str] | None = SERVERS
     read_only: bool | None = flag("--read-only/--no-read-only", "Only read-only tools, or only others.", default=None)
     destructive: bool | None = flag(
@@ -237,7 +221,6 @@ class WhichTools(Options):
 
 
 def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
-    """Raise `WrongUsage` for a value that an option does not have."""
     from mcpctl.store import filters
 
     filters.one_of(f"--{option}", value, values)

@@ -23,8 +23,6 @@ from mcpctl.toolsets.toolset import searched
 
 @dataclass(frozen=True)
 class Source:
-    """Where queries and tools come from."""
-
     queries: Path | None
     from_records: bool
     catalog: Path | None
@@ -33,7 +31,6 @@ class Source:
     toolset: str | None
 
     def tools(self) -> list[Tool]:
-        """Those of the file, else those that may be found of the configured servers."""
         if self.catalog:
             return list(catalog_rows.tools_in_file(self.catalog))
         with catalog_rows.catalog(self.paths, self.toolset, self.project) as found:
@@ -64,7 +61,6 @@ class Source:
 
 
 def measured(source: Source, providers: Sequence[str]) -> list[Measured]:
-    """How each provider did, the configured one if none is named."""
     for name in providers:
         opt.one_of("provider", name, OPTIMIZATIONS)
     tools = source.tools()
@@ -81,25 +77,20 @@ def measured(source: Source, providers: Sequence[str]) -> list[Measured]:
 
 
 def rows(results: Sequence[Measured]) -> Found:
-    """A row for each provider."""
     return Found.of([result.row() for result in results])
 
 
 @dataclass(frozen=True)
 class Demands:
-    """What a ranking must reach."""
-
     least: Mapping[str, float]
     before: Mapping[str, Mapping[str, Any]]
     """An earlier run's rows, by provider."""
 
     @classmethod
     def read(cls, fail_under: Iterable[str], baseline: Path | None) -> "Demands":
-        """The options' values; raises `WrongUsage` and `Unusable`."""
         return cls(dict(map(_demand, fail_under)), _baseline(baseline) if baseline else {})
 
     def check(self, results: Sequence[Measured]) -> None:
-        """Raise `Problems` with everything that was missed."""
         missed = []
         for result in results:
             for said, surely in evaluate.below(result, self.least):

@@ -40,7 +40,6 @@ def can_keep(paths: Paths) -> None:
 
 
 def keep(paths: Paths, tokens: "Tokens") -> None:
-    """Keep a new login, in place of the one before."""
     from mcpctl.oauth.token_store import TokenStore
 
     store = TokenStore(paths, in_keyring=config.load(paths.config).oauth.store == "keyring")

@@ -21,8 +21,6 @@ Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "Th
 
 @dataclass(frozen=True)
 class Entry(opt.Options):
-    """What of an entry is given, beside its program."""
-
     url: str | None = opt.option("--url", "URL", "The address of a remote server.")
     transport: str | None = opt.option(
         "--transport", "http|sse", "Streamable HTTP, or the older SSE.", complete.choices("http", "sse")
@@ -56,7 +54,7 @@ class Entry(opt.Options):
     call_timeout: float | None = opt.option("--call-timeout", "S", "Seconds that a call may take; 0: no limit.")
 
     def given(self, words: Sequence[str]) -> dict[str, Any]:
-        """The keys of an entry with what was given for them, and the command in `words`; raises `WrongUsage`."""
+        """The given keys of an entry, with the command in `words`; raises `WrongUsage`."""
         program, *args = words or [""]
         values = {
             "command": program, "args": args, "url": self.url, "transport": self.transport,
@@ -72,7 +70,7 @@ class Entry(opt.Options):
 
 
 def check_no_file(words: Sequence[str]) -> None:
-    """Raise `WrongUsage` where what is to be added is a client's file."""
+    """Raise `WrongUsage` for a client's file in place of a server."""
     import shlex
 
     from mcpctl.base.errors import WrongUsage
@@ -120,7 +118,6 @@ def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> 
 
 
 def _inheritance(given: Sequence[str]) -> str | list[str]:
-    """What `--inherit-env` says; nothing where it is not given."""
     from mcpctl.config import server_settings
 
     is_word = len(given) == 1 and given[0] in (server_settings.ALL, server_settings.MINIMAL)
@@ -128,7 +125,6 @@ def _inheritance(given: Sequence[str]) -> str | list[str]:
 
 
 def _login(given: list[str]) -> dict[str, Any]:
-    """The `NAME=VALUE` of `--oauth`, as config.toml has them; raises `WrongUsage`."""
     values: dict[str, Any] = _assignments("oauth", given)
     if "scopes" in values:
         values["scopes"] = values["scopes"].replace(",", " ").split()
@@ -138,7 +134,6 @@ def _login(given: list[str]) -> dict[str, Any]:
 
 
 def _assignments(option: str, texts: list[str]) -> dict[str, str]:
-    """The `NAME=VALUE` of `--env`, `--header` and `--oauth`, by name; raises `WrongUsage`."""
     from mcpctl.base.errors import WrongUsage
 
     values: dict[str, str] = {}

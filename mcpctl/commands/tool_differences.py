@@ -36,7 +36,6 @@ class Differences(NamedTuple):
 def of(
     paths: Paths, keys: Sequence[str], servers: Sequence[str], lock: Path | None, project: str | None, asked: Selection
 ) -> Differences:
-    """The changes since tools were pinned, or against a lock file."""
     locked = lock_file.read(lock) if lock else None
     with rows.catalog(paths, project=project, servers=servers) as catalog:
         chosen = wanted(catalog, keys, servers)

@@ -22,14 +22,12 @@ _STILL = {"deny": "is still denied", "ask": "is asked about at each call", "held
 
 
 def write(paths: Paths, rows: Sequence[Row], options: ListOptions) -> None:
-    """Print the rows, and where the file has changed, which it is."""
     output.write_list(Found.of(rows), PERMISSIONS, options)
     if any(row["action"] != "unchanged" for row in rows):
         output.say(f"written to {paths.config}")
 
 
 def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
-    """Set tools false; a row for each."""
     found = _written(paths, keys, servers.deny, "denied", 'rule of [policy] instead, such as deny = ["{}"]')
     for row in found:
         if not row["listed"]:
@@ -38,7 +36,7 @@ def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
 
 
 def allow(paths: Paths, keys: Sequence[str]) -> list[Row]:
-    """Take back what sets tools false, or leaves them out of `only`; a row for each."""
+    """Take back the denial of tools, or put them into `only`; a row for each."""
     found = _written(paths, keys, servers.allow, "allowed", "pattern in only of its server's entry")
     for row in found:
         if not row["listed"]:

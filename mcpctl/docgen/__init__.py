@@ -19,5 +19,5 @@ def man_pages() -> dict[str, str]:
 
 
 def help_pages() -> str:
-    """What `mcpctl --help` prints in each width, with a form feed between the pages."""
+    """The output of `mcpctl --help` in each width, with a form feed between the pages."""
     return "\f".join(f"{tree.help_of_the_program(width)}\n" for width in HELP_WIDTHS)

@@ -10,7 +10,6 @@ _SPANS = re.compile(r"(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))")
 
 
 def pages() -> dict[str, str]:
-    """The pages by file name."""
     files = sorted((Path(__file__).parent / "guides").glob("*.md"))
     return {f"mcpctl-{file.stem}.7": page(file.stem, file.read_text(encoding="utf-8")) for file in files}
 
@@ -42,7 +41,6 @@ def _section(markdown: str) -> Iterator[str]:
 
 
 def _source(text: str) -> str:
-    """Markdown within a paragraph as roff input."""
     return "".join(map(_span, _SPANS.split(" ".join(text.split()))))
 
 

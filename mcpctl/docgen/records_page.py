@@ -35,13 +35,12 @@ def page() -> str:
 
 
 def members(line: type) -> dict[str, str]:
-    """The members of a journal line, each with its meaning."""
     told = {"type": "The type of the line.", **fields.meanings(line)}
     return {name: told[name] for name in ("type", *fields.names(line), *fields.names(fields.Line))}
 
 
 def tables(kind: str = "table") -> dict[str, dict[str, tuple[str, str]]]:
-    """The index's tables or views, each with its columns: their types and meanings."""
+    """The tables or views of the index: their columns with types and meanings."""
     found = {}
     for table, columns in schema.columns(kind).items():
         told = fields.meanings(fields.TABLES.get(table.removeprefix("v_"), fields.Index))

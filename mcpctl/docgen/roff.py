@@ -12,7 +12,6 @@ _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", '"': "\\(dq", "`": "\\(ga", "
 
 
 def escaped(text: str) -> str:
-    """Roff input that prints exactly `text` within a line."""
     return "".join(_ESCAPES.get(c, c if c.isascii() else f"\\[u{ord(c):04X}]") for c in text)
 
 
@@ -45,7 +44,6 @@ def lower_first(sentence: str) -> str:
 
 
 def prose(text: str) -> Iterator[str]:
-    """A paragraph's lines, each sentence on lines of its own."""
     yield from sentences(escaped(" ".join(text.split())))
 
 
@@ -68,7 +66,6 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """A section; nothing if it would be empty."""
     body = list(lines)
     if body:
         yield f'.SH "{title}"' if " " in title else f".SH {title}"
@@ -88,7 +85,6 @@ def entry(tag: str, text: str) -> Iterator[str]:
 
 
 def verbatim(lines: Sequence[str]) -> Iterator[str]:
-    """Lines that are printed exactly as they are."""
     if lines:
         yield from (".nf", ".RS 4", *map(line, lines), ".RE", ".fi")
 

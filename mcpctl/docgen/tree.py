@@ -26,8 +26,6 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Node:
-    """A command, a noun with its verbs below it, or the program itself."""
-
     path: tuple[str, ...]
     help: str
     arguments: tuple[Parameter, ...]
@@ -37,42 +35,35 @@ class Node:
     """Whether it is no command without one of those below it."""
 
     def walk(self) -> Iterator["Node"]:
-        """The node, and every node below it."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     @property
     def page(self) -> str:
-        """The name of its man page."""
         return "-".join(self.path)
 
     @cached_property
     def paragraphs(self) -> list[str]:
-        """What its help says, without the examples."""
         prose = re.split(r"\n*\x08\n", self.help)[0]
         return [" ".join(paragraph.split()) for paragraph in prose.split("\n\n") if paragraph.strip()]
 
     @cached_property
     def summary(self) -> str:
-        """The first sentence of its help."""
         return re.split(r"(?<=\.)\s", self.paragraphs[0])[0]
 
     @cached_property
     def examples(self) -> list[str]:
-        """The lines of the examples in its help."""
         match = re.search(r"\x08\nExamples?:\n(.*?)(?:\n\n|\Z)", self.help, re.DOTALL)
         return [line.removeprefix("  ") for line in match[1].splitlines()] if match else []
 
 
 @cache
 def whole() -> Node:
-    """The node of the program, with all commands below it."""
     return _node(_program(), ("mcpctl",), None)
 
 
 def help_of_the_program(width: int) -> str:
-    """The help of the program, laid out in so many columns."""
     return typer.Context(_program(), info_name="mcpctl", terminal_width=width, **_program().context_settings).get_help()
 
 

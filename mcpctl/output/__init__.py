@@ -39,7 +39,6 @@ _TIMES = frozenset((
 
 
 def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
-    """Print the rows in the window and the format of the options."""
     names = chosen_fields(columns, options)
     if options.count:
         write_text(str(results.count()))
@@ -90,12 +89,10 @@ def _in_memory(value: Any) -> Any:
 
 
 def write_text(text: str) -> None:
-    """Print one line of data."""
     _write(iter([text]))
 
 
 def write_lines(lines: Iterator[str]) -> None:
-    """Print lines of data."""
     _write(lines)
 
 
@@ -172,7 +169,6 @@ def report(error: McpctlError, *, as_json: bool) -> None:
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON text on one line; a `RawJson` in it stays as it is."""
     from mcpctl.output import json_text
 
     return json_text.line(value)
@@ -225,7 +221,6 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
 
 
 def _unique_length(ids: list[str]) -> int:
-    """The length of the beginnings that tell the ids apart."""
     different = len(set(ids))
     return next(n for n in itertools.count(_SHORT_ID) if len({id_[:n] for id_ in ids}) == different)
 
@@ -252,7 +247,6 @@ def _write(lines: Iterator[str], *, coloured: bool = False) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Print bytes as they are, for a program."""
     _write_chunks(iter([data]))
 
 

@@ -53,7 +53,6 @@ class Columns(NamedTuple):
         return [*named, *(name for name in reversed(others) if name not in named)]
 
     def heading(self, name: str) -> str:
-        """The heading of a field's column."""
         return self.labels.get(name, name.upper())
 
     def named(self, typed: str) -> str | None:
@@ -66,8 +65,6 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class ListOptions:
-    """The options of a list command: format, fields and window."""
-
     format: str = "auto"
     fields: str | None = None
     limit: int | None = None
@@ -76,7 +73,6 @@ class ListOptions:
 
     @property
     def effective(self) -> str:
-        """The format, with `auto` resolved."""
         if self.format != "auto":
             return self.format
         return "table" if sys.stdout.isatty() else "tsv"

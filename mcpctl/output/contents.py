@@ -83,7 +83,6 @@ def resource(result: RawJson) -> Iterator[str]:
 
 
 def bytes_of(result: RawJson) -> bytes:
-    """The texts and bytes of a resource, as they are."""
     return b"".join(_decoded(each) for each in _members(result, "contents"))
 
 

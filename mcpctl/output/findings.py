@@ -57,12 +57,10 @@ def _text(row: Row) -> str:
 
 
 def _position(row: Row) -> list[int]:
-    """The line, and the column where it is known."""
     return [row["line"], *([row["column"]] if "column" in row else [])]
 
 
 def _message(row: Row) -> str:
-    """What was found, and where nothing else says it, in which tool."""
     return f"{row['key']}: {row['message']}" if row.get("key") else str(row["message"])
 
 
@@ -136,7 +134,6 @@ def _uri(path: str) -> str:
 
 
 def _suite(row: Row) -> str:
-    """The file that a finding is in, else the server."""
     return str(row["key"]).partition(":")[0] if row["path"] is None else str(row["path"])
 
 

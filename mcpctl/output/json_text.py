@@ -23,7 +23,6 @@ def _embedded(value: Any) -> Any:
 
 
 def lines(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> Iterator[str]:
-    """The rows with these members, a line each; `as_array` puts an array around them."""
     if not as_array:
         for row in rows:
             yield _row(row, names)

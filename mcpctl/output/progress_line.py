@@ -25,14 +25,12 @@ class ProgressLine:
         self._width = 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Show the progress, but not too often; clear the line when all is done."""
         if done >= total:
             self.clear()
         else:
             self.tell(self._amount(done, total))
 
     def tell(self, said: str) -> None:
-        """Show what is said of the work, but not too often."""
         if (now := clock()) >= self._due:
             self._due = now + _BETWEEN_S
             text = _cut(inert(line_of(f"{self._task}: {said}")), shutil.get_terminal_size().columns - 1 - _ECHO)

@@ -27,11 +27,9 @@ class Table:
 
     @property
     def left_out(self) -> list[str]:
-        """The headings of the columns for which there is no room."""
         return [heading for number, heading in enumerate(self.headings) if number not in self.widths]
 
     def lines(self) -> Iterator[str]:
-        """The headings and the rows; none is wider than the terminal."""
         coloured = is_coloured()
         yield self._line(self.headings, lambda _: _BOLD if coloured else "", mark="")
         for row in self.rows:
@@ -82,7 +80,6 @@ def fitted(
 
 
 def is_too_wide(headings: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
-    """Whether something has to be cut for the terminal."""
     widths = (max(cell_len(heading), _widest(cells, n)) + _GAP for n, heading in enumerate(headings))
     return sum(widths) - _GAP > shutil.get_terminal_size().columns
 

@@ -62,7 +62,6 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def pairs(row: Row) -> Iterator[str]:
-    """One thing as lines of `name: value`, JSON values indented below their name."""
     width = max(map(len, row), default=0)
     for name, value in row.items():
         if isinstance(value, RawJson):
@@ -76,7 +75,7 @@ def pairs(row: Row) -> Iterator[str]:
 
 
 def tool(row: Row) -> Iterator[str]:
-    """One tool: its description, its hints and its parameters. What its server says is indented: it is not ours."""
+    """One tool. Texts of its server are indented: they are not ours."""
     yield line_of(row["key"])
     if row["title"]:
         yield f"  {line_of(row['title'])}"
@@ -106,7 +105,6 @@ def tool(row: Row) -> Iterator[str]:
 
 
 def toolset(row: Row) -> Iterator[str]:
-    """One toolset: its fields, then each of its tools with its overrides and notes."""
     yield from pairs({name: value for name, value in row.items() if name != "tools"})
     for tool in row["tools"]:
         yield ""
@@ -119,7 +117,6 @@ def toolset(row: Row) -> Iterator[str]:
 
 
 def explained(row: Row) -> Iterator[str]:
-    """One tool of a search: its relevance, and the share of each word of the query in each field."""
     yield f"{line_of(row['key'])}  {row['relevance']:.4f}"
     why = row["explanation"]
     if why["pinned"]:
@@ -143,7 +140,6 @@ CALL_OF_SESSION = ("id", "started_at", "server", "tool", "status", "duration_ms"
 
 
 def session(row: Row) -> Iterator[str]:
-    """One session: its fields, then its tools with their numbers of calls, then every call, and all that was read."""
     lists = ("tools", "calls", "reads", "decisions")
     yield from pairs({name: value for name, value in row.items() if name not in lists})
     if row["tools"]:
@@ -176,7 +172,6 @@ def session(row: Row) -> Iterator[str]:
 
 
 def decision(row: Row) -> str:
-    """A decision in one line: what was decided, by whom, by which rule, where it is written, and how long it holds."""
     by = ", ".join(part for part in (row["rule"], row["rule_place"]) if part)
     scope = f" ({row['scope']})" if row["scope"] else ""
     recorded = "" if row["enforced"] else " (only recorded)"
@@ -184,7 +179,6 @@ def decision(row: Row) -> str:
 
 
 def answered(row: Row) -> str:
-    """The decision, and who or what made it, after how long."""
     made, channel, waited_ms = row["decision"], row["channel"], row["waited_ms"]
     after = "" if waited_ms is None else f", after {seconds(waited_ms)}"
     if made == "unanswerable":
@@ -209,12 +203,10 @@ _NOBODY = {
 
 
 def seconds(milliseconds: int) -> str:
-    """A time in words: below a second in milliseconds."""
     return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.3g} s"
 
 
 def call(row: Row) -> Iterator[str]:
-    """One call whole, or one search."""
     yield from pairs({name: value for name, value in row.items() if name != "decisions"})
     for made in row.get("decisions", ()):
         yield line_of(f"decided: {made['made_at']}  {decision(made)}")

@@ -67,7 +67,6 @@ def check(
 
 
 def _known(paths: "Paths", catalog: Path | None, live: bool) -> "KnownTools":
-    """The tools with which entries are compared."""
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
     from mcpctl.catalog import toolset_check

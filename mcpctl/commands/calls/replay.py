@@ -114,7 +114,6 @@ def _row(replay: "Replay", new: Row | None) -> Row:
 
 
 def _diff(rows: Sequence[Row]) -> Iterator[str]:
-    """How the results differ, as unified diffs, those of calls that ran."""
     from mcpctl.output.text import line_of
 
     for row in _ran(rows):

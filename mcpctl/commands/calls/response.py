@@ -51,7 +51,6 @@ def response(
 
 
 def _print(data: bytes) -> None:
-    """Print bytes as they are; on a terminal, without what could command it."""
     from mcpctl import output
     from mcpctl.output import text
 

@@ -122,7 +122,6 @@ def _fitted(time: str, type_: str, client: str, name: str, status: str, duration
 
 
 def _local(timestamp: str) -> str:
-    """The time of day here, after the day if that is not today."""
     from datetime import datetime
 
     then = datetime.fromisoformat(timestamp).astimezone()

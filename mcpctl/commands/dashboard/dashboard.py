@@ -75,7 +75,6 @@ def dashboard(
 
 
 def the_running(paths: "Paths") -> "Running":
-    """The dashboard that runs over a data directory; raises `NotFound` where none does."""
     from mcpctl.base.errors import NotFound
     from mcpctl.dashboard.running import running
 

@@ -53,7 +53,6 @@ def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: o
 
 
 def _mode(view: "View") -> str:
-    """What is to be known of a policy that does nothing, or nothing yet."""
     policy = view.config.policy
     if not policy.is_on:
         return f"the policy is off (to turn it on, write [policy] in {view.config.path}); "

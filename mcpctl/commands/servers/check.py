@@ -48,7 +48,6 @@ def check(
 
 
 def _write(rows: "Sequence[Row]", options: "ListOptions", paths: "Paths") -> None:
-    """Print each problem once: in its row, or for a table on stderr. Raises `UpstreamFailed` if a server has failed."""
     from mcpctl import output
     from mcpctl.base.errors import UpstreamFailed, warn
     from mcpctl.base.models import Found

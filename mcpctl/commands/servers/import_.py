@@ -77,7 +77,6 @@ def import_(
 
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:
-    """Say which files were read; if there were none, say (in a pipe too) where mcpctl looked."""
     from mcpctl import output
     from mcpctl.base import errors
 

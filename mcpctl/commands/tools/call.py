@@ -81,7 +81,7 @@ def call(
 
 
 def _write_line(made: "Result | McpctlError") -> None:
-    """Print what became of a call on one line: breaks in JSON are between its tokens only."""
+    """Print the outcome of a call on one line: breaks in JSON are between its tokens only."""
     from mcpctl import output
     from mcpctl.base.errors import McpctlError
 
