@@ -35,7 +35,6 @@ _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"hel
 def version(json: bool = opt.JSON) -> None:
     """Print the version, like --version.
 
-    \b
     Example:
       mcpctl version
     """
@@ -52,7 +51,6 @@ def help(
 ) -> None:
     """Print the help of a command, like its option -h.
 
-    \b
     Examples:
       mcpctl help
       mcpctl help calls ls
@@ -120,7 +118,7 @@ def _function(*words: str) -> Callable[..., Any]:
     """The function of a command, imported from its file, with each of its options as a parameter."""
     *nouns, name = words
     if words[0] in _HERE:
-        return _HERE[words[0]]
+        return _expanded(_HERE[words[0]])
     return _expanded(getattr(import_module(".".join(("mcpctl.commands", *nouns, _stem(name)))), _stem(name)))
 
 
@@ -144,6 +142,7 @@ def _expanded(command: Callable[..., Any]) -> Callable[..., Any]:
         command(**given)
 
     named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in expanded]
+    run.__doc__ = (command.__doc__ or "").replace("\n\n    Example", "\n\n    \b\n    Example")  # \b: not wrapped
     run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
     return run

@@ -1,42 +1,29 @@
-"""Options of the commands that check something by rules, and the printing of what they found."""
+"""Options of the commands that check by rules, and the printing of their findings."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from mcpctl.base.models import Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.base.models import Row
-    from mcpctl.base.rules import Rule
+    from mcpctl.base.rules import Rules, Selection
 
-FailOn = Annotated[
-    str,
-    typer.Option(
-        metavar="SEVERITY", help="The least severity that fails the check: error, warning, info or never.",
-        autocompletion=complete.choices("error", "warning", "info", "never"),
-    ),
-]  # fmt: skip
-Select = Annotated[
-    list[str] | None,
-    opt.option("--select", "RULE", "Only rules whose ids begin with this; A,B for several.", default=...),
-]
-Ignore = Annotated[
-    list[str] | None,
-    opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B for several.", default=...),
-]
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format", metavar="FORMAT", help="text, json, jsonl, github, sarif or junit.",
-        autocompletion=complete.choices("text", "json", "jsonl", "github", "sarif", "junit"),
-    ),
-]  # fmt: skip
-Rules = Annotated[bool, opt.flag("--rules", "List the rules, each with its reason and its fix.", default=...)]
+Strings = Sequence[str] | None
+
+_FAIL_ON = "The least severity that fails the check: error, warning, info or never."
+
+
+def fail_on(default: str) -> Any:
+    severities = complete.choices("error", "warning", "info", "never")
+    return opt.option("--fail-on", "SEVERITY", _FAIL_ON, severities, default=default, show_default=True)
+
+
+SELECT = opt.option("--select", "RULE", "Only rules whose ids begin with this; A,B for several.")
+IGNORE = opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B for several.")
 
 
 @dataclass(frozen=True)
@@ -45,8 +32,11 @@ class Report(opt.Options):
 
     json: bool = opt.JSON
     jsonl: bool = opt.JSONL
-    format: Format = "text"
-    rules: Rules = False
+    format: str = opt.option(
+        "--format", "FORMAT", "text, json, jsonl, github, sarif or junit.",
+        complete.choices("text", "json", "jsonl", "github", "sarif", "junit"), default="text", show_default=True,
+    )  # fmt: skip
+    rules: bool = opt.flag("--rules", "List the rules, each with its reason and its fix.")
 
     def kind(self) -> str:
         from mcpctl.output import chosen_format
@@ -54,8 +44,20 @@ class Report(opt.Options):
 
         return chosen_format(self.json, self.jsonl, self.format, FORMATS)
 
+    def selection(
+        self, rules: "Rules", command: str, fail_on: str, select: Strings = None, ignore: Strings = None
+    ) -> "Selection | None":
+        """The rules to check by; None where they were printed instead."""
+        from mcpctl.base.rules import selection
 
-def write_rules(rules: "Mapping[str, Rule]", format: str) -> None:
+        selected, kind = selection(rules, fail_on, select or [], ignore or [], command), self.kind()
+        if not self.rules:
+            return selected
+        write_rules(rules, kind)
+        return None
+
+
+def write_rules(rules: "Rules", format: str) -> None:
     from mcpctl import output
     from mcpctl.base.rules import FIELDS, listed
 
@@ -65,7 +67,7 @@ def write_rules(rules: "Mapping[str, Rule]", format: str) -> None:
 
 def write_findings(
     command: str,
-    rules: "Mapping[str, Rule]",
+    rules: "Rules",
     format: str,
     rows: "Sequence[Row]",
     fields: Sequence[str],

@@ -1,13 +1,11 @@
 """What `install` and `uninstall` share: their arguments, and how the changes of clients' files are shown and agreed."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from mcpctl.base.models import Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-
-if TYPE_CHECKING:
-    from mcpctl.base.models import Row
 
 Clients = Annotated[list[str], opt.argument("CLIENT...", "The clients, such as cursor.", complete.clients)]
 Json = Annotated[bool, opt.flag("--json", "Print one JSON array with an object for each file.", default=...)]

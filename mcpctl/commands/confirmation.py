@@ -10,9 +10,9 @@ import typer
 
 from mcpctl.base import posix
 from mcpctl.base.errors import Refused, warn
+from mcpctl.base.paths import Paths
 
 if TYPE_CHECKING:
-    from mcpctl.base.paths import Paths
     from mcpctl.toolsets.toolset_files import ToolsetFile
 
 AGENTS = (

@@ -1,12 +1,9 @@
 """`mcpctl doctor`"""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from mcpctl.base.models import Row
 from mcpctl.commands import options as opt
-
-if TYPE_CHECKING:
-    from mcpctl.base.models import Row
 
 _MEANING = "what each code means: mcpctl doctor --list"
 
@@ -29,7 +26,6 @@ def doctor(
     servers that certainly were started by an mcpctl that is gone. It names each repair; the problems that are left
     decide the exit status: 7 for an error or a warning.
 
-    \b
     Examples:
       mcpctl doctor
       mcpctl doctor --fix

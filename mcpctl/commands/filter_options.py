@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
+from mcpctl.base.paths import Paths
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.store import filters
 from mcpctl.store.filters import EVERYTHING, HINTS, CallFilter, is_glob
 
 if TYPE_CHECKING:
-    from mcpctl.base.paths import Paths
     from mcpctl.store.records import Records
 
 _LISTS = {

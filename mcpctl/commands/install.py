@@ -1,13 +1,9 @@
 """`mcpctl install`"""
 
-from typing import TYPE_CHECKING
-
+from mcpctl.base.models import Row
 from mcpctl.commands import client_changes
 from mcpctl.commands import options as opt
 from mcpctl.commands.serve import Split
-
-if TYPE_CHECKING:
-    from mcpctl.base.models import Row
 
 
 def install(
@@ -43,7 +39,6 @@ def install(
     The logins of the client stay with it. URLs without headers that are taken over are asked, all at once and for 3
     seconds at most, whether they need one here, and stderr has the command.
 
-    \b
     Examples:
       mcpctl install cursor --dry-run
       mcpctl install claude-code codex

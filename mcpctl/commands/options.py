@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcpctl.base.paths import chosen
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths, chosen
 from mcpctl.commands import complete
 
 if TYPE_CHECKING:
-    from mcpctl.base.models import Row
-    from mcpctl.base.paths import Paths
     from mcpctl.catalog.rows import ToolFilter
     from mcpctl.commands.confirmation import Gate
     from mcpctl.output import ListOptions

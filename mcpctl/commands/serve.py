@@ -44,7 +44,6 @@ def serve(
     windsurf, codex, gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: if theirs
     does not find the programs that start your servers, the entry has a PATH that does.
 
-    \b
     Examples:
       mcpctl serve
       mcpctl serve --config servers.toml

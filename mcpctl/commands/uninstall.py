@@ -1,12 +1,8 @@
 """`mcpctl uninstall`"""
 
-from typing import TYPE_CHECKING
-
+from mcpctl.base.models import Row
 from mcpctl.commands import client_changes
 from mcpctl.commands import options as opt
-
-if TYPE_CHECKING:
-    from mcpctl.base.models import Row
 
 
 def uninstall(
@@ -25,7 +21,6 @@ def uninstall(
 
     It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept.
 
-    \b
     Examples:
       mcpctl uninstall cursor --dry-run
       mcpctl uninstall claude-code codex --yes

@@ -19,7 +19,6 @@ def add(
     note of that name, the new one is skipped with a warning; change a note with annotate edit. Prints the names of the
     added notes.
 
-    \b
     Examples:
       mcpctl annotate add linear:create_issue team-selection 'Always confirm the team first.'
       mcpctl annotate add github:merge --toolset ./tools/triage.json --note ci='Only when CI is green.' --dry-run

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.base.paths import Paths
     from mcpctl.catalog.toolset_check import KnownTools
 
 COMMAND = "mcpctl annotate check"
@@ -20,9 +20,9 @@ def check(
     max_note_chars: int = opt.option(
         "--max-note-chars", "N", "The most characters of one tool's notes.", min=0, default=2000, show_default=True
     ),
-    fail_on: checks.FailOn = "error",
-    select: checks.Select = None,
-    ignore: checks.Ignore = None,
+    fail_on: str = checks.fail_on("error"),
+    select: list[str] | None = checks.SELECT,
+    ignore: list[str] | None = checks.IGNORE,
     *,
     report: checks.Report,
     place: opt.Location,
@@ -38,7 +38,6 @@ def check(
     those that they list now (--live). Ids of rules that find errors begin with E, of warnings with W, of information
     with I. Exit status 7 means that a finding fails the check; a file that cannot be read is a finding too.
 
-    \b
     Examples:
       mcpctl annotate check tools/triage.json
       mcpctl annotate check tools --catalog catalog.jsonl --fail-on warning --ignore W208 --format github
@@ -46,23 +45,20 @@ def check(
     """
     from mcpctl.base.errors import WrongUsage
     from mcpctl.base.models import FINDING_FIELDS
-    from mcpctl.base.rules import selection
     from mcpctl.catalog import toolset_check
     from mcpctl.toolsets import files_to_check
     from mcpctl.toolsets.lint import RULES
 
-    told = selection(RULES, fail_on, select or [], ignore or [], COMMAND)
-    kind = report.kind()
-    if report.rules:
-        checks.write_rules(RULES, kind)
+    selected = report.selection(RULES, COMMAND, fail_on, select, ignore)
+    if selected is None:
         return
     paths = place.paths()
     chosen = files_to_check.chosen(paths, places or [])
     if not chosen.candidates:
         raise WrongUsage("nothing to check: you have no toolsets", "name a file: mcpctl annotate check PATH")
     known = _known(paths, catalog, live)
-    rows = toolset_check.check(paths, chosen.candidates, known, max_note_chars, told)
-    checks.write_findings(COMMAND, RULES, kind, rows, FINDING_FIELDS, list(chosen.candidates))
+    rows = toolset_check.check(paths, chosen.candidates, known, max_note_chars, selected)
+    checks.write_findings(COMMAND, RULES, report.kind(), rows, FINDING_FIELDS, list(chosen.candidates))
     checks.summarize(COMMAND, rows, chosen.told)
 
 

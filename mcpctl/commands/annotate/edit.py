@@ -29,7 +29,6 @@ def edit(
     Without a TEXT a terminal opens the text in $VISUAL or $EDITOR, else in vi; a text that is left as it is, or empty,
     changes nothing.
 
-    \b
     Examples:
       mcpctl annotate edit linear:create_issue team-selection
       mcpctl annotate edit github:merge ci 'Only when CI is green.' --toolset ./tools/triage.json --dry-run

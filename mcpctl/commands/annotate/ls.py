@@ -11,7 +11,6 @@ def ls(
 ) -> None:
     """List the notes and overrides in effect of a toolset, or of one tool in it.
 
-    \b
     Examples:
       mcpctl annotate ls
       mcpctl annotate ls linear:create_issue --toolset triage --json

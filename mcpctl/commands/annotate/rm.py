@@ -18,7 +18,6 @@ def rm(
     If the tool has no note of one of the names, none is removed. Without a NAME and without --all the command fails.
     Hints and a title are removed with: mcpctl annotate set KEY --inherit HINT
 
-    \b
     Examples:
       mcpctl annotate rm linear:create_issue team-selection
       mcpctl annotate rm github:merge --all --toolset ./tools/triage.json --dry-run

@@ -4,7 +4,6 @@
 def schema() -> None:
     """Print the JSON Schema of toolset files. Editors use it to complete and check them.
 
-    \b
     Examples:
       mcpctl annotate schema > toolset.schema.json
     """

@@ -24,7 +24,6 @@ def set(
     A toolset in a repository may only tighten the hints that decide, for example, which tool_execute_... may call a
     tool. A hint that it loosens is only shown; it applies only in a toolset of your own data directory.
 
-    \b
     Examples:
       mcpctl annotate set linear:create_issue --no-destructive
       mcpctl annotate set github:merge --inherit read-only --title 'Merge, carefully' --dry-run

@@ -17,7 +17,6 @@ def allow(
     where config.toml has confirm = "always", and where a part of the arguments is hidden or left out: there a yes is
     for this call alone. mcpctl approvals ls --standing lists longer consent.
 
-    \b
     Examples:
       mcpctl approvals allow 7f3a
       mcpctl approvals allow 7f3a --session

@@ -8,7 +8,6 @@ def deny(approval: opt.OpenApprovalId, place: opt.JsonLocation) -> None:
 
     It also takes back the consent to a call that was allowed with --session or --always, or that has not been made yet.
 
-    \b
     Examples:
       mcpctl approvals deny 7f3a
     """

@@ -15,7 +15,6 @@ def ls(
     --standing lists instead the consent that applies to more than one call, for as long as it does, however old it is;
     take it back with mcpctl approvals revoke.
 
-    \b
     Examples:
       mcpctl approvals ls --pending
       mcpctl approvals ls --standing

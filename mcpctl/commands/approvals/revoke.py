@@ -11,7 +11,6 @@ def revoke(
 ) -> None:
     """Take back consent that applies to more than one call: all of a tool's, or one by its id. Running sessions follow.
 
-    \b
     Examples:
       mcpctl approvals revoke github:delete_repository
       mcpctl approvals revoke 7f3a91c2

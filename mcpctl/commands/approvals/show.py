@@ -12,7 +12,6 @@ def show(
 ) -> None:
     """Show what a call wants to do, why you are asked, and how you can answer. Without an ID it is the newest.
 
-    \b
     Examples:
       mcpctl approvals show
       mcpctl approvals show 7f3a

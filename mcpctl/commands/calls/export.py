@@ -21,7 +21,6 @@ def export(
     csv follows RFC 4180, with a header and unchanged JSON in its cells. So that no spreadsheet runs a cell as a
     formula, an apostrophe is put before a text that begins with =, +, -, @, a tab or a carriage return.
 
-    \b
     Examples:
       mcpctl calls export --since 7d > calls.jsonl
       mcpctl calls export --format csv --no-payloads --failed > failed.csv

@@ -26,7 +26,6 @@ def ls(
     Hints show as one column, RDIO for read-only, destructive, idempotent, open world: a capital says true, a small
     letter false, - not declared when the call was made; * marks overrides of a toolset.
 
-    \b
     Examples:
       mcpctl calls ls --session last
       mcpctl calls ls --failed --server github,linear --since yesterday --until today

@@ -5,12 +5,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.base.errors import McpctlError
     from mcpctl.calling.replay import Replay
     from mcpctl.store.records import Records
 
@@ -42,7 +42,6 @@ def replay(
     All run in one session with each server, one after the other. Each is on record, with via replay and the id of the
     old call as parent_id. Results are compared as they are on record: SAME is empty where one was cut.
 
-    \b
     Examples:
       mcpctl calls replay last --diff
       mcpctl calls replay --session last --dry-run

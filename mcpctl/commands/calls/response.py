@@ -3,13 +3,13 @@
 import sys
 from typing import TYPE_CHECKING
 
+from mcpctl.base.errors import NotFound
+from mcpctl.base.models import Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
     from mcpctl.answers.readable import Readable
-    from mcpctl.base.errors import NotFound
-    from mcpctl.base.models import Row
 
 
 def response(
@@ -26,7 +26,6 @@ def response(
     Answers are kept only if they are longer than limit_tokens in config.toml, and as long as keep_mb has room; mcpctl
     calls ls --fields id,tool,shortened lists them. Secrets in them are not redacted.
 
-    \b
     Examples:
       mcpctl calls response last | jq .
       mcpctl calls response 5f0a --path 'items[*].title'

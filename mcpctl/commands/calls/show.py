@@ -12,7 +12,6 @@ def show(
 ) -> None:
     """Show one call whole: what was sent, what came back, how long it took.
 
-    \b
     Examples:
       mcpctl calls show last
       mcpctl calls show last --json | jq .response

@@ -34,7 +34,6 @@ def stats(
     zone; the hour that comes twice when clocks go back is one. A bar is as long as the number of calls, or as the field
     of --sort.
 
-    \b
     Examples:
       mcpctl calls stats --by tool --sort p95_ms --limit 10
       mcpctl calls stats --by day --since 7d --client cursor

@@ -53,7 +53,6 @@ def tail(
     call (--status other than running, --failed, --min-duration, --grep) only calls.finished. --since and --until are
     about the time of the event; with --since all that came since is printed.
 
-    \b
     Examples:
       mcpctl calls tail -f
       mcpctl calls tail -f --failed --server github,linear

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from mcpctl.base.paths import Paths
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.base.paths import Paths
     from mcpctl.dashboard.running import Running
 
 
@@ -32,7 +32,6 @@ def dashboard(
     Approvals are answered only by a person who has started it, and printed the link, in the foreground of a terminal:
     in the background, or where an agent runs the command, it only reads.
 
-    \b
     Examples:
       mcpctl dashboard
       mcpctl dashboard --no-open --port 4747

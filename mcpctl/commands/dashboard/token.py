@@ -9,7 +9,6 @@ def token(json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
     It is for the header Authorization of requests to /api/v1, lasts as long as the dashboard, and answers no approval.
     With --json it comes with the address.
 
-    \b
     Examples:
       mcpctl dashboard token
       mcpctl dashboard token --json

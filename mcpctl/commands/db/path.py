@@ -9,7 +9,6 @@ def path(json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
     It is derived from the journals beside it: reading it is safe, and deleting it loses nothing. Whole answers that
     limit_tokens has kept are in responses/ beside it: see mcpctl calls response.
 
-    \b
     Example:
       sqlite3 "$(mcpctl db path)" 'select tool, count(*) from v_calls group by tool'
     """

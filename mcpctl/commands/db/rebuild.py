@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def rebuild(place: opt.JsonLocation) -> None:
     """Rebuild the index from the journals, close sessions that were killed, and evict those that exceed the limits.
 
-    \b
     Example:
       mcpctl db rebuild --json
     """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 COMMAND = "mcpctl policy check"
 
 
-def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: opt.ToolsetLocation) -> None:
+def check(fail_on: str = checks.fail_on("warning"), *, report: checks.Report, place: opt.ToolsetLocation) -> None:
     """Check the rules of the policy: that each of them matches a tool, and decides at least once.
 
     It names rules that match no tool (W901), rules that never decide, since an earlier one always does (W902), the same
@@ -19,7 +19,6 @@ def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: o
     has the numbers of tools that need your consent, are allowed or are denied. Nothing is started: the tools are those
     that the servers last listed. Exit status 7 means that a finding fails the check.
 
-    \b
     Examples:
       mcpctl policy check
       mcpctl policy check --project work --fail-on never --format github
@@ -28,20 +27,17 @@ def check(fail_on: checks.FailOn = "warning", *, report: checks.Report, place: o
     from mcpctl import output
     from mcpctl.base.errors import Problems
     from mcpctl.base.models import FINDING_FIELDS
-    from mcpctl.base.rules import selection
     from mcpctl.catalog import policy_check
     from mcpctl.catalog.rows import catalog
 
-    asked = selection(policy_check.RULES, fail_on, [], [], COMMAND)
-    kind = report.kind()
-    if report.rules:
-        checks.write_rules(policy_check.RULES, kind)
+    selected = report.selection(policy_check.RULES, COMMAND, fail_on)
+    if selected is None:
         return
     with catalog(place.paths(), place.toolset, place.project, quiet=True) as tools:
-        checked, view = policy_check.check(tools, asked), tools.view
+        checked, view = policy_check.check(tools, selected), tools.view
         rows = list(checked.findings)
         files = list(dict.fromkeys([str(view.config.path), *(row["path"] for row in rows)]))
-        checks.write_findings(COMMAND, policy_check.RULES, kind, rows, FINDING_FIELDS, files)
+        checks.write_findings(COMMAND, policy_check.RULES, report.kind(), rows, FINDING_FIELDS, files)
         if checked.unlisted:
             servers = ", ".join(checked.unlisted)
             output.say(f"not listed yet: {servers}; list their tools with: mcpctl tools refresh", always=True)

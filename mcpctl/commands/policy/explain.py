@@ -24,7 +24,6 @@ def explain(
     explained as one that declares nothing. No rule looks at arguments; with --args, the JSON has the hash that a yes to
     this one call is bound to.
 
-    \b
     Examples:
       mcpctl policy explain github:delete_repository
       mcpctl policy explain github:create_issue --project work --json | jq .decision

@@ -29,7 +29,6 @@ def hook(
 
     Give it the options that mcpctl serve has in the client. serve decides again when the call comes.
 
-    \b
     Examples:
       mcpctl policy hook claude-code --print-settings
       mcpctl policy hook claude-code --project work < call.json

@@ -29,7 +29,6 @@ def import_(
     elsewhere it needs --yes. With --json and the like, --dry-run prints a row for each rule. Comments and order are
     kept, and running it twice changes nothing.
 
-    \b
     Examples:
       mcpctl policy import claude-code --dry-run
       mcpctl policy import gemini --from .gemini/policies/team.toml --yes

@@ -23,7 +23,6 @@ def get(
     no others. --json prints the result exactly as the server sent it. The record says that the prompt was got, without
     its text.
 
-    \b
     Examples:
       mcpctl prompts get github_review_pr number=12
       mcpctl prompts get github_review_pr '{"number": "12"}' --json

@@ -9,7 +9,6 @@ def ls(server: list[str] | None = opt.SERVERS, *, listing: opt.Listing, place: o
     No server is started; mcpctl tools refresh lists prompts again, too. Required arguments are marked with *. Held
     prompts are left out, as in clients; mcpctl tools diff or check shows them.
 
-    \b
     Examples:
       mcpctl prompts ls
       mcpctl prompts ls --server github --json

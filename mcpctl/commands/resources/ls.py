@@ -17,7 +17,6 @@ def ls(
     which can be read once they are filled in. Held resources are left out, as in clients; mcpctl tools diff or check
     shows them.
 
-    \b
     Examples:
       mcpctl resources ls
       mcpctl resources ls --server docs --fields uri,size

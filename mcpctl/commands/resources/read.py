@@ -21,7 +21,6 @@ def read(
     that has a template for it, where no other lists anything, or that lists others of its scheme. The record says that
     the resource was read, without its content.
 
-    \b
     Examples:
       mcpctl resources read demo://resource/static/document/architecture.md
       mcpctl resources read file:///logo.png --server files > logo.png

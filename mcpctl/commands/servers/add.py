@@ -18,7 +18,6 @@ def add(
     of mcpctl, such as HOME and PATH; name others with --env, --env-file or --inherit-env. A URL without headers is
     asked, for 3 seconds at most, whether it needs a login.
 
-    \b
     Examples:
       mcpctl servers add time -- uvx mcp-server-time
       mcpctl servers add linear --project acme --url https://mcp.linear.app/mcp

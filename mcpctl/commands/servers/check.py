@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.base.models import Row
-    from mcpctl.base.paths import Paths
     from mcpctl.output import ListOptions
 
 
@@ -27,7 +27,6 @@ def check(
     has failed. The environment says which variables a server gets. With a table, the problems are on stderr. A warning
     names commands that your shell finds and a program with a window does not.
 
-    \b
     Examples:
       mcpctl servers check
       mcpctl servers check github --timeout 5

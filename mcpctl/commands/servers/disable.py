@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def disable(name: opt.ServerName, place: opt.JsonLocation) -> None:
     """Switch a server off; its entry stays.
 
-    \b
     Example:
       mcpctl servers disable github
     """

@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def enable(name: opt.ServerName, change: opt.Change) -> None:
     """Switch a server on.
 
-    \b
     Example:
       mcpctl servers enable github
     """

@@ -1,14 +1,13 @@
 """`mcpctl servers import`"""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from mcpctl.clients.importing import Import
 
 WRITTEN = ("added", "replaced")
@@ -40,7 +39,6 @@ def import_(
     asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the command; --dry-run asks
     nobody.
 
-    \b
     Examples:
       mcpctl servers import
       mcpctl servers import --from cursor --dry-run

@@ -20,7 +20,6 @@ def login(
     the address is printed: open it anywhere, and paste the address that it ends at. With grant = "client_credentials"
     in the entry nobody is asked. mcpctl serve never logs in; a call to a server that needs it says so.
 
-    \b
     Examples:
       mcpctl servers login linear
       mcpctl servers login github --no-browser --scope repo

@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def logout(name: opt.ServerName, place: opt.JsonLocation) -> None:
     """Delete the login to a server, and have its issuer take the tokens back if it can.
 
-    \b
     Example:
       mcpctl servers logout linear
     """

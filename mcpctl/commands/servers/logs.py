@@ -1,13 +1,9 @@
 """`mcpctl servers logs`"""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
+from mcpctl.base.models import Row
 from mcpctl.commands import options as opt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from mcpctl.base.models import Row
 
 
 def logs(
@@ -27,7 +23,6 @@ def logs(
     line cut to 1,000 bytes. If a server writes more than about 200 lines a second, some are left out, and a line says
     so. servers rm removes them. A server with a URL has no stderr here.
 
-    \b
     Examples:
       mcpctl servers logs github
       mcpctl servers logs github -n 20 -f

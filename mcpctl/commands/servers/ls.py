@@ -9,7 +9,6 @@ def ls(listing: opt.Listing, place: opt.ProjectLocation) -> None:
     Secrets are never printed: ${VAR} stays as it is, and literal values show as ***. LOGIN is there if a
     server has one: needed, logged in or expired, as the servers have last said; nothing is asked.
 
-    \b
     Examples:
       mcpctl servers ls
       mcpctl servers ls --json | jq -r '.[] | select(.enabled) | .name'

@@ -12,7 +12,6 @@ def rm(
     A login stays too, since other configurations may use it: end it first, with mcpctl servers logout NAME.
     Where there is no server of one of the names, none is removed.
 
-    \b
     Examples:
       mcpctl servers rm github
       mcpctl servers rm github weather notes

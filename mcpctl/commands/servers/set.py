@@ -22,7 +22,6 @@ def set(
     show --json has them. An entry that would be unusable is not written. Only a person at a terminal can have tools
     called without a question that could not be before; elsewhere it needs --from-script.
 
-    \b
     Examples:
       mcpctl servers set github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' --unset env_file
       mcpctl servers set github --only 'get_*' --only 'list_*' --dry-run

@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def show(name: opt.ServerName, shown: opt.OneThing, place: opt.Location) -> None:
     """Show one server's entry, with its secrets masked.
 
-    \b
     Examples:
       mcpctl servers show github
       mcpctl servers show github --json

@@ -11,7 +11,6 @@ def ls(filters: SessionFilters, listing: opt.Listing, data: opt.DataLocation) ->
     and began in the time that --since and --until say; without them it was active in that time. tokens are those of
     calls and searches, total_tokens those of calls alone.
 
-    \b
     Examples:
       mcpctl sessions ls
       mcpctl sessions ls --status active --json

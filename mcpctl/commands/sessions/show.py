@@ -12,7 +12,6 @@ def show(
 ) -> None:
     """Show one session: who was connected, what was called how often, every call, and what was read.
 
-    \b
     Examples:
       mcpctl sessions show last
       mcpctl sessions show 3f2a --json | jq '.tools'

@@ -27,7 +27,6 @@ def stats(
     does not know the tools that servers had at that time, what else the client keeps back or caches, the options of
     serve, or the instructions of servers.
 
-    \b
     Examples:
       mcpctl sessions stats
       mcpctl sessions stats --since 7d --client claude-code

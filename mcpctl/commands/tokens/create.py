@@ -25,7 +25,6 @@ def create(
     restricts. The project is still chosen with --project or _meta.projectId. Tokens apply while a policy is enforced;
     with [policy] require_token, nothing is found or called without one.
 
-    \b
     Examples:
       mcpctl tokens create --project acme --expires 30d
       mcpctl tokens create --server github --read-only --json

@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def ls(listing: opt.Listing, data: opt.DataLocation) -> None:
     """List the tokens, the oldest first: what each is for, and whether it is valid.
 
-    \b
     Examples:
       mcpctl tokens ls
       mcpctl tokens ls --json | jq -r '.[] | select(.state == "valid") | .id'

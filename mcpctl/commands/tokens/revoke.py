@@ -12,7 +12,6 @@ def revoke(
 ) -> None:
     """Revoke tokens: they are invalid from the next request of a running serve on.
 
-    \b
     Example:
       mcpctl tokens revoke 3f9c21a0
     """

@@ -15,7 +15,6 @@ def allow(
     It takes NAME = false out of [servers.SERVER.tools] of config.toml and, where the entry has only, puts NAME into it;
     comments and order stay. A rule of [policy] that denies the tool stays too, and is named with its place.
 
-    \b
     Examples:
       mcpctl tools allow github:delete_repository
       mcpctl tools allow notes:delete_note weather:set_alert --json

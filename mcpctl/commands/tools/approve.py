@@ -21,7 +21,6 @@ def approve(
     held again. A prompt or resource has a key such as github:@prompts/review. Where a server has trust_hints =
     "pinned", only approved tools are trusted in what they declare. A running mcpctl serve takes notice at once.
 
-    \b
     Examples:
       mcpctl tools approve github:create_issue
       mcpctl tools approve --server github

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpctl.base.errors import McpctlError
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from mcpctl.base.errors import McpctlError
     from mcpctl.calling.own_session import Result
 
 
@@ -44,7 +44,6 @@ def call(
     the result as the server sent it, or {"error": …}. The servers stay up from the first call to the last, so that one
     that remembers does, and all calls are on record. The exit status is that of the first call that failed.
 
-    \b
     Examples:
       mcpctl tools call time:get_current_time timezone=Europe/Oslo
       mcpctl tools call github:create_issue '{"owner": "octo", "repo": "app", "title": "Bug"}' --json

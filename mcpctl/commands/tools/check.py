@@ -12,9 +12,9 @@ COMMAND = "mcpctl tools check"
 def check(
     keys: list[str] | None = opt.argument("[KEY...]", "Only these tools: server:tool.", complete.tools, default=None),
     catalog: Path | None = opt.option("--catalog", "FILE", "Check the tools in FILE: mcpctl tools export > FILE."),
-    fail_on: checks.FailOn = "error",
-    select: checks.Select = None,
-    ignore: checks.Ignore = None,
+    fail_on: str = checks.fail_on("error"),
+    select: list[str] | None = checks.SELECT,
+    ignore: list[str] | None = checks.IGNORE,
     *,
     report: checks.Report,
     place: opt.Location,
@@ -30,7 +30,6 @@ def check(
     unless --select names it. No rule finds a harmful text in harmless words, nor a server that describes its tools
     honestly and does something else. Exit status 7 means that a finding fails the check.
 
-    \b
     Examples:
       mcpctl tools check
       mcpctl tools check github:create_issue --fail-on warning
@@ -38,18 +37,16 @@ def check(
       mcpctl tools check --rules
     """
     from mcpctl.base.models import TOOL_FINDING_FIELDS
-    from mcpctl.base.rules import selection
     from mcpctl.catalog import definition_check
     from mcpctl.checks.findings import RULES
 
-    asked = selection(RULES, fail_on, select or [], ignore or [], COMMAND)
-    kind = report.kind()
-    if report.rules:
-        checks.write_rules(RULES, kind)
+    selected = report.selection(RULES, COMMAND, fail_on, select, ignore)
+    if selected is None:
         return
+    kind = report.kind()
     paths = place.paths()
     listed = definition_check.of_file(catalog) if catalog else definition_check.cached(paths)
-    rows = definition_check.check(listed, keys or [], asked)
+    rows = definition_check.check(listed, keys or [], selected)
     is_brief = kind in ("text", "github") and not select
     shown = [row for row in rows if row["severity"] != "info"] if is_brief else rows
     checks.write_findings(COMMAND, RULES, kind, shown, TOOL_FINDING_FIELDS, listed.suites)

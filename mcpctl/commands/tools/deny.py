@@ -15,7 +15,6 @@ def deny(
     It writes NAME = false into [servers.SERVER.tools] of config.toml, comments and order kept; a running mcpctl serve
     follows it at once. A tool that its server has not listed yet can be denied too.
 
-    \b
     Examples:
       mcpctl tools deny github:delete_repository
       mcpctl tools deny notes:delete_note weather:set_alert --json

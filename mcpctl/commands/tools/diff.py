@@ -11,9 +11,9 @@ def diff(
     keys: list[str] | None = opt.argument("[KEY...]", "Only these tools.", complete.tools, default=None),
     lock: Path | None = opt.option("--lock", "FILE", "Compare with the definitions in FILE: mcpctl tools lock FILE."),
     server: list[str] | None = opt.SERVERS,
-    fail_on: checks.FailOn = "warning",
-    select: checks.Select = None,
-    ignore: checks.Ignore = None,
+    fail_on: str = checks.fail_on("warning"),
+    select: list[str] | None = checks.SELECT,
+    ignore: list[str] | None = checks.IGNORE,
     *,
     report: checks.Report,
     place: opt.ProjectLocation,
@@ -26,21 +26,17 @@ def diff(
 
     Text shows the old and the new lines. Exit status 7 means that a finding fails the check.
 
-    \b
     Examples:
       mcpctl tools diff
       mcpctl tools diff github:create_issue
       mcpctl tools diff --lock mcpctl.lock.json --format github
       mcpctl tools diff --rules
     """
-    from mcpctl.base.rules import selection
     from mcpctl.catalog.drift import RULES
     from mcpctl.commands import tool_differences
 
-    asked = selection(RULES, fail_on, select or [], ignore or [], tool_differences.COMMAND)
-    kind = report.kind()
-    if report.rules:
-        checks.write_rules(RULES, kind)
+    selected = report.selection(RULES, tool_differences.COMMAND, fail_on, select, ignore)
+    if selected is None:
         return
-    found = tool_differences.of(place.paths(), keys or [], opt.listed("server", server), lock, place.project, asked)
-    tool_differences.write(found, kind)
+    found = tool_differences.of(place.paths(), keys or [], opt.listed("server", server), lock, place.project, selected)
+    tool_differences.write(found, report.kind())

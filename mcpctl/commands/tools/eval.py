@@ -42,7 +42,6 @@ def eval(
     by more than chance: 95 of 100 bootstrap samples of the difference are worse. Each provider is compared with its own
     row in the baseline, or with the only row.
 
-    \b
     Examples:
       mcpctl tools eval --queries queries.jsonl
       mcpctl tools eval --queries queries.jsonl --json > baseline.json
@@ -51,12 +50,18 @@ def eval(
       mcpctl tools eval --from-records
     """
     from mcpctl import output
+    from mcpctl.base.models import Found
+    from mcpctl.catalog import rows
     from mcpctl.commands import search_evaluation
     from mcpctl.commands.columns import measures
 
-    options = listing.chosen()
-    demands = search_evaluation.Demands.read(fail_under or (), baseline)
-    source = search_evaluation.Source(queries, from_records, catalog, place.paths(), project, toolset)
-    measured = search_evaluation.measured(source, provider or [])
-    output.write_list(search_evaluation.rows(measured), measures(), options)
-    demands.check(measured)
+    options, paths = listing.chosen(), place.paths()
+    demands = search_evaluation.demands(fail_under or (), baseline)
+    if catalog:
+        tools = list(rows.tools_in_file(catalog))
+    else:
+        with rows.catalog(paths, toolset, project) as listed:
+            tools = listed.visible()
+    results = search_evaluation.measured(paths, queries, from_records, tools, project, provider or [])
+    output.write_list(Found.of([result.row() for result in results]), measures(), options)
+    demands.check(results)

@@ -15,7 +15,6 @@ def export(
     mcpctl annotate check --catalog reads this snapshot where servers cannot run, as in CI. No toolset is in force
     unless --toolset names one.
 
-    \b
     Examples:
       mcpctl tools export > catalog.jsonl
       mcpctl tools export --server github | jq -r .tool.name

@@ -19,7 +19,6 @@ def lock(
     tools are held, nothing is written: approve them first. A file that is not a lock file is not replaced, nor the
     target of a link that leads out of the repository.
 
-    \b
     Examples:
       mcpctl tools lock
       mcpctl tools lock --project acme tools/mcpctl.lock.json

@@ -28,7 +28,6 @@ def ls(
     groups, tools are in the order of their servers and of each server's own list. --sort usage, the number of recorded
     calls, and --sort last_used begin with the highest number and the latest time.
 
-    \b
     Examples:
       mcpctl tools ls --server github --read-only
       mcpctl tools ls --by risk --sort usage

@@ -14,7 +14,6 @@ def refresh(
 
     If some servers fail, the rows of the others are printed, the exit status is 4, and stderr has the reasons.
 
-    \b
     Examples:
       mcpctl tools refresh
       mcpctl tools refresh github linear --json

@@ -25,7 +25,6 @@ def search(
     meaning; (≈ directory 0.71) is a near word of the tool. "embedding" is the similarity that an embedding model
     finds.
 
-    \b
     Examples:
       mcpctl tools search create an issue
       mcpctl tools search create an issue --explain --limit 3

@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def show(key: opt.ToolKey, shown: opt.OneThing, place: opt.ToolsetLocation) -> None:
     """Show one tool: its description, its hints and their meaning, its parameters and its usage.
 
-    \b
     Examples:
       mcpctl tools show github:create_issue
       mcpctl tools show github.create_issue --json | jq .definition.inputSchema

@@ -8,7 +8,6 @@ def add(name: opt.ToolsetName, keys: opt.ToolKeys = None, *, change: opt.Change)
 
     A KEY may have wildcards, as for toolsets build: it stands for the tools that are listed now.
 
-    \b
     Examples:
       mcpctl toolsets add triage github:add_labels
       mcpctl toolsets add triage 'github:list_*'

@@ -17,7 +17,6 @@ def build(
 
     A toolset with a NAME is kept in the data directory. A PATH has a / or ends in .json, and may be in a repository.
 
-    \b
     Examples:
       mcpctl toolsets build triage linear:create_issue github:create_issue
       mcpctl toolsets build gits 'git:*'

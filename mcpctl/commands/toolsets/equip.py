@@ -9,7 +9,6 @@ def equip(name: opt.ToolsetName, change: opt.Change) -> None:
     A running serve follows at its next search or call. --toolset, MCPCTL_TOOLSET and a project's toolset take
     precedence over the equipped one.
 
-    \b
     Examples:
       mcpctl toolsets equip triage
       mcpctl toolsets equip ./tools/triage.json

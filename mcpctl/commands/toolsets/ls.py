@@ -8,7 +8,6 @@ def ls(listing: opt.Listing, data: opt.DataLocation) -> None:
 
     If a file of hypertool-mcp has several toolsets, each is listed as FILE#NAME.
 
-    \b
     Examples:
       mcpctl toolsets ls
       mcpctl toolsets ls --json | jq -r '.[] | select(.equipped) | .path'

@@ -17,7 +17,6 @@ def rm(
     toolset of the data directory can be deleted, unless it is equipped. Without a KEY and without --all the command
     fails: an empty variable must not delete a toolset.
 
-    \b
     Examples:
       mcpctl toolsets rm triage github:add_labels
       mcpctl toolsets rm triage 'github:list_*'

@@ -14,7 +14,6 @@ def show(
     The status of a tool is ok, changed (its parameters, output or hints differ from when it was added, which is only
     information) or unknown (no such tool is listed).
 
-    \b
     Examples:
       mcpctl toolsets show
       mcpctl toolsets show ./tools/triage.json --json | jq -r '.tools[] | select(.status != "ok") | .key'

@@ -6,7 +6,6 @@ from mcpctl.commands import options as opt
 def unequip(change: opt.Change) -> None:
     """End the equipped toolset: all tools can be found and called again.
 
-    \b
     Example:
       mcpctl toolsets unequip
     """
