@@ -42,6 +42,17 @@ def ask(question: str) -> None:
         raise Refused("nothing was written: you said no", "see the change again with: --dry-run", "declined")
 
 
+def agree(diff: Iterable[str], remarks: Iterable[str], *, yes: bool, json: bool) -> None:
+    """Show a change of clients' files, and ask about it if a person can be asked. In a pipe, JSON comes without it."""
+    is_asked = is_terminal() and not yes
+    if is_asked or not json:
+        show(diff)
+    for remark in remarks:
+        warn(remark)
+    if is_asked:
+        ask("Write this?")
+
+
 def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 

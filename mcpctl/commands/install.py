@@ -1,13 +1,19 @@
 """`mcpctl install`"""
 
+from collections.abc import Sequence
+from typing import Annotated
+
 from mcpctl.base.models import Row
-from mcpctl.commands import client_changes
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.serve import Split
 
+Clients = Annotated[list[str], opt.argument("CLIENT...", "The clients, such as cursor.", complete.clients)]
+JSON = opt.flag("--json", "Print one JSON array with an object for each file.")
+
 
 def install(
-    clients: client_changes.Clients,
+    clients: Clients,
     dry_run: bool = opt.DRY_RUN,
     yes: bool = opt.YES,
     project: str | None = opt.PROJECT,
@@ -16,7 +22,7 @@ def install(
     rename: list[str] | None = opt.RENAME,
     no_check: bool = opt.NO_CHECK,
     from_script: bool = opt.FROM_SCRIPT,
-    json: client_changes.Json = False,
+    json: bool = JSON,
     *,
     place: opt.Location,
 ) -> None:
@@ -45,9 +51,10 @@ def install(
       mcpctl install vscode --project acme --split-execute --yes
       mcpctl install zed --rename github=github-zed
     """
+    from mcpctl import output
     from mcpctl.base.errors import warn
     from mcpctl.clients import importing, installing
-    from mcpctl.commands import server_logins
+    from mcpctl.commands import confirmation, server_logins
     from mcpctl.commands.confirmation import Gate
     from mcpctl.config.config import load
     from mcpctl.toolsets import toolset_files
@@ -63,26 +70,28 @@ def install(
     diff = installing.preview(plan)
     remarks = [*(remark for remark in installing.remarks(plan) if remark not in plan.consequences), *plan.consequences]
     if not dry_run and plan.changes_anything:
-        client_changes.agree(diff, remarks, yes=yes, json=json)
+        confirmation.agree(diff, remarks, yes=yes, json=json)
         gate = Gate(paths, from_script)
         gate.of_client(toolset_files.absolute_reference(toolset))
         installing.write(plan, gate.config)
     else:
-        client_changes.remark(remarks)
+        for remark in remarks:
+            warn(remark)
         Gate(paths, from_script, dry=True).config(*plan.texts)
     for remark in installing.rule_remarks(plan):
         warn(remark)
     rows = installing.rows(plan)
-    client_changes.write(rows, diff, dry_run=dry_run, json=json)
+    write_changes(rows, diff, dry_run=dry_run, json=json)
     if not json:
         _say(rows, dry_run)
         if not dry_run and not no_check:
             server_logins.say_needed(paths, [name for row in rows for name in row["servers"]])
     if not dry_run:
-        client_changes.say_last(plan.consequences)
+        for line in plan.consequences:  # in a pipe too
+            output.say(line, always=True)
 
 
-def _say(rows: "list[Row]", dry_run: bool) -> None:
+def _say(rows: list[Row], dry_run: bool) -> None:
     from mcpctl import output
     from mcpctl.clients.client_kinds import CLIENTS
 
@@ -96,3 +105,16 @@ def _say(rows: "list[Row]", dry_run: bool) -> None:
             output.say(f"{title}: {row['restart']}", always=True)
         if row["backup"]:
             output.say(f"{row['path']} as it was: {row['backup']}", always=True)
+
+
+def write_changes(rows: list[Row], diff: Sequence[str], *, dry_run: bool, json: bool) -> None:
+    """Print the diff of a dry run, or a row for each file."""
+    from mcpctl import output
+    from mcpctl.base.models import Found
+    from mcpctl.commands.columns import CLIENT_FILES
+    from mcpctl.output.text import block_of
+
+    if dry_run and not json:
+        output.write_lines(map(block_of, diff))
+    else:
+        output.write_list(Found.of(rows), CLIENT_FILES, output.ListOptions("json" if json else "auto"))

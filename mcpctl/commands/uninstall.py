@@ -1,15 +1,15 @@
 """`mcpctl uninstall`"""
 
 from mcpctl.base.models import Row
-from mcpctl.commands import client_changes
 from mcpctl.commands import options as opt
+from mcpctl.commands.install import JSON, Clients, write_changes
 
 
 def uninstall(
-    clients: client_changes.Clients,
+    clients: Clients,
     dry_run: bool = opt.DRY_RUN,
     yes: bool = opt.YES,
-    json: client_changes.Json = False,
+    json: bool = JSON,
     *,
     place: opt.Location,
 ) -> None:
@@ -25,7 +25,9 @@ def uninstall(
       mcpctl uninstall cursor --dry-run
       mcpctl uninstall claude-code codex --yes
     """
+    from mcpctl.base.errors import warn
     from mcpctl.clients import installing, uninstalling
+    from mcpctl.commands import confirmation
 
     installing.check_clients(clients)
     paths = place.paths(creates=True)
@@ -33,18 +35,18 @@ def uninstall(
     diff = uninstalling.preview(changes)
     remarks = uninstalling.remarks(changes)
     if not dry_run and any(change.kept or change.action != "unchanged" for change in changes):
-        client_changes.agree(diff, remarks, yes=yes, json=json)
+        confirmation.agree(diff, remarks, yes=yes, json=json)
         uninstalling.write(changes, paths)
     else:
-        client_changes.remark(remarks)
+        for remark in remarks:
+            warn(remark)
     rows = uninstalling.rows(changes)
-    client_changes.write(rows, diff, dry_run=dry_run, json=json)
+    write_changes(rows, diff, dry_run=dry_run, json=json)
     if not json:
         _say(rows, clients, dry_run)
 
 
-def _say(rows: "list[Row]", clients: list[str], dry_run: bool) -> None:
-    """Say what a person does next."""
+def _say(rows: list[Row], clients: list[str], dry_run: bool) -> None:
     from mcpctl import output
     from mcpctl.clients.client_kinds import CLIENTS
 

@@ -1,6 +1,6 @@
 """`mcpctl servers import`"""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mcpctl.clients.importing import Import
 
 WRITTEN = ("added", "replaced")
-"""What becomes of entries that go into the file."""
+"""The actions on entries that go into the file."""
 
 
 def import_(
@@ -47,7 +47,7 @@ def import_(
     from mcpctl import output
     from mcpctl.base.models import Found
     from mcpctl.clients import importing
-    from mcpctl.commands import client_changes, server_logins
+    from mcpctl.commands import server_logins
     from mcpctl.commands.columns import IMPORTED_SERVERS
     from mcpctl.commands.confirmation import Gate
     from mcpctl.output.text import block_of
@@ -60,18 +60,25 @@ def import_(
     try:
         diff = importing.run(paths.config, batch, permit, dry_run=dry_run)
     finally:
-        # Of what went into the file, also where other entries could not.
+        # Servers that went into the file, also where others could not.
         if not dry_run and not no_check:
             server_logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
         if not dry_run and any(row["action"] == "failed" for row in batch.rows):
-            client_changes.say_last(batch.consequences)  # what follows is the error alone
+            _say_all(batch.consequences)  # only the error follows
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))
     else:
         output.write_list(Found.of(batch.rows), IMPORTED_SERVERS, options)
     if not dry_run and any(row["action"] in WRITTEN for row in batch.rows):
         output.say(f"written to {paths.config}")
-    client_changes.say_last(batch.consequences)
+    _say_all(batch.consequences)
+
+
+def _say_all(lines: Iterable[str]) -> None:
+    from mcpctl import output
+
+    for line in lines:
+        output.say(line, always=True)
 
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:
