@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from mcpctl.base.errors import McpctlError, WrongUsage
-from mcpctl.dashboard import approvals, calls, error_answers, overview, servers, sessions, stats, streaming, tools
+from mcpctl.dashboard import approvals, calls, overview, rendering, servers, sessions, stats, streaming, tools
 from mcpctl.dashboard.dashboard import Dashboard
-from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.guard import Guard
+from mcpctl.dashboard.rendering import error_answer
 from mcpctl.dashboard.rest import BASE, Operation, Parameters, answer
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def app(dashboard: Dashboard) -> Starlette:
         routes=_ROUTES,
         middleware=[Middleware(_Bodies)],
         exception_handlers={
-            McpctlError: error_answers.of_mcpctl,
-            HTTPException: error_answers.of_http,
-            Exception: error_answers.of_bug,
+            McpctlError: rendering.of_mcpctl,
+            HTTPException: rendering.of_http,
+            Exception: rendering.of_bug,
         },
         lifespan=_lifespan,
     )

@@ -30,8 +30,6 @@ _CLOSED = "sessions.closed"
 
 @dataclass(frozen=True)
 class Subscription:
-    """The events that a stream gets."""
-
     wanted: CallFilter = EVERYTHING
     since: str | None = None
     """A position; None is now."""

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from mcpctl.base import posix
 from mcpctl.base.errors import Refused
 from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of, login_of
-from mcpctl.dashboard.error_answers import error_answer, one_line
+from mcpctl.dashboard.rendering import error_answer, one_line
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -75,7 +75,6 @@ class PageQuery(Parameters):
 
     @classmethod
     def of(cls, request: "Request", names: Iterable[str] = FILTERS) -> Self:
-        """The values of these parameters in a request."""
         query = dict(request.query_params)
         if query.get("failed"):
             query["failed"] = "" if query["failed"] in ("false", "0") else "true"
@@ -102,7 +101,6 @@ class PageQuery(Parameters):
         return self._address({**kept, name: value} if value else kept)
 
     def at(self, offset: int) -> str:
-        """Another page of the same list."""
         return self._address({**self.values, "offset": str(offset)} if offset else self.values)
 
     def older(self, call: str) -> str:
@@ -164,7 +162,6 @@ class PageQuery(Parameters):
     # ---- rows
 
     def fitting(self, filters: Iterable[Filter], rows: Iterable[Row]) -> list[Row]:
-        """The rows that all filters leave."""
         set_ = [(each.fits, value) for each in filters if (value := self.get(each.name)) in each.choices]
         return [row for row in rows if all(fits(row, value) for fits, value in set_)]
 

@@ -1,20 +1,27 @@
-"""Pages from the templates: every text in them is escaped, and shows the characters that nobody would see."""
+"""Pages from the templates, and failures as answers: under /api the error object of the command line, elsewhere a page.
+
+Every text in a page is escaped, and shows the characters that nobody would see.
+"""
 
 import json
 import re
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cache, partial
+from http import HTTPStatus
+from os import environ
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import jinja2
 import msgspec
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from mcpctl.base.errors import McpctlError
+from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage, warn
 from mcpctl.base.texts import escaped
 from mcpctl.catalog import rows
 from mcpctl.dashboard import badges
@@ -39,6 +46,10 @@ _BROKEN = tuple(status for status in FAILED if status != "denied")
 _NAVIGATION = (
     ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
     ("/servers", "Servers"), ("/approvals", "Approvals"), ("/stats", "Statistics"),
+)  # fmt: skip
+_STATUSES = (
+    (NotFound, HTTPStatus.NOT_FOUND), (WrongUsage, HTTPStatus.BAD_REQUEST), (Refused, HTTPStatus.FORBIDDEN),
+    (Unusable, HTTPStatus.SERVICE_UNAVAILABLE), (UpstreamFailed, HTTPStatus.BAD_GATEWAY),
 )  # fmt: skip
 
 
@@ -73,7 +84,7 @@ def _waiting(dashboard: Dashboard) -> int:
     return 0
 
 
-def error_page(request: "Request", error: McpctlError, status: int) -> HTMLResponse:
+def _error_page(request: "Request", error: McpctlError, status: int) -> HTMLResponse:
     """The page of a failure; without the names of the pages for a request that is not logged in."""
     login = getattr(request.state, "login", None)
     values = {
@@ -81,6 +92,47 @@ def error_page(request: "Request", error: McpctlError, status: int) -> HTMLRespo
         "waits": 0,
     }  # fmt: skip
     return HTMLResponse(_templates().get_template("error.html").render(values), status)
+
+
+def error_answer(request: "Request", error: McpctlError, status: int | None = None) -> Response:
+    if status is None:
+        status = next((code for kind, code in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+    return JSONResponse(error.body, status) if _is_api(request) else _error_page(request, error, status)
+
+
+def one_line(status: int, text: str) -> Response:
+    """The answer for strangers: a line from which they learn nothing."""
+    return PlainTextResponse(f"{text}\n", status)
+
+
+def of_mcpctl(request: "Request", error: Exception) -> Response:
+    assert isinstance(error, McpctlError)
+    return error_answer(request, error)
+
+
+def of_http(request: "Request", error: Exception) -> Response:
+    """The answer where there is no such page, or it does not take this method."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        hint = "GET /api/v1/openapi.json has all addresses" if _is_api(request) else "the pages are named at the top"
+        return error_answer(request, NotFound("there is nothing at this address", hint))
+    phrase = HTTPStatus(error.status_code).phrase.lower()
+    described = McpctlError(phrase, "GET /api/v1/openapi.json describes all requests", phrase.replace(" ", "_"))
+    return error_answer(request, described, error.status_code)
+
+
+def of_bug(request: "Request", error: Exception) -> Response:
+    """The answer for an unforeseen failure, which only the terminal shows."""
+    warn(f"internal error: {error!r}")
+    if environ.get("MCPCTL_DEBUG"):
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            warn(line)
+    hint = "the terminal that started the dashboard says more"
+    return error_answer(request, McpctlError("internal error", hint, "internal"))
+
+
+def _is_api(request: "Request") -> bool:
+    return request.url.path.startswith("/api/")
 
 
 @cache

@@ -84,7 +84,6 @@ class Parameters:
         return values[0] if values else None
 
     def choice(self, name: str, values: Sequence[str]) -> str | None:
-        """The same, as one of these values."""
         filters.one_of(name, value := self.one(name), values)
         return value
 

@@ -92,7 +92,6 @@ APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fiel
 
 
 def total(groups: Sequence[str]) -> tuple[Name, ...]:
-    """The names of totals that are grouped by these fields."""
     renamed = {name.field: name.rest for name in CALLED_TOOL}
     return tuple(Name(renamed.get(field, field), field) for field in (*groups, *TOTAL_FIELDS))
 

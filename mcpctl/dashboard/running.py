@@ -125,7 +125,6 @@ class Running(msgspec.Struct, frozen=True):
         return bytes.fromhex(self.key)
 
     def link(self, *, may_answer: bool) -> str:
-        """A new login link, which may answer approvals or only read."""
         return f"{self.url}login/{login_code(self.secret, may_answer=may_answer)}"
 
 
@@ -148,7 +147,6 @@ class Claim:
         os.fchmod(fd, 0o600)
 
     def publish(self, port: int, *, read_only: bool) -> Running:
-        """Write where the dashboard is, with a new key."""
         here = Running(port, os.getpid(), read_only, secrets.token_hex(32))
         self._write(here)
         return here

@@ -24,7 +24,6 @@ _HEAD_S = 10
 _UNREAD_S = 300
 """Seconds for which an answer waits for a client that does not read it: connections are few."""
 _MOST_HEAD = 1 << 15
-"""Bytes of the head of a request."""
 
 
 def serve(

@@ -175,7 +175,6 @@ class _Catalog:
 
 
 def _types(before: _ToolState | None, now: _ToolState, *, is_first: bool) -> Iterator[str]:
-    """The types of the events of a tool that has changed."""
     is_held = now.held and not (before and before.held == now.held)
     is_approved = now.is_approved and not (before and before.is_approved)
     is_new = before is None or before.definition != now.definition

@@ -10,8 +10,8 @@ from starlette.responses import Response, StreamingResponse
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
 from mcpctl.dashboard.dashboard import Dashboard, dashboard_of, login_of
-from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.event_feed import Listener, Subscription
+from mcpctl.dashboard.rendering import error_answer
 from mcpctl.dashboard.rest import OF_CALLS, Operation, Parameters
 from mcpctl.dashboard.rest_names import EXPORTED
 from mcpctl.output import csv_lines, to_json

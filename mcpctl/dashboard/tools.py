@@ -151,7 +151,6 @@ def _is_used(row: Row, use: str) -> bool:
 
 
 def tool_page(request: Request) -> Response:
-    """One tool: its definition, the decisions about it, and its use."""
     dashboard, key = dashboard_of(request), request.path_params["key"]
     with dashboard.catalog() as catalog:
         tool = rows.resolve(catalog, key)
