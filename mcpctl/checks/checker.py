@@ -157,17 +157,14 @@ def _length(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
 # ---- arguments
 
 _PIECE = 1 << 14
-_OVERLAP = 512
-"""How much of a piece is in the next one, too: a phrase over the end of one is found there."""
+_OVERLAP = 512  # how much of a piece is in the next one, too: a phrase over the end of one is found there
 _MOST = 8
 _JSON_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 def found_in(text: str) -> list[str]:
-    """The commands, orders to a model, hidden characters and encoded payloads of a text, each in a few words.
-
-    Piece by piece, with a pause between two: other threads go on meanwhile.
-    """
+    """The commands, orders to a model, hidden characters and encoded payloads of a text, each in a few words. Piece by
+    piece, with a pause between two: other threads go on meanwhile."""
     found: dict[str, None] = {}
     for begin in range(0, max(1, len(text)), _PIECE):
         found.update(dict.fromkeys(_in_piece(text[max(0, begin - _OVERLAP) : begin + _PIECE])))

@@ -64,16 +64,12 @@ ERROR = "error"
 
 @dataclass(frozen=True)
 class ToolFinding:
-    """A rule that a tool's definition breaks.
-
-    `message` repeats a little of the definition, on one line and without control characters. It is for people; never
-    give it to a model.
-    """
+    """A rule that a tool's definition breaks. `message` repeats a little of the definition, on one line and without
+    control characters. It is for people; never give it to a model."""
 
     key: str
     rule: str
-    place: str
-    """Where in the definition: `description`, `inputSchema.properties.city.description`."""
+    place: str  # where in the definition: `description`, `inputSchema.properties.city.description`
     message: str
 
     @property

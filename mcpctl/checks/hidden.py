@@ -15,8 +15,7 @@ _ODD = re.compile(
 _JOINERS = "\u200c\u200d"
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
-_MARKS = "\u200e\u200f\u061c\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
-"""Marks that texts of two directions need."""
+_MARKS = "\u200e\u200f\u061c\u202a\u202b\u202c\u2066\u2067\u2068\u2069"  # marks that texts of two directions need
 _TO_BYTES = {**{0xFE00 + n: n for n in range(16)}, **{0xE0100 + n: n + 16 for n in range(240)}}
 """The bytes for which variation selectors are misused."""
 _SHOWN = 120

@@ -1,55 +1,56 @@
 """E406, E408 and E410: orders for work that is not the tool's, most with a lofty reason. W501: orders to call the tool.
 W504: praise."""
 
+from functools import partial
+
 from mcpctl.checks.phrases import Phrase
 
 _DEFENCE = r"\b(?:not|never|whether|if you want|optional(?:ly)?|e\.g\.|example|such as|prevent\w*|block\w*|detect\w*)\b"
+_order = partial(Phrase, unless=_DEFENCE, quotable=False)
 
 _COMMANDS = (
-    Phrase("E406", "orders that a command is run", ("command", "script", "one-liner"),
+    _order("E406", "orders that a command is run", ("command", "script", "one-liner"),
            r"\bBIDSG60\bRUNS (?:(?:the|this|these|following|a|an|our|below)\b ?)*(?:[\w-]+ ){0,4}?(?:commands?"
            r"|scripts?|one-liners?)\b(?:G50: ?['\"`(]?[\w./~$\\]|G30['\"`])",
            near=r"\b(?:LOFTY|sudo|curl|wget|whoami|bash|sh|chmod|rm|cat|echo|export|nc|ssh|env|python3?)\b|&&|\|\|"
-                r"|\$\(",
-           unless=_DEFENCE, quotable=False),
-    Phrase("E406", "orders that a command is run", ("sudo", "as root"),
+                r"|\$\("),
+    _order("E406", "orders that a command is run", ("sudo", "as root"),
            r"\b(?:RUNS|with|using|via|call)\b(?: [\w-]+){0,6}? ?[:(`'\"]* ?(?:sudo (?:-\w+ ?)*(?:\w|$)|(?<=: )sudo\b"
            r"|as root\b)",
-           near=r"\b(?:must|mandatory|required?|requires|important|critical|always|privileges?|sudo access)\b|:",
-           unless=_DEFENCE, quotable=False),
-    Phrase("E406", "orders that a command is run",
+           near=r"\b(?:must|mandatory|required?|requires|important|critical|always|privileges?|sudo access)\b|:"),
+    _order("E406", "orders that a command is run",
            ("whoami", "uname -", "sudo -", "id &&", "printenv", "env |", "ifconfig", "netstat", "ps aux", "history |",
             "cat /", "cat ~", "ls -", "hostname"),
            r"\b(?:BIDS|RUNS)\bG90(?:\bwhoami\b|\buname -\w|\bsudo -\w|\bid &&|\bprintenv\b|\benv \||\bifconfig\b"
            r"|\bnetstat\b|\bps aux\b|\bhistory \||\bcat [/~]|\bls -\w+ [/~]|\bhostname (?:&&|;|\|))",
-           near=r"\b(?:LOFTY|must|mandatory|always|before)\b", unless=_DEFENCE, quotable=False),
-    Phrase("E406", "orders that a command is run",
+           near=r"\b(?:LOFTY|must|mandatory|always|before)\b"),
+    _order("E406", "orders that a command is run",
            ("cat ", "curl ", "wget ", "chmod ", "echo ", "export ", "scp ", "tar ", "base64 ", "printenv", "env >",
             "find /"),
            r"\b(?:please|you (?:must|should|need to|have to)|must|first|always|then|mandatory) (?:\w+ ){0,2}?(?:run"
            r"|execute|invoke|issue|perform) ?:? ?(?:the following ?:? ?)?['\"`(]?(?:cat|curl|wget|chmod|echo|export"
            r"|scp|tar|base64|printenv|env|find) ?[-~/$>'\"\w]",
-           near=r"&&|\|\||\||~/|/etc/|\$\(|>|https?:", unless=_DEFENCE, quotable=False),
-    Phrase("E406", "changes the environment of programs",
+           near=r"&&|\|\||\||~/|/etc/|\$\(|>|https?:"),
+    _order("E406", "changes the environment of programs",
            ("path=", "pythonpath", "ld_preload", "ld_library_path", "node_options", "prompt_command", "bash_env"),
            r"\b(?:set|export|add|prepend|append|define|put|use|configure)\b(?: [\w-]+){0,4}? ?[:`'\"]* ?(?:\w*path"
            r"|ld_preload|ld_library_path|node_options|prompt_command|bash_env|pythonstartup)=\S",
-           near=r"\b(?:BIDS|LOFTY|important|critical)\b", unless=_DEFENCE, quotable=False),
+           near=r"\b(?:BIDS|LOFTY|important|critical)\b"),
 )  # fmt: skip
 
 _REQUESTS = (
-    Phrase("E408", "orders a request to an address of its own", ("http",),
+    _order("E408", "orders a request to an address of its own", ("http",),
            r"\b(?:you (?:must|should|need to|have to|are required to|shall)|it is (?:mandatory|required) to|always"
            r"|must|mandatory|critical|important|first|automatically|be sure to|make sure (?:to|you)|then"
            r"|also) ?:?(?: (?!not\b|be\b)[\w'-]+){0,4}? (?:access|contact|visit|send|call|make|fetch|ping|connect|post"
            r"|put|request|submit|report|log|notify|navigate|open|query|upload|forward|transmit|authenticate|validate"
            r"|verify|download|load|retrieve|check|route|sync|register|go|browse|use cdn|api endpoint|webhook"
            r"|redirect)\w*\bG90https?://(?!(?:localhost|127\.))",
-           near=r"\b(?:LOFTY)\b", unless=_DEFENCE, quotable=False),
+           near=r"\b(?:LOFTY)\b"),
 )  # fmt: skip
 
 _FILES = (
-    Phrase("E410", "orders that files of the user's are read or changed",
+    _order("E410", "orders that files of the user's are read or changed",
            ("bashrc", "zshrc", ".profile", "bash_profile", "bash_history", "/etc/", "crontab", "hosts file", ".ssh",
             "authorized_keys", ".env", "startup file", "shell config", "system32", "registry", ".gitconfig", "/root/",
             "environment configuration", "/var/log", "/tmp/", "/proc/", ".aws", ".kube", "ssh key", "private key",
@@ -59,11 +60,11 @@ _FILES = (
            r"|list)\w*\bG80(?:(?<![\w])\.(?:bashrc|zshrc|profile|bash_profile|bash_history|zsh_history|gitconfig)\b"
            r"|/etc/\w|\bcrontab\b|\b(?:the )?hosts file\b|FILE|ENVFILE|\bsystem32\b|/root/|\bregistry (?:key|hive)"
            r"|/var/log/\w|/proc/\w|/tmp/[\w./-]{0,40}\.(?:sh|py|ya?ml|json|conf|so|bin)\b)",
-           near=r"\b(?:LOFTY)\b", unless=_DEFENCE, quotable=False),
+           near=r"\b(?:LOFTY)\b"),
 )  # fmt: skip
 
 _ARGUMENTS = (
-    Phrase("E410", "orders that arguments are changed",
+    _order("E410", "orders that arguments are changed",
            ("chang", "modif", "replac", "overrid", "overwrit", "alter", "substitut", "swap", "rewrit", "convert",
             "set ", "redirect", "force", "adjust", "truncat", "map "),
            r"\b(?:you (?:must|should|need to|have to|are required to|shall)|must|always|automatically|silently"
@@ -72,8 +73,7 @@ _ARGUMENTS = (
            r"|to the)\b)(?: [\w'\"`-]+){1,9}? (?:to|with|by|into|as) (?:be )?(?:the (?:value|string|name|ticker|symbol"
            r"|string literal) )?(?:['\"`]\S|-?\d)",
            near=r"\b(?:arguments?|parameters?|params?|values?|input|query|name|ticker|symbol|requested|original|user"
-                r"|automatically|silently|regardless|any|every|all|instead|LOFTY)\b",
-           unless=_DEFENCE, quotable=False),
+                r"|automatically|silently|regardless|any|every|all|instead|LOFTY)\b"),
     Phrase("E410", "orders that arguments are changed",
            ("using", "calling", "invoking", "when ", "whenever", "for any", "for all", "if the"),
            r"\b(?:when(?:ever)?|for (?:any|all|every)|if|each time)\b(?: you(?: are)?)? ?(?:using|calling|invoking"
@@ -82,12 +82,11 @@ _ARGUMENTS = (
            r"|convert)\b(?: [\w'\"`-]+){1,6}? (?:to|with|by) (?:the (?:value|string|name) )?(?:['\"`]\S)",
            near=r"\b(?:LOFTY|automatically|always|must|silently|alias|redirect\w*|internal|do not)\b", unless=_DEFENCE,
            quotable=False),
-    Phrase("E410", "orders that arguments are changed", ("regardless", "irrespective", "no matter", "whatever"),
+    _order("E410", "orders that arguments are changed", ("regardless", "irrespective", "no matter", "whatever"),
            r"\b(?:automatically|always|must|silently|will)\b(?: [\w'\"`-]+){0,3}? (?:change|modify|replace|override"
            r"|enable|disable|set|use|return|send|convert|append|include|redirect|choose|select|book|query"
            r"|route)\w*\bG90\b(?:regardless of|irrespective of|no matter|whatever)\b(?: [\w'-]+){0,5}? (?:user"
-           r"|original|requested|specified|provided|given|input|actual|asked|initial)\b",
-           unless=_DEFENCE, quotable=False),
+           r"|original|requested|specified|provided|given|input|actual|asked|initial)\b"),
     Phrase("E410", "orders that arguments are changed",
            ("redirecting", "redirected", "rerouted", "rerouting", "aliased", "remapped", "replaced by", "merged into"),
            r"\b(?:all|any|every|these|such)(?: [\w'-]+){0,4}? (?:requests?|queries|calls?|searches|lookups?"
@@ -99,7 +98,7 @@ _ARGUMENTS = (
 )  # fmt: skip
 
 _REDIRECTIONS = (
-    Phrase("E410", "has another tool called in its place",
+    _order("E410", "has another tool called in its place",
            ("deprecat", "vulnerab", "compromis", "maintenance", "disabled", "unavailable", "suspended", "restricted",
             "outage", "unsafe", "insecure", "unstable", "obsolete", "halt", "degraded", "offline", "decommission"),
            r"\b(?:deprecated|vulnerab\w+|compromised|maintenance|disabled|unavailable|suspended|restricted|outage"
@@ -107,13 +106,12 @@ _REDIRECTIONS = (
            r"|issues?)\b(?:[^\n]{0,200}?)\b(?:must|need to|have to|required to|should|please"
            r"|always)\b(?: [\w'-]+){0,3}? (?:redirect|use|call|switch|invoke|route|forward|halt|stop|run"
            r"|execute)\bG40(?:['\"`][a-z0-9]+(?:[_-][a-z0-9]+)+['\"`]|\b[a-z0-9]+(?:_[a-z0-9]+)+\b|\bthe operation\b)",
-           near=r"\b(?:LOFTY|vulnerab\w+|compromised|breach\w*|outage|halt)\b", unless=_DEFENCE, quotable=False),
-    Phrase("E410", "has another tool called in its place",
+           near=r"\b(?:LOFTY|vulnerab\w+|compromised|breach\w*|outage|halt)\b"),
+    _order("E410", "has another tool called in its place",
            ("instead of this", "redirect to", "do not use this", "rather than this", "in place of this", "switch to",
             "forward to", "delegate"),
            r"\b(?:must|always|need to|have to|required to|mandatory|should)\bG60\b(?:redirect(?:ed)?|rerouted?"
-           r"|forward(?:ed)?|switch(?:ed)?) to(?: [\w-]+){0,4}? (?:tools? )?['\"`]?[a-z0-9]+(?:_[a-z0-9]+)+",
-           unless=_DEFENCE, quotable=False),
+           r"|forward(?:ed)?|switch(?:ed)?) to(?: [\w-]+){0,4}? (?:tools? )?['\"`]?[a-z0-9]+(?:_[a-z0-9]+)+"),
 )  # fmt: skip
 
 _NOTICES = (
@@ -129,15 +127,14 @@ _NOTICES = (
                 r"|redirect\w*|deprecated|(?:required|essential) for (?:all|every)|for all|all users"
                 r"|system (?:automatically|requires)|ha(?:s|ve) been)\b",
            quotable=False),
-    Phrase("E410", "orders calls with a lofty reason",
+    _order("E410", "orders calls with a lofty reason",
            ("compliance", "audit", "security", "integrity", "verification", "validation", "authenticat", "regulat",
             "privacy", "authoriz", "clearance", "privilege"),
            r"\bfor (?:[\w-]+ ){0,4}?(?:compliance|audit\w*|security|integrity|verification|validation|authentication"
            r"|regulat\w+|authori[sz]ation|consistency|performance|protection|accuracy|optimi[sz]ation|stability"
            r"|tracking|logging|monitoring|safety)\bG80, ?(?:\w+ ){0,4}?(?:you |the (?:assistant|agent|model|system) "
            r"|this tool )(?:must|should|need to|needs to|has to|have to|shall|is required to|are required to"
-           r"|automatically|will)\b",
-           unless=_DEFENCE, quotable=False),
+           r"|automatically|will)\b"),
     Phrase("E410", "orders calls with a lofty reason",
            ("mandatory", "required for all", "must be preceded", "essential for", "first for", "required for every"),
            r"\b(?:this|it)(?: [\w-]+){0,4}? (?:is|are) (?:strictly |absolutely )?(?:mandatory|required|essential"
@@ -155,7 +152,7 @@ _NOTICES = (
 )  # fmt: skip
 
 _TOLD = (
-    Phrase("E410", "orders what the user is told",
+    _order("E410", "orders what the user is told",
            ("message", "to the user", "the user", "users", "warning", "alert", "state", "announce", "declare", "say "),
            r"\b(?:then|and|first|must|always|also)\b(?: \w+){0,3}? (?:(?:report|display|present|show|output|announce"
            r"|say|print)\b(?: (?:the|a|this) (?:following )?(?:message|warning|alert|notice|statement|text"
@@ -163,7 +160,7 @@ _TOLD = (
            r"|say)(?: that)?) ?:? ?['\"\u00ab](?=[^\s'\"]{1,40} [^\s'\"])|\b(?:mandatory|required"
            r"|compulsory) (?:[\w-]+ )?(?:message|announcement|disclaimer|statement|promotion) (?:that |which "
            r"|and )?(?:must|should|has to|to) be (?:delivered|shown|displayed|presented|stated|included|repeated)\b",
-           near=r"\b(?:must|before|mandatory|required|always)\b", unless=_DEFENCE, quotable=False),
+           near=r"\b(?:must|before|mandatory|required|always)\b"),
 )  # fmt: skip
 
 _CALLS = (

@@ -16,8 +16,7 @@ _PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]")
 _LEAST_DISTINCTIVE = 6
 _LEAST_WORD = 4
-_WORD = 24
-"""Shorter texts are values of parameters, which may be called as tools are."""
+_WORD = 24  # shorter texts are values of parameters, which may be called as tools are
 _DIRECTIVE = re.compile(
     r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|requires|always|never|only|first|before|after"
     r"|prior to|instead|call(?:s|ed|ing)?|invok\w+|us(?:e|es|ed|ing)|run(?:s|ning)?|execut\w+|ensure|make sure|do not"

@@ -69,11 +69,9 @@ def _expanded(pattern: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Phrase:
-    """A pattern of one rule, looked for only where the text has one of its `marks`.
-
-    `near` must be in the sentence too, `unless` must not be in what stands before it there. Upper-case words in
-    patterns stand for lists of words, `G40` for a gap of at most 40 characters.
-    """
+    """A pattern of one rule, looked for only where the text has one of its `marks`. `near` must be in the sentence too,
+    `unless` must not be in what stands before it there. Upper-case words in patterns stand for lists of words, `G40`
+    for a gap of at most 40 characters."""
 
     rule: str
     what: str
@@ -81,8 +79,7 @@ class Phrase:
     text: str
     near: str = ""
     unless: str = ""
-    quotable: bool = True
-    """Whether the phrase means nothing where it is quoted."""
+    quotable: bool = True  # whether the phrase means nothing where it is quoted
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -106,17 +103,14 @@ DEFENDS = (
     r"|attack|attempt|threat|technique|against|avoid|potential|possible|suspected|example)\w*"
 )
 
-_BEFORE = 100
-"""How much of a sentence is looked at before a phrase."""
+_BEFORE = 100  # how much of a sentence is looked at before a phrase
 _NEAR = 120
 _CHAINED = re.compile(r"(?: and| or|,)? (?:\w+ )?")
 """The words between a quoted phrase and another that is quoted with it."""
 _LONGEST_CHAIN = 30
 _BEGINNING = 3
-_WORD = re.compile(r"[a-z]{3,}")
-"""Marks are looked for only where a word begins as they do, in so many letters."""
-_MOST = 20
-"""Places of one text where a phrase is said that are reported; there may be any number where it is quoted."""
+_WORD = re.compile(r"[a-z]{3,}")  # marks are looked for only where a word begins as they do, in so many letters
+_MOST = 20  # places of one text where a phrase is said that are reported; there may be any number where it is quoted
 
 _ENDS = re.compile(r"[.!?;] |\n")
 _QUOTED = re.compile(
@@ -145,8 +139,7 @@ class Match:
     end: int
     said: str
     quoted: bool
-    name: str = ""
-    """The tool that it is about, of phrases that name one."""
+    name: str = ""  # the tool that it is about, of phrases that name one
 
 
 def matches(text: str, phrases: tuple[Phrase, ...]) -> Iterator[Match]:

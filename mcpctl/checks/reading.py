@@ -17,8 +17,7 @@ from mcpctl.base.texts import printable
 PARAMETER = "parameter"
 """The kind of a text that is a parameter's name; other texts are of the kind `text`, the tool's own of kind `name`."""
 _MOST_NODES = 20_000
-_MOST_CHARACTERS = 100_000
-"""The most that is read of all texts of one tool: no honest definition has a fifth of it."""
+_MOST_CHARACTERS = 100_000  # the most that is read of all texts of one tool: no honest definition has a fifth of it
 _WORDS = frozenset(("$schema", "$id", "$ref", "type", "format", "required"))
 """Members of a schema whose values are single words: only of others it is worth while to read them."""
 _INVISIBLE = re.compile(
@@ -31,16 +30,14 @@ _LEET = str.maketrans("0134578@$", "oieastbas")
 _LEET_WORD = re.compile(
     r"(?<![^\s(\"'`.,:;])(?=[a-z013457@$]{0,30}[a-z])(?=[a-z]{0,30}[013457@$])[a-z013457@$]{3,30}(?![\w@$])"
 )
-_LEAST_LEET = 3
-"""So many words with digits in them, and a text is read without the digits, too."""
+_LEAST_LEET = 3  # so many words with digits in them, and a text is read without the digits, too
 _PARAGRAPH = re.compile(r"\n\s*+(?:\n|(?=[-*#\u2022]|\d{1,3}[.)]))")
 _NOT = re.compile(r"(?<=[a-z])n't\b|\bdont\b|\bcannot\b")
 _NOTS = {"dont": "do not", "cannot": "can not"}
 _LEAST_SPELLED = 14
 _LONGEST_WORD = 200
 _LONGEST_PLACE = 200
-_LONGEST_MEMBER = 40
-"""Longer names of members that are not parameters are texts that somebody hides there."""
+_LONGEST_MEMBER = 40  # longer names of members that are not parameters are texts that somebody hides there
 _ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
 _PUNCTUATION = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2010: "-", 0x2011: "-", 0x2013: "-", 0x2014: "-"}
 # The Latin letters that Cyrillic, Greek and other ones pass for.

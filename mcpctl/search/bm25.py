@@ -19,23 +19,19 @@ from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
 from mcpctl.search.tokens import COURTEOUS_WORDS, folded, is_cjk, meaning_words, sentences, stem
 
-FEWEST, MOST = 15, 4_000
-"""The sizes between which the relevance of tools that nobody asked for grows with the catalog."""
-NOT_ENGLISH = 0.75
-"""The share of that relevance for a query in another language: the table knows fewer of its words."""
+FEWEST, MOST = 15, 4_000  # the sizes between which the relevance of tools that nobody asked for grows with the catalog
+NOT_ENGLISH = 0.75  # the share of that relevance for a query in another language: the table knows fewer of its words
 WORTH_KEEPING = 100
 """From so many tools on, the index is kept on disk: indexing fewer takes no longer than reading a file."""
 MEANING = 0.8
 """The weight of the nearness of meaning beside BM25, each divided by its largest value, or by `HALF` of what it can
 be."""
-HALF = 0.5
-"""If less than this of the words is met, or none is so near, the largest value counts less beside the other."""
+HALF = 0.5  # if less than this of the words is met, or none is so near, the largest value counts less beside the other
 LEAST, ALONE = 0.15, 0.5
 """The least nearness of a tool that has no word of the query, in itself and beside the nearest: others are noise."""
 _TOLD = 500
 MAX_SENTENCES = 12
-NEAR = 1.0
-"""The weight of the nearness for an embedding model. Values from .8 to 1.5 differed little."""
+NEAR = 1.0  # the weight of the nearness for an embedding model. Values from .8 to 1.5 differed little.
 MEANING_BESIDE_NEAR = 0.5
 """The weight of the nearness of meaning beside an embedding model: a model tells tools that look alike apart better."""
 CONTEXT = 0.2
@@ -46,10 +42,8 @@ Near = Callable[[str], Scores]
 
 class Pins:
     """Finds the tools that a query names: by key, else by name or `server.tool`, else by key or name without case and
-    separators, where one tool alone has it.
-
-    A query that names a server names no tool of another, whatever that is called.
-    """
+    separators, where one tool alone has it. A query that names a server names no tool of another, whatever that is
+    called."""
 
     LEVELS = ("key", "name", "name without case and separators")
 
@@ -254,19 +248,15 @@ class Bm25:
 
 
 def confidence(by_words: float, by_meaning: float) -> float:
-    """The relevance of the best hit, from how well the words of the query are met and how near its meaning is.
-
-    It is about the share of right first hits: a third at .35, half at .5, .7 at .7, .9 at .9, as measured.
-    """
+    """The relevance of the best hit, from how well the words of the query are met and how near its meaning is. It is
+    about the share of right first hits: a third at .35, half at .5, .7 at .7, .9 at .9, as measured."""
     return max(by_meaning, 0.8 * min(by_words, 1.0))
 
 
 def weak_below(tools: int, *, in_english: bool = True) -> float:
-    """The relevance below which the best of so many tools is not a good match.
-
-    The nearest of many tools is nearer, to what none of them does as well: measured on 1 to 3,600 tools, two of three
-    such requests stay below it, and one in thirty of those that a tool answers.
-    """
+    """The relevance below which the best of so many tools is not a good match. The nearest of many tools is nearer, to
+    what none of them does as well: measured on 1 to 3,600 tools, two of three such requests stay below it, and one in
+    thirty of those that a tool answers."""
     size = min(max(tools, FEWEST), MOST)
     return (0.04 + 0.18 * math.log10(size)) * (1.0 if in_english else NOT_ENGLISH)
 

@@ -32,8 +32,7 @@ from mcpctl.search.tokens import sendable
 _MAX_ANSWER = 4 << 20
 _MAX_RELEVANCE = 0.99
 _MAX_EXPLANATION = 500
-_WEAK = 0.4
-"""The relevance below which a service has no good match; how it measures is its own affair."""
+_WEAK = 0.4  # the relevance below which a service has no good match; how it measures is its own affair
 
 
 class Cloud:

@@ -17,26 +17,20 @@ from mcpctl.search.ranking import Unavailable
 from mcpctl.search.tokens import sendable
 from mcpctl.store.state import State, StateError
 
-Matrix = NDArray[np.float32]
-"""One row for each text, a vector of length 1, or of length 0 for an empty text."""
+Matrix = NDArray[np.float32]  # one row for each text, a vector of length 1, or of length 0 for an empty text
 Directions = NDArray[np.int16]
 """The same in half the memory: the largest number of a row is 32,767, and only its direction counts."""
 
-_MAX_VECTORS = 20_000
-"""Vectors kept in state.db, or twice those of a larger catalog; the oldest are deleted."""
+_MAX_VECTORS = 20_000  # vectors kept in state.db, or twice those of a larger catalog; the oldest are deleted
 _MAX_QUERIES = 256
 _STOP_S = 5.0
-_PORTION_S = 30.0
-"""Seconds for a portion; an endpoint may run on a small machine."""
+_PORTION_S = 30.0  # seconds for a portion; an endpoint may run on a small machine
 
 
 class Model(Protocol):
-    portion: int
-    """The most texts that it is given at once; what it has made of them is kept before the next ones."""
+    portion: int  # the most texts that it is given at once; what it has made of them is kept before the next ones
 
-    @property
-    def name(self) -> str:
-        """A name that tells its vectors from those of other models."""
+    name: str  # tells its vectors from those of other models
 
     def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
         """The vectors of texts, of which none is empty; raises `Unavailable`."""
@@ -140,10 +134,8 @@ class _Making(Thread):
         self.ended = Event()
         self.vectors: Directions | None = None
         self.failure = ""
-        self.is_slow = False
-        """A search has waited for it in vain."""
-        self.is_stale = False
-        """The tools have changed: it keeps the vectors that it has, and stops."""
+        self.is_slow = False  # a search has waited for it in vain
+        self.is_stale = False  # the tools have changed: it keeps the vectors that it has, and stops
         self._model = model
         self._paths = paths
         self._known = known

@@ -22,8 +22,7 @@ FIELDS = (
     "provider", "queries", *METRICS, *(f"{name}_ci" for name in METRICS), "latency_p50_ms", "latency_p95_ms",
     "labels", "asked", "ranks",
 )  # fmt: skip
-DEPTH = 50
-"""How many results a provider is asked for; a tool beyond them counts as not found."""
+DEPTH = 50  # how many results a provider is asked for; a tool beyond them counts as not found
 _RESAMPLES = 2_000
 
 Ranks = Sequence[int | None]
@@ -34,8 +33,7 @@ _LABEL = 'a line is {"query": "…", "expect": [["server:tool", …as good], …
 @dataclass(frozen=True)
 class Label:
     queries: tuple[str, ...]
-    expect: tuple[tuple[str, ...], ...]
-    """For each expected tool its key, and the keys of tools that are as good."""
+    expect: tuple[tuple[str, ...], ...]  # for each expected tool its key, and the keys of tools that are as good
     any: bool = False
     context: str | None = None
 
@@ -139,11 +137,8 @@ def digest(labels: Sequence[Label]) -> str:
 
 
 def worse(measured: Measured, baseline: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each metric that is worse than in an earlier row by more than chance.
-
-    If both rows measured the same labels, their differences are resampled; else the earlier mean is compared with the
-    new interval.
-    """
+    """A sentence for each metric that is worse than in an earlier row by more than chance. If both rows measured the
+    same labels, their differences are resampled; else the earlier mean is compared with the new interval."""
     paired = _scores_of(baseline, measured)
     for name, values in measured.scores().items():
         before = baseline.get(name)
@@ -180,11 +175,9 @@ def from_file(path: Path) -> list[Label]:
 
 
 def from_records(records: Records, known: Iterable[str], project: str | None = None) -> list[Label]:
-    """Each search on record that was followed, in its session, by calls of its results: those it should find.
-
-    With a project, those made while it was in force. A call belongs to the latest search before it that had its tool.
-    Tools that are not `known` any more are left out.
-    """
+    """Each search on record that was followed, in its session, by calls of its results: those it should find. With a
+    project, those made while it was in force. A call belongs to the latest search before it that had its tool. Tools
+    that are not `known` any more are left out."""
     keys = set(known)
     followed = (
         (search, tuple((key,) for key in dict.fromkeys(called) if key in keys))

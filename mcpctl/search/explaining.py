@@ -21,19 +21,15 @@ class QueryScores(Struct, frozen=True):
     scale: float
     meaning: Scores
     embedding: Scores | None
-    vectors: Matrix
-    """A row for each of `query.meaning`."""
-    sentences: Sequence[Sequence[int]]
-    """The rows of the whole query, and of each sentence if it has several."""
+    vectors: Matrix  # a row for each of `query.meaning`
+    sentences: Sequence[Sequence[int]]  # the rows of the whole query, and of each sentence if it has several
 
 
 def parts(
     engine: Okapi, meaning: Meaning, answer: QueryScores, number: int, texts: Sequence[str], lift: float
 ) -> Iterator[Part]:
-    """The parts that add up to a tool's relevance for a query, times `lift`; `texts` are those of its fields.
-
-    A term's score is divided among the fields like its frequency.
-    """
+    """The parts that add up to a tool's relevance for a query, times `lift`; `texts` are those of its fields. A term's
+    score is divided among the fields like its frequency."""
     corpus, unit = engine.corpus, lift * answer.scale
     counts = _counts(texts)
     scores: dict[tuple[str, str], float] = defaultdict(float)

@@ -14,8 +14,7 @@ from mcpctl.search.tokens import BINDING_WORDS, MAX_TEXT, NOT_STOPPED, STOP_WORD
 MAX_DEPTH = 3
 MAX_PARAMETERS = 256
 MAX_VALUES = 64
-MAX_LEAD = 300
-"""The most characters of a first sentence; some descriptions have no second one."""
+MAX_LEAD = 300  # the most characters of a first sentence; some descriptions have no second one
 _FIRST_SENTENCE = re.compile(r"\s*[^\n]*?(?:[.!?](?=\s)|。|\n|$)")
 
 
@@ -24,8 +23,7 @@ class Field(Struct, frozen=True):
 
     name: str
     weight: float
-    length: float
-    """The influence of the length, from 0 to 1: BM25's b."""
+    length: float  # the influence of the length, from 0 to 1: BM25's b
 
 
 # Measured on several catalogs, on which neighbouring values do as well: a plateau, not a peak. A description's first
@@ -55,8 +53,7 @@ _SHORTEST = 16
 _FULL, _OVERFULL = 20, 24
 """The different words that bind no others, up to which one sentence has them, and from which it is a list, too."""
 _PHRASES = 8
-_ENUMERATED = 0.7
-"""How much such a sentence is a list: that of an honest tool may tell all that it returns."""
+_ENUMERATED = 0.7  # how much such a sentence is a list: that of an honest tool may tell all that it returns
 _SMALL_WORDS = STOP_WORDS | NOT_STOPPED | BINDING_WORDS
 _MARKS = str.maketrans(dict.fromkeys(".,;:!?()[]{}<>\"'`*|•"))
 _PARTS_OF_NAME = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")

@@ -17,22 +17,17 @@ from mcpctl.search.posting_lists import Okapi, Scores
 
 FOLDER = Path(__file__).with_name("table")
 WORDS, VECTORS, COUNTS = "words.npy", "vectors.npy", "counts.npy"
-MADE = "made.json"
-"""The file with the sources of a table, and the hashes of its files."""
+MADE = "made.json"  # the file with the sources of a table, and the hashes of its files
 _SHARPNESS = 1.5
 """The exponent of a term's BM25 score: above 1, the words that stand out in a tool count more than in BM25."""
 _MOVE = 0.3
 """How far a word moves towards the tools of the catalog that have it: to what it means there. A word that the table
 lacks is where they are."""
-_STRANGE = 0.7
-"""The weight of a word that no tool has, beside that of a word that one tool has."""
+_STRANGE = 0.7  # the weight of a word that no tool has, beside that of a word that one tool has
 _UNRELATED = 0.1
-LARGE = 10_000
-"""From so many tools on, all are compared by the first numbers of the vectors alone, which say most, …"""
-_FIRST = 24
-"""… these, …"""
-_BEST = 1_000
-"""… and only the best ones by all numbers."""
+LARGE = 10_000  # from so many tools on, all are compared by the first numbers of the vectors alone, which say most, …
+_FIRST = 24  # … these, …
+_BEST = 1_000  # … and only the best ones by all numbers
 _AT_ONCE = 4_096
 
 Matrix = NDArray[np.float32]
@@ -158,10 +153,8 @@ class Meaning:
         return _units(self.stems[[self._engine.numbers[stem] - self._first for stem in stems]].astype(np.float32))
 
     def nearness(self, said: Matrix, beside: Scores) -> Scores:
-        """How near each tool is to the nearest of the sums of a query's words, from 0 (unrelated) to 1.
-
-        In a large catalog that is only roughly so, but for the tools that are the best together with scores `beside`.
-        """
+        """How near each tool is to the nearest of the sums of a query's words, from 0 (unrelated) to 1. In a large
+        catalog that is only roughly so, but for the tools that are the best together with scores `beside`."""
         units = _units(said)
         cosines = _cosines(units[:, : len(self._columns)], self._columns)
         if len(self._columns) == self.tools.shape[1]:

@@ -34,11 +34,9 @@ def stemmed(word: str) -> str:
 
 
 class Corpus:
-    """The weighted frequency of each term in each document: the `tf` of BM25F over fields.
-
-    It is the term's count in a field, times the field's weight, divided by 1 - b + b · length / mean length, summed
-    over the fields (Robertson, Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields").
-    """
+    """The weighted frequency of each term in each document: the `tf` of BM25F over fields. It is the term's count in a
+    field, times the field's weight, divided by 1 - b + b · length / mean length, summed over the fields (Robertson,
+    Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields")."""
 
     def __init__(
         self, words: Sequence[str], stems: Sequence[str], norms: Scores, trust: Floats,
@@ -47,13 +45,11 @@ class Corpus:
         self.surface = words
         self.terms = [*words, *stems]
         self.norms = norms
-        self.trust = trust
-        """How much the words of a document count, up to 1."""
+        self.trust = trust  # how much the words of a document count, up to 1
         self.counts = counts
         self.document = document
         """For each pair of a term and a document that has it, sorted by term: the number of the document, …"""
-        self.frequency = tf
-        """… and the weighted frequency of the term in it."""
+        self.frequency = tf  # … and the weighted frequency of the term in it
 
     @classmethod
     def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":

@@ -23,11 +23,8 @@ def build(
 
 
 def builder(config: Config, paths: Paths, provider: str | None = None, on_progress: Progress | None = None) -> Build:
-    """A function that makes the provider of that name, or the configured one, for each catalog.
-
-    With `on_progress`, which is told of indexing too, a search waits until all embeddings are there; without it, words
-    rank meanwhile.
-    """
+    """A function that makes the provider of that name, or the configured one, for each catalog. With `on_progress`,
+    which is told of indexing too, a search waits until all embeddings are there; without it, words rank meanwhile."""
     name = provider or config.optimization
     if name == "semantic":
         from mcpctl.search.semantic import semantic_builder

@@ -27,37 +27,26 @@ from mcpctl.search.tokens import (
 )
 
 MAX_WORDS = 256
-SHORT = 4
-"""The most words of a query that may be the mistyped name of a tool."""
-MAX_CORRECTED = 12
-"""The most words of a query for which a correction is looked for."""
-MAX_PAIRS = 4
-"""The most pairs that are searched for a single character of Chinese or Japanese."""
+SHORT = 4  # the most words of a query that may be the mistyped name of a tool
+MAX_CORRECTED = 12  # the most words of a query for which a correction is looked for
+MAX_PAIRS = 4  # the most pairs that are searched for a single character of Chinese or Japanese
 BESIDE = 0.5
 """The weight of what an abbreviation stands for if tools have the abbreviation too, and of its less likely meanings."""
-SHORTENED = 0.3
-"""The weight of the abbreviation of a word if tools have the word too."""
+SHORTENED = 0.3  # the weight of the abbreviation of a word if tools have the word too
 
 
 class Query(Struct):
-    terms: dict[str, str] = {}
-    """The terms to look up, each with its word in the query."""
-    shares: dict[str, float] = {}
-    """The weights of the terms; that of a word as it is written is 1."""
+    terms: dict[str, str] = {}  # the terms to look up, each with its word in the query
+    shares: dict[str, float] = {}  # the weights of the terms; that of a word as it is written is 1
     meaning: dict[str, str] = {}
     """The stems that make its meaning, known to tools and table or not, each with its word in the query."""
-    weight: float = 0.0
-    """The sum of the terms' idf; unknown and corrected words count as the rarest."""
-    unknown: list[str] = []
-    """The words that no tool has, nor any word like them."""
-    unheard: list[str] = []
-    """The unknown words that the dictionary does not have either, nor any word like them."""
+    weight: float = 0.0  # the sum of the terms' idf; unknown and corrected words count as the rarest
+    unknown: list[str] = []  # the words that no tool has, nor any word like them
+    unheard: list[str] = []  # the unknown words that the dictionary does not have either, nor any word like them
     read_as: dict[str, Sequence[str]] = {}
     """The words that were read as others, each with the words or phrases that it may have been."""
-    in_english: bool = True
-    """Whether it is, as far as its small words and its letters tell."""
-    cut: bool = False
-    """Whether the query has more words than are read."""
+    in_english: bool = True  # whether it is, as far as its small words and its letters tell
+    cut: bool = False  # whether the query has more words than are read
 
     def add(self, terms: Iterable[str], word: str, share: float = 1.0) -> None:
         for term in terms:
@@ -66,11 +55,9 @@ class Query(Struct):
 
 
 class _Word(NamedTuple):
-    forms: tuple[str, ...]
-    """The parts of an identifier, then all of it; or one segment of Chinese or Japanese."""
+    forms: tuple[str, ...]  # the parts of an identifier, then all of it; or one segment of Chinese or Japanese
     is_cjk: bool
-    is_name: bool = False
-    """Whether it has a capital letter in a query of small ones."""
+    is_name: bool = False  # whether it has a capital letter in a query of small ones
 
 
 class _Manner(Struct):
@@ -79,8 +66,7 @@ class _Manner(Struct):
     """Whether most of its words are of a language that nobody knows; then they are neither mistyped nor abbreviated."""
     is_bound: bool
     """Whether it has binding words of another language than English: a rare `los` would bring up Los Angeles."""
-    named: Mapping[str, str]
-    """The word that was mistyped in the name of a tool, with what was meant."""
+    named: Mapping[str, str]  # the word that was mistyped in the name of a tool, with what was meant
     tries: int = MAX_CORRECTED
 
 
@@ -93,8 +79,7 @@ class _Known(NamedTuple):
 
 
 _LookedUp = tuple[Sequence[_Known], Sequence[str]]
-_MOST_KEPT = 4_096
-"""The most words of queries whose look-ups are kept."""
+_MOST_KEPT = 4_096  # the most words of queries whose look-ups are kept
 
 
 class Reader:
@@ -239,10 +224,8 @@ class Reader:
             read.unheard.append(form)
 
     def _add_readings(self, read: Query, word: str, readings: Iterable[str], share: float) -> float:
-        """Look up each reading of a word that tools have all of; return the largest idf of one.
-
-        The words of a phrase share its weight: a pull request is neither what is pulled nor any request.
-        """
+        """Look up each reading of a word that tools have all of; return the largest idf of one. The words of a phrase
+        share its weight: a pull request is neither what is pulled nor any request."""
         most = 0.0
         for reading in readings:
             forms = [form for form in reading.split() if self._known_terms(form)]

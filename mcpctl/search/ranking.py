@@ -14,36 +14,30 @@ from mcpctl.base.models import Tool
 
 class Hit(Struct, frozen=True):
     key: str
-    relevance: float
-    """From 0 to 1 in four digits, comparable between queries; 1.0 means that the query names the tool."""
+    relevance: float  # from 0 to 1 in four digits, comparable between queries; 1.0 means that the query names the tool
 
 
-MAX_QUERIES = 32
-"""The most queries that are read of one search."""
-_MAX_RANKED = 0.99
-"""The highest relevance by ranking; 1 is for a tool that the query names."""
+MAX_QUERIES = 32  # the most queries that are read of one search
+_MAX_RANKED = 0.99  # the highest relevance by ranking; 1 is for a tool that the query names
 _DIGITS = 10_000
 MAX_RESULTS = 50
 MEANING_PART = "meaning"
 CONTEXT_PART = "context"
 PINNED_PART = "exact"
 EMBEDDING_PART = "embedding"
-LEAST_NEAR = 0.3
-"""The cosine from which a word is reported as near: nearly any two have less."""
+LEAST_NEAR = 0.3  # the cosine from which a word is reported as near: nearly any two have less
 
 
 class NearWord(Struct, frozen=True):
     word: str
-    cosine: float
-    """From -1 to 1; words of one meaning have about .6 or more."""
+    cosine: float  # from -1 to 1; words of one meaning have about .6 or more
 
     def __str__(self) -> str:
         return f"{MEANING_PART} (≈ {self.word} {self.cosine:.2f})"
 
 
 class Part(Struct, frozen=True):
-    word: str
-    """The word as the query has it; empty for a share that belongs to no single word."""
+    word: str  # the word as the query has it; empty for a share that belongs to no single word
     field: str
     """A field's name, `meaning` (near to words of the tool), `embedding` (similar for an embedding model), `context`,
     or `exact` (the query names the tool)."""
@@ -59,8 +53,7 @@ class Explanation(Struct, frozen=True):
     parts: tuple[Part, ...]
     pinned: str | None
     """The kind of name by which the query names the tool; then its relevance is 1.0, not the sum of the parts."""
-    said: str = ""
-    """The explanation of a search service, in place of parts."""
+    said: str = ""  # the explanation of a search service, in place of parts
 
     @property
     def score(self) -> float:
@@ -116,19 +109,14 @@ class Explanation(Struct, frozen=True):
 class Ranking:
     hits: tuple[Hit, ...]
     provider: str
-    fallback: str | None
-    """The reason if another provider than the configured one ranked them."""
-    unknown_words: tuple[str, ...]
-    """The words of the queries that no tool has, nor any word like them."""
+    fallback: str | None  # the reason if another provider than the configured one ranked them
+    unknown_words: tuple[str, ...]  # the words of the queries that no tool has, nor any word like them
     weak: bool
-    unheard_words: tuple[str, ...] = ()
-    """Those of them that the table of word vectors does not have either."""
-    known_words: tuple[str, ...] = ()
-    """The words that tools have as they are written, if the search is weak."""
+    unheard_words: tuple[str, ...] = ()  # those of them that the table of word vectors does not have either
+    known_words: tuple[str, ...] = ()  # the words that tools have as they are written, if the search is weak
     best_of: tuple[tuple[str, str], ...] = ()
     """Each of several queries that finds anything, with the key of its best hit."""
-    unanswered: tuple[str, ...] = ()
-    """Its queries without a good match, where another one has one."""
+    unanswered: tuple[str, ...] = ()  # its queries without a good match, where another one has one
     notice: str = ""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=lambda hits: [], repr=False, compare=False)
 
@@ -154,13 +142,8 @@ def kept(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hit]:
 
 
 class Provider(Protocol):
-    @property
-    def name(self) -> str:
-        """The provider's name in records and answers."""
-
-    @property
-    def waits(self) -> bool:
-        """Whether a search makes network or model calls, which may take seconds; then many may run at once."""
+    name: str
+    waits: bool  # whether a search makes network or model calls, which may take seconds; then many may run at once
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them."""

@@ -19,11 +19,9 @@ def search(
     explained: bool = False, index_path: Path | None = None, tells: bool = True,
 ) -> Found:  # fmt: skip
     """The tools that match any of the queries, best first; filters leave tools out and never change a relevance.
-
     `build` makes the provider, and `index_path` is a file for its index. Without `usage` the rows lack the fields of
-    usage. With `explained` each row has the explanation of its relevance. Oddities of the result are reported on
-    stderr if `tells`.
-    """
+    usage. With `explained` each row has the explanation of its relevance. Oddities of the result are reported on stderr
+    if `tells`."""
     for server in filters.servers:
         catalog.config.server(server)
     tools = {tool.key: tool for tool in catalog.visible()}

@@ -18,8 +18,7 @@ from mcpctl.search.posting_lists import Scores
 from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
 from mcpctl.search.tokens import sendable, sentences, words
 
-SERVER = 0.5
-"""The weight of the mean of its server's tools beside a tool: it shows what a terse tool is for."""
+SERVER = 0.5  # the weight of the mean of its server's tools beside a tool: it shows what a terse tool is for
 MIN_CLOSENESS = 0.05
 MAX_SENTENCES = 12
 _ALIKE = 0.95

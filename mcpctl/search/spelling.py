@@ -7,14 +7,12 @@ from typing import Protocol
 
 from mcpctl.search.tokens import BINDING_WORDS, stem, tokens
 
-MOST_READINGS = 4
-"""The most words that one is read as: several may be as likely, and then all are searched."""
+MOST_READINGS = 4  # the most words that one is read as: several may be as likely, and then all are searched
 SHORTEST, LONGEST = 5, 32
 """The letters of the words that may have been mistyped: too many shorter ones are one letter from others."""
 _SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
 """The letters of the shortest of two words that were run together, in any query and in a short one."""
-_COMMON = 20
-"""In how many texts the dictionary saw a word that may have been meant: a rarer one rather was not."""
+_COMMON = 20  # in how many texts the dictionary saw a word that may have been meant: a rarer one rather was not
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))
 
@@ -27,11 +25,9 @@ class Dictionary(Protocol):
 
 
 class Speller:
-    """Finds readings of a word that neither the catalog nor the dictionary has.
-
-    All that one slip of the keyboard makes of a word is looked up in the catalog: 54 look-ups a letter, which take no
-    longer the more words there are, and need no index.
-    """
+    """Finds readings of a word that neither the catalog nor the dictionary has. All that one slip of the keyboard makes
+    of a word is looked up in the catalog: 54 look-ups a letter, which take no longer the more words there are, and need
+    no index."""
 
     def __init__(self, catalog: Mapping[str, float], dictionary: Dictionary, names: Container[str]) -> None:
         self._catalog = catalog
@@ -39,11 +35,9 @@ class Speller:
         self._names = names
 
     def readings(self, word: str, is_short: bool, is_name: bool) -> Sequence[str]:
-        """The words that a word may have been meant to be; for words run together, a phrase.
-
-        A query is short if it may be the mistyped name of a tool: then more is tried. The first letter of a word
-        that is written as a name is right: Notion is not motion.
-        """
+        """The words that a word may have been meant to be; for words run together, a phrase. A query is short if it may
+        be the mistyped name of a tool: then more is tried. The first letter of a word that is written as a name is
+        right: Notion is not motion."""
         if len(word) > LONGEST or not word.isalpha():
             return []
         if not word.isascii():

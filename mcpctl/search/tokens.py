@@ -8,10 +8,8 @@ from itertools import islice
 
 MAX_TEXT = 10_000
 """The most characters of a text that are read; real descriptions are shorter, generated ones may not be."""
-MAX_RUN = 64
-"""The most characters of one run of letters and digits, which may be a base64 image."""
-LAYOUT = 3
-"""The version of how texts become words: an index on disk that was made by another is made again."""
+MAX_RUN = 64  # the most characters of one run of letters and digits, which may be a base64 image
+LAYOUT = 3  # the version of how texts become words: an index on disk that was made by another is made again
 
 NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
 """Stop words that tell sibling tools apart, such as `turn_on` and `turn_off`."""
@@ -57,7 +55,7 @@ COURTEOUS_WORDS = frozenset(_COURTEOUS.split())
 """The rest of `could you please show me` without stop words: no notice lists these as words that tools have."""
 
 BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
-"""The same of Chinese, at the ends of what no tool has."""
+"""The binding words of Chinese, at the ends of a text that no tool has."""
 
 _CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"  # noqa: E501
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
@@ -101,11 +99,8 @@ def words(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def meaning_words(text: str) -> Iterator[str]:
-    """The stems of a text under which a table of word vectors may have them.
-
-    Those of `tokens`, and of Chinese and Japanese also each character by itself: a table that lacks a pair may know
-    them.
-    """
+    """The stems of a text under which a table of word vectors may have them. Those of `tokens`, and of Chinese and
+    Japanese also each character by itself: a table that lacks a pair may know them."""
     for run in runs(text):
         if is_cjk(run):
             for segment in segments(run):

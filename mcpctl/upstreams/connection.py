@@ -23,8 +23,7 @@ class Reply:
     """Who gets what becomes of a request: one of `result`, `error` and `failed`, once, unless it takes it back."""
 
     __slots__ = ()
-    is_parked = False
-    """Whether its client has been answered meanwhile, and is to come back."""
+    is_parked = False  # whether its client has been answered meanwhile, and is to come back
 
     def result(self, result: memoryview) -> None: ...
     def error(self, error: bytes) -> None: ...
@@ -62,8 +61,7 @@ class Exchange(msgspec.Struct, eq=False):
     connection: "Connection | None" = None
     was_sent: bool = False
     timer: asyncio.TimerHandle | None = None
-    other: jsonrpc.Message | None = None
-    """A message in the HTTP response to it that has the id of no request."""
+    other: jsonrpc.Message | None = None  # a message in the HTTP response to it that has the id of no request
 
     def failed(self, failure: Failure) -> None:
         """End it without an answer; whether it was sent is known here alone."""
@@ -111,24 +109,18 @@ class Connection(ABC):
         self.revision = ""
         self.server_info = b""
         self.instructions = ""
-        self.caller: Caller | None = None
-        """The client for whom it was connected, in whose name its tools are listed."""
-        self.declared = b"{}"
-        """The client's capabilities as its server was told, in JSON."""
-        self.announces = False
-        """Whether a server of 2026-07-28 tells those who listen that its lists have changed."""
+        self.caller: Caller | None = None  # the client for whom it was connected, in whose name its tools are listed
+        self.declared = b"{}"  # the client's capabilities as its server was told, in JSON
+        self.announces = False  # whether a server of 2026-07-28 tells those who listen that its lists have changed
         self.offers: frozenset[str] = frozenset()
         """The features that it declares: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
-        self.logs = False
-        """Whether an older server can be told what to log."""
-        self.has_listed = False
-        """Whether the list that is known of its server's tools is its own."""
+        self.logs = False  # whether an older server can be told what to log
+        self.has_listed = False  # whether the list that is known of its server's tools is its own
         self.runs_tasks = False
         self.log_level = b""
         self.gone = asyncio.Event()
         self.hung_up = False
-        self.pending: dict[bytes, Exchange] = {}
-        """The requests that are not answered, by their ids there."""
+        self.pending: dict[bytes, Exchange] = {}  # the requests that are not answered, by their ids there
         self._on_message = on_message
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
@@ -136,8 +128,7 @@ class Connection(ABC):
         self._kept_meta: tuple[tuple[object, ...], bytes] = (None, None, None), b""
         """The `_meta` that was sent last, where the next one may be the same, and what it was made of."""
 
-    keeps_stderr = False
-    """Whether more than its last words is kept, in the log of its server."""
+    keeps_stderr = False  # whether more than its last words is kept, in the log of its server
 
     @property
     def is_full(self) -> bool:
@@ -302,8 +293,7 @@ def unpassable(error: Exception) -> Failure:
 
 TOOLS_CALL, LISTEN, TASKS_RESULT = "tools/call", "subscriptions/listen", "tasks/result"
 PROMPTS_GET, RESOURCES_READ, COMPLETION = "prompts/get", "resources/read", "completion/complete"
-CALLS = (TOOLS_CALL, TASKS_RESULT)
-"""The requests that are a tool call, or go on with one."""
+CALLS = (TOOLS_CALL, TASKS_RESULT)  # the requests that are a tool call, or go on with one
 READS = (PROMPTS_GET, RESOURCES_READ)
 OF_CLIENTS = frozenset((*CALLS, *READS, COMPLETION))
 """The requests that are made for a client, which waits for the answer."""

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 class ServerSentEvent:
     name: str
     data: bytes
-    id: str
-    """The place in the stream where it is resumed, of this event or the last one that had one."""
+    id: str  # the place in the stream where it is resumed, of this event or the last one that had one
     retry_ms: int | None
 
 

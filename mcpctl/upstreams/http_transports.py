@@ -26,8 +26,7 @@ from mcpctl.wire.http_client import in_words
 from mcpctl.wire.threads import beside
 
 _RESUMPTIONS = 2
-_HEADER_SINCE = "2025-06-18"
-"""The first revision whose requests carry the MCP-Protocol-Version header."""
+_HEADER_SINCE = "2025-06-18"  # the first revision whose requests carry the MCP-Protocol-Version header
 _SESSION = "mcp-session-id"
 _PRINTABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?\Z")
 _LONGEST_URL = 4096

@@ -11,8 +11,7 @@ from mcpctl.wire import jsonrpc
 
 ELICIT = "elicitation/create"
 SAMPLE, ROOTS = "sampling/createMessage", "roots/list"
-SERVER = "mcpctl/server"
-"""The member of `_meta` that names the server whose question it is."""
+SERVER = "mcpctl/server"  # the member of `_meta` that names the server whose question it is
 _MESSAGE, _CONTEXT = "message", "includecontext"
 
 _CANNOT_BE_ASKED = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
@@ -52,11 +51,9 @@ def of_server(connection: "Asking", message: jsonrpc.Message) -> Question:
 
 
 def named(method: str, params: bytes, server: str) -> bytes:
-    """The params of a server's question, with the server's name: the message that a person is to read begins with it.
-
-    A request to the client's model, or for its folders, has no words for a person: there it is in `_meta`. No server is
-    given what others have said, which `includeContext` asks for.
-    """
+    """The params of a server's question, with the server's name: the message that a person is to read begins with it. A
+    request to the client's model, or for its folders, has no words for a person: there it is in `_meta`. No server is
+    given what others have said, which `includeContext` asks for."""
     if method in (SAMPLE, ROOTS):
         return _with_server(params, server)
     if method != ELICIT:

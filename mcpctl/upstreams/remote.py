@@ -29,8 +29,7 @@ from mcpctl.wire.http_client import in_words
 from mcpctl.wire.threads import apart, beside
 from mcpctl.wire.writer import Turn
 
-_NOTIFY_S = 10.0
-"""A notification has no answer whose time could be anybody's business."""
+_NOTIFY_S = 10.0  # a notification has no answer whose time could be anybody's business
 _CLOSE_S = 0.3
 _SETTLE_S = 1.0
 _IN_A_ROW = 50
@@ -52,8 +51,7 @@ class Remote(Connection):
         self._why: Failure | None = None
         self._has_answered = False
         self._is_ending = False
-        self._long = asyncio.Lock()
-        """Held while a long answer is read: one at a time, since each is in memory whole."""
+        self._long = asyncio.Lock()  # held while a long answer is read: one at a time, since each is in memory whole
         self._tasks: set[asyncio.Task[None]] = set()
         self._posts: dict[bytes, asyncio.Task[None]] = {}
         self._opening = self._loop.create_task(self._open(), name="open")
@@ -142,10 +140,8 @@ class Remote(Connection):
     async def _http(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
     ) -> AsyncGenerator[httpx2.Response]:
-        """The response to an HTTP request, in the name of who has logged in; raises `Failed`.
-
-        What is refused for its token is sent again with another, once: the server has not begun with it.
-        """
+        """The response to an HTTP request, in the name of who has logged in; raises `Failed`. What is refused for its
+        token is sent again with another, once: the server has not begun with it."""
         bearer = await self._bearer.header() if self._bearer else None
         async with AsyncExitStack() as open_:
             sent = http_client.request(self._client, method, url, _with(headers, bearer), content)
@@ -219,10 +215,8 @@ class Remote(Connection):
         await self.stop()
 
     async def _take(self, text: bytes | bytearray, asked: Exchange | None) -> bool:
-        """Take one message, or a batch; whether `asked` was answered by it.
-
-        An answer with the id of no request is kept: it counts for `_is_answered`, once there is nothing more to come.
-        """
+        """Take one message, or a batch; whether `asked` was answered by it. An answer with the id of no request is
+        kept: it counts for `_is_answered`, once there is nothing more to come."""
         await self._turn.readers.released()
         if len(text) > bounds.AT_ONCE:
             self._turn.was_large()

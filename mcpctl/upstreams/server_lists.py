@@ -51,8 +51,7 @@ class ListRefresher:
         """The end of the current list, for those who asked before it was begun."""
         self._next: asyncio.Future[None] | None = None
         """The end of the next list, for those who ask while one is under way: it may have missed what they ask for."""
-        self._hurry = asyncio.Event()
-        """Set when somebody waits, so that the next list comes without a pause."""
+        self._hurry = asyncio.Event()  # set when somebody waits, so that the next list comes without a pause
 
     def begin(self, connection: Connection, caller: Caller | None) -> None:
         self._of = connection, caller
@@ -172,11 +171,9 @@ ListedFeatures = Callable[[Connection, str, list[bytes]], Awaitable[None]]
 
 
 class ServerLists:
-    """Lists what a server has, for as long as `is_current` says that its connection is used.
-
-    What it lists goes to `tools_listed` and `features_listed`, each definition as JSON. A list that takes longer than
-    `timeout_s` has failed; 0: none does. Only features that it declares and that `exposed` has are asked for.
-    """
+    """Lists what a server has, for as long as `is_current` says that its connection is used. What it lists goes to
+    `tools_listed` and `features_listed`, each definition as JSON. A list that takes longer than `timeout_s` has failed;
+    0: none does. Only features that it declares and that `exposed` has are asked for."""
 
     def __init__(
         self, name: str, timeout_s: float, is_current: Callable[[Connection], bool], tools_listed: ListedTools,

@@ -29,8 +29,7 @@ _CHATTER_KEPT = 200
 _EDGE = 1024
 _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
-_KILL_S = 0.2
-"""How long what was sent SIGKILL may take to go; what then runs cannot be ended by us."""
+_KILL_S = 0.2  # how long what was sent SIGKILL may take to go; what then runs cannot be ended by us
 _LOOK_S = 0.05
 
 
@@ -63,10 +62,8 @@ class ServerProcesses:
         return process, ours
 
     async def table(self, *, everything: bool = False) -> Mapping[int, posix.Process]:
-        """The processes in the servers' sessions, or on the whole machine.
-
-        Many who ask at once share one look, which keeps nobody else waiting.
-        """
+        """The processes in the servers' sessions, or on the whole machine. Many who ask at once share one look, which
+        keeps nobody else waiting."""
         if everything not in self._looking:
             self._looking[everything] = asyncio.get_running_loop().create_task(self._looked(everything))
         return await asyncio.shield(self._looking[everything])
@@ -116,8 +113,7 @@ class Stdio(Connection):
         self._stderr = b""
         self.detached: Mapping[int, str] = {}
         """Processes that it had started in sessions of their own when its end began: ids and names."""
-        self.unended: Mapping[int, str] = {}
-        """Processes of its session that could not be ended."""
+        self.unended: Mapping[int, str] = {}  # processes of its session that could not be ended
         self._ending: asyncio.Task[None] | None = None
         self._processes = processes
         self._process, stdin = processes.start(launch)

@@ -36,8 +36,7 @@ _KNOWS_NOT = (400, 404, 405, 406, 415)
 _ANNOUNCES = re.compile(rb'"(?:tools|prompts|resources)"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
 OnMessage = Callable[[Connection, jsonrpc.Message], None]
 OnGone = Callable[[Connection], None]
-OnStderr = Callable[[int, bytes], None]
-"""Takes what a process has written to stderr; nothing, when it has ended."""
+OnStderr = Callable[[int, bytes], None]  # takes what a process has written to stderr; nothing, when it has ended
 
 
 class Transports(Protocol):

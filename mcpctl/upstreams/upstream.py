@@ -27,10 +27,8 @@ from mcpctl.wire import jsonrpc
 
 _MAX_BACKOFF_S = 60.0
 _LONGEST_SAID = 500
-_MOST_SAID = 50
-"""Lines of one read that are printed for a person: others wait meanwhile."""
-_LAST_CALLS_S = 60.0
-"""How long the calls of a server whose entry has changed keep the changed one from starting."""
+_MOST_SAID = 50  # lines of one read that are printed for a person: others wait meanwhile
+_LAST_CALLS_S = 60.0  # how long the calls of a server whose entry has changed keep the changed one from starting
 _LOOK_S = 0.05
 
 
@@ -151,10 +149,8 @@ class Upstream:
         return self.connection
 
     async def refresh(self, caller: Caller, wait_s: float | None = None) -> None:
-        """List its tools now, once for all who ask meanwhile; raises `Failed`.
-
-        Once it is connected, its list is waited for as long as `wait_s`: then raises `TimeoutError`.
-        """
+        """List its tools now, once for all who ask meanwhile; raises `Failed`. Once it is connected, its list is waited
+        for as long as `wait_s`: then raises `TimeoutError`."""
         begun = self._lists.tools.begun
         connection = await self.connected(caller)
         async with asyncio.timeout(wait_s):

@@ -31,11 +31,9 @@ _STATUSES = frozenset(HTTPStatus)
 
 
 def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
-    """A client for requests to `url`, through the proxy that the environment names for it; raises `Failed`.
-
-    Which proxy that is, `_proxy` alone says. Call it in a thread, since reading the system's certificates takes time.
-    It sets no time limit for answers: the caller does.
-    """
+    """A client for requests to `url`, through the proxy that the environment names for it; raises `Failed`. Which proxy
+    that is, `_proxy` alone says. Call it in a thread, since reading the system's certificates takes time. It sets no
+    time limit for answers: the caller does."""
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
         # Without TLS no certificate is looked at; one that came all the same would be trusted by nobody.
@@ -86,10 +84,8 @@ class _Network(httpcore2.AnyIOBackend):
 async def request(
     client: httpx2.AsyncClient, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
 ) -> AsyncGenerator[httpx2.Response]:
-    """The response to a request, with its body still to be read; raises `Failed`.
-
-    Redirects on the same origin are followed. A refusal is a response too: `refusal` puts it in words.
-    """
+    """The response to a request, with its body still to be read; raises `Failed`. Redirects on the same origin are
+    followed. A refusal is a response too: `refusal` puts it in words."""
     sent = client.build_request(method, url, headers=dict(headers), content=content)
     try:
         response = await client.send(sent, stream=True)

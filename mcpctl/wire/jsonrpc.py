@@ -24,10 +24,8 @@ SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 ABSENT = Raw(b"")
-NOTHING = (ABSENT, Raw(b"null"))
-"""The texts that stand for none, as an id that no answer can go to."""
-Json = bytes | memoryview
-"""JSON as it came; a large one is not copied on its way."""
+NOTHING = (ABSENT, Raw(b"null"))  # the texts that stand for none, as an id that no answer can go to
+Json = bytes | memoryview  # JSON as it came; a large one is not copied on its way
 
 
 class Message(msgspec.Struct):
@@ -49,8 +47,7 @@ _members: msgspec.json.Decoder[dict[str, Raw]] = msgspec.json.Decoder(dict[str, 
 _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
 REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 """Raised by a strict decoder for what it does not take."""
-decoded = _message.decode
-"""The message in a line; raises `REFUSED` where only `messages` can tell."""
+decoded = _message.decode  # the message in a line; raises `REFUSED` where only `messages` can tell
 _MANY = 100_000
 """A text with more commas is counted out: each part would be an object, of a hundred bytes, before there is a bound."""
 
@@ -64,11 +61,9 @@ def decode(line: bytes | bytearray) -> Message | None:
 
 
 def messages(line: bytes) -> "list[Message | Malformed]":
-    """The message in a line, or those of a batch; in place of one that cannot be read, why. Takes linear time.
-
-    JSON that a strict decoder refuses is taken apart all the same, since what it carries is not ours to judge. Raises
-    `Malformed` where the line is neither.
-    """
+    """The message in a line, or those of a batch; in place of one that cannot be read, why. Takes linear time. JSON
+    that a strict decoder refuses is taken apart all the same, since what it carries is not ours to judge. Raises
+    `Malformed` where the line is neither."""
     line = bytes(loose_json.well_formed(line))
     if not line.lstrip().startswith(b"["):
         message = _loosely(line)

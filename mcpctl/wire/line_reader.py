@@ -16,19 +16,15 @@ from mcpctl.base.errors import warn
 from mcpctl.wire.writer import Readers, widen
 
 Line = bytes | bytearray
-_READ = 1 << 16
-"""The capacity of a pipe. Once a line was longer, more is read at once:"""
+_READ = 1 << 16  # the capacity of a pipe. Once a line was longer, more is read at once:
 _READ_OF_LONG = 1 << 20
 _EDGE = 1024
 
 
 class LineReader:
     """Calls `on_line` for every line of `fd` that is not empty, and `on_end` once at the end. Only a long line may have
-    its newline.
-
-    `on_line` may return a future: the lines after it then wait until it is done, and more is not read meanwhile. A
-    line of more than `bounds.MESSAGE` bytes is not kept: `on_too_long` gets its beginning and its end.
-    """
+    its newline. `on_line` may return a future: the lines after it then wait until it is done, and more is not read
+    meanwhile. A line of more than `bounds.MESSAGE` bytes is not kept: `on_too_long` gets its beginning and its end."""
 
     def __init__(
         self, fd: int, readers: Readers, on_line: Callable[[Line], asyncio.Future[Any] | None],
@@ -64,10 +60,8 @@ class LineReader:
         self._stop_reading()
 
     def finish(self) -> bool:
-        """Take what is there at this moment, and not what is written meanwhile; then it has ended.
-
-        Whether `on_end` was called already, so that nothing of it is awaited.
-        """
+        """Take what is there at this moment, and not what is written meanwhile; then it has ended. Whether `on_end` was
+        called already, so that nothing of it is awaited."""
         self._stop_reading()
         if self._fd < 0 or self._at_end:
             return self._on_end is _nothing

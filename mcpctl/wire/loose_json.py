@@ -15,8 +15,7 @@ from msgspec import Raw
 from mcpctl.base import bounds
 
 _CHECKED_AT_ONCE = 1 << 20
-_WINDOW = 1 << 16
-"""Bytes that are searched in one step: a thread that searches more holds up all others for it."""
+_WINDOW = 1 << 16  # bytes that are searched in one step: a thread that searches more holds up all others for it
 _OUTER = re.compile(rb'["{}\[\],:]')
 _INNER = re.compile(rb'["{}\[\]]')
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -45,10 +44,8 @@ class NotJson(ValueError):
 
 
 def well_formed(line: bytes | bytearray) -> bytes | bytearray:
-    """The line without a byte order mark, each byte that is not UTF-8 as U+FFFD.
-
-    A long one is looked at in pieces, so that it is in memory once, or twice where it has such bytes.
-    """
+    """The line without a byte order mark, each byte that is not UTF-8 as U+FFFD. A long one is looked at in pieces, so
+    that it is in memory once, or twice where it has such bytes."""
     if line.isascii():
         return line
     line = line.removeprefix(codecs.BOM_UTF8)
@@ -66,10 +63,8 @@ def well_formed(line: bytes | bytearray) -> bytes | bytearray:
 
 
 def members(text: bytes, most: int) -> dict[str, tuple[int, int]]:
-    """Where each member's value is in the JSON object `text`; of equal names the last, as decoders take it.
-
-    Raises `NotJson` where it is not an object, has more than `most` members, or a value is not even loosely JSON.
-    """
+    """Where each member's value is in the JSON object `text`; of equal names the last, as decoders take it. Raises
+    `NotJson` where it is not an object, has more than `most` members, or a value is not even loosely JSON."""
     spans: dict[str, tuple[int, int]] = {}
     for start, end in parts(text, b"{", most):
         key = _KEY.match(text, start, end)
@@ -85,11 +80,9 @@ def members(text: bytes, most: int) -> dict[str, tuple[int, int]]:
 
 
 def parts(text: bytes, opening: bytes, most: int) -> Iterator[tuple[int, int]]:
-    """Where the parts between the commas of the outermost brackets are, without the white space around them.
-
-    Only brackets and strings are looked at: it takes what merely looks like JSON, to any depth. Raises `NotJson`,
-    also when there are more than `most` parts.
-    """
+    """Where the parts between the commas of the outermost brackets are, without the white space around them. Only
+    brackets and strings are looked at: it takes what merely looks like JSON, to any depth. Raises `NotJson`, also when
+    there are more than `most` parts."""
     text = text.rstrip(_SPACE)
     begin = position = len(text) - len(text.lstrip(_SPACE)) + 1
     if text[begin - 1 : begin] != opening or text[-1:] not in (b"}", b"]"):

@@ -13,17 +13,14 @@ from mcpctl.wire.line_reader import Line, LineReader
 from mcpctl.wire.threads import beside
 from mcpctl.wire.writer import Readers
 
-Read = list[Any]
-"""Messages, and in place of one that cannot be read the `Malformed` that says why."""
+Read = list[Any]  # messages, and in place of one that cannot be read the `Malformed` that says why
 
 
 class MessageReader:
-    """Gives the messages in the lines of `fd` to `on_message`, and each line that has none to `on_other`.
-
-    `on_other` may return a future, which the lines after it wait for. `on_malformed` gets why a message cannot be read
-    that a client has sent, so that it is answered; without it, as for a server, that is left out. `decoded` may have
-    other classes than `Message` for messages that come often; it raises as `jsonrpc.decoded`, in any thread.
-    """
+    """Gives the messages in the lines of `fd` to `on_message`, and each line that has none to `on_other`. `on_other`
+    may return a future, which the lines after it wait for. `on_malformed` gets why a message cannot be read that a
+    client has sent, so that it is answered; without it, as for a server, that is left out. `decoded` may have other
+    classes than `Message` for messages that come often; it raises as `jsonrpc.decoded`, in any thread."""
 
     def __init__(
         self, fd: int, readers: Readers, *, on_message: Callable[[Any], None],
@@ -31,8 +28,7 @@ class MessageReader:
         on_too_long: Callable[[bytes, bytes], None], on_malformed: Callable[[Malformed], None] | None = None,
         decoded: Callable[[Line], Any] = jsonrpc.decoded,
     ) -> None:  # fmt: skip
-        self.given = 0
-        """How many lines so far had messages."""
+        self.given = 0  # how many lines so far had messages
         self._on_message = on_message
         self._on_malformed = on_malformed
         self._decoded = decoded

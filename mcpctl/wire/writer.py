@@ -15,18 +15,13 @@ from typing import Protocol
 
 from mcpctl.base import bounds, posix
 
-_SMALL = 1 << 14
-"""Bytes that are joined rather than sent in pieces."""
-_PIPE = 1 << 16
-"""The capacity of a pipe, unless it is asked to hold more."""
-_MOST_PIECES = 512
-"""Sent at once; Linux and macOS take twice as many."""
+_SMALL = 1 << 14  # bytes that are joined rather than sent in pieces
+_PIPE = 1 << 16  # the capacity of a pipe, unless it is asked to hold more
+_MOST_PIECES = 512  # sent at once; Linux and macOS take twice as many
 _PIPE_PIECE = select.PIPE_BUF
 """Bytes that a pipe that polls writable takes without blocking (POSIX, `write`), and less than a socket takes."""
-_WIDE = 1 << 20
-"""The capacity that anyone may ask for (Linux); a pipe has 64 kB at first."""
-_QUIET_S = 4.0
-"""By then the last of them are in the index of the records, too."""
+_WIDE = 1 << 20  # the capacity that anyone may ask for (Linux); a pipe has 64 kB at first
+_QUIET_S = 4.0  # by then the last of them are in the index of the records, too
 
 
 class Pausable(Protocol):
@@ -43,16 +38,14 @@ class Turn:
     """One turn of reading: what its lines cause to be written leaves at its end, the record first."""
 
     def __init__(self) -> None:
-        self.records: list[Callable[[], None]] = []
-        """They are called before anything leaves."""
+        self.records: list[Callable[[], None]] = []  # they are called before anything leaves
         self._writers: list[Callable[[], None]] = []
         self._reads = 0
         self.reading = 0
         """The number of the read whose lines are handled now; 0 where none are. A state before any of them was sent is
         one before the read."""
         self._giving_back: asyncio.TimerHandle | None = None
-        self.readers = Readers(self)
-        """Who reads for all clients, as what servers say."""
+        self.readers = Readers(self)  # who reads for all clients, as what servers say
 
     def of_client(self) -> "Readers":
         return Readers(self, self.readers)
@@ -91,10 +84,8 @@ class Turn:
 
 
 class Readers:
-    """Who reads for a client, and stops while it takes nothing.
-
-    Those who read for several stop while none of these takes anything: one alone keeps no other from its answers.
-    """
+    """Who reads for a client, and stops while it takes nothing. Those who read for several stop while none of these
+    takes anything: one alone keeps no other from its answers."""
 
     def __init__(self, turn: Turn, shared: "Readers | None" = None) -> None:
         self.turn = turn
@@ -154,12 +145,10 @@ class Readers:
 
 
 class Writer:
-    """Writes to `fd` in order; what the other side does not take yet is kept and sent when it does.
-
-    `inherited` says that others share the open file, so that it must not be made non-blocking for them: it is then
-    written in pieces that a writable pipe always takes. Those whom it `holds` read no more while more than
-    `bounds.UNREAD` bytes wait to be taken.
-    """
+    """Writes to `fd` in order; what the other side does not take yet is kept and sent when it does. `inherited` says
+    that others share the open file, so that it must not be made non-blocking for them: it is then written in pieces
+    that a writable pipe always takes. Those whom it `holds` read no more while more than `bounds.UNREAD` bytes wait to
+    be taken."""
 
     def __init__(
         self, fd: int, turn: Turn, on_broken: Callable[[], None], *, inherited: bool = False,
@@ -175,8 +164,7 @@ class Writer:
         self._waiting = False
         self._is_due = False
         self._is_wide = False
-        self._is_holding = False
-        """Whether nothing is read since the other side takes nothing."""
+        self._is_holding = False  # whether nothing is read since the other side takes nothing
         self.pending = 0
         self.taken = 0
         if inherited and not self._reopened():
