@@ -105,7 +105,7 @@ def _located(
 
 
 def _problems(root: Any, text: str, known: KnownTools, max_note_chars: int, *, own: bool) -> Iterator[Problem]:
-    several = lint.toolsets(root)
+    several = toolset_files.toolsets_in(root)
     if not several and not (isinstance(root, dict) and "toolsets" in root):
         yield Problem("E104", (), "the file is not a toolset: it has neither tools nor toolsets")
         return
@@ -123,7 +123,7 @@ def _bounded(message: str) -> str:
 
 def _names(root: Any) -> dict[Place, str]:
     """The names of the toolsets of a file, by place."""
-    named = {at: content.get("name", at[-1] if at else None) for at, content in lint.toolsets(root)}
+    named = {at: content.get("name", at[-1] if at else None) for at, content in toolset_files.toolsets_in(root)}
     return {at: name for at, name in named.items() if isinstance(name, str)}
 
 

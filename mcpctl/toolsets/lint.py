@@ -115,16 +115,6 @@ class Item:
     at: tuple[str | int, ...]  # the place of the reference
 
 
-def toolsets(root: Any) -> list[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
-    if not isinstance(root, dict):
-        return []
-    several = root.get("toolsets")
-    if "tools" not in root and isinstance(several, dict | list):
-        members = several.items() if isinstance(several, dict) else enumerate(several)
-        return [(("toolsets", key), content) for key, content in members if isinstance(content, dict)]
-    return [((), root)] if any(name in root for name in ("name", "tools", "toolNotes", "toolOverrides")) else []
-
-
 def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item]:
     for number, item in enumerate(items(content, member)):
         place = (*at, member, number)

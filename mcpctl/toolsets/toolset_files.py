@@ -106,11 +106,24 @@ def located(text: str, place: ToolsetFile) -> tuple[Place, dict[str, Any]]:
     root = _decoded(text.removeprefix(files.BOM), place)
     if not isinstance(root, dict):
         raise _not_a_toolset(place, "it is not a JSON object")
-    if "tools" not in root and isinstance(root.get("toolsets"), dict | list):
+    if _has_several(root):
         return _one_of(root, place)
-    if not any(member in root for member in _MEMBERS):
+    if not toolsets_in(root):
         raise _not_a_toolset(place, "it has neither tools nor toolsets")
     return (), root
+
+
+def _has_several(root: Any) -> bool:
+    return isinstance(root, dict) and "tools" not in root and isinstance(root.get("toolsets"), dict | list)
+
+
+def toolsets_in(root: Any) -> list[tuple[tuple[str | int, ...], dict[str, Any]]]:
+    """The toolsets in a file's decoded JSON, each with its place."""
+    if _has_several(root):
+        several = root["toolsets"]
+        members = several.items() if isinstance(several, dict) else enumerate(several)
+        return [(("toolsets", key), content) for key, content in members if isinstance(content, dict)]
+    return [((), root)] if isinstance(root, dict) and any(member in root for member in _MEMBERS) else []
 
 
 def _decoded(text: str, place: ToolsetFile) -> Any:
@@ -125,7 +138,7 @@ def _decoded(text: str, place: ToolsetFile) -> Any:
 
 def _one_of(root: Mapping[str, Any], place: ToolsetFile) -> tuple[Place, dict[str, Any]]:
     """The named toolset of a file of several, else the only one, else the last equipped one."""
-    several = {name: (pointer, content) for name, pointer, content in _several(root["toolsets"])}
+    several = {name: (pointer, content) for name, pointer, content in _named(root)}
     last = root.get("lastEquippedToolset")
     name = place.inner or (next(iter(several)) if len(several) == 1 else last if isinstance(last, str) else None)
     if name in several:
@@ -137,18 +150,14 @@ def _one_of(root: Mapping[str, Any], place: ToolsetFile) -> tuple[Place, dict[st
 
 def names(text: str, place: ToolsetFile) -> list[str | None]:
     root = _decoded(text.removeprefix(files.BOM), place)
-    if isinstance(root, dict) and "tools" not in root and isinstance(root.get("toolsets"), dict | list):
-        return [name for name, _, _ in _several(root["toolsets"])]
-    return [None]
+    return [name for name, _, _ in _named(root)] if _has_several(root) else [None]
 
 
-def _several(toolsets: Any) -> Iterator[tuple[str, Place, dict[str, Any]]]:
-    members = toolsets.items() if isinstance(toolsets, dict) else enumerate(toolsets)
-    for key, content in members:
-        if isinstance(content, dict):
-            name = key if isinstance(key, str) else content.get("name")
-            if isinstance(name, str) and name:
-                yield name, ("toolsets", key), content
+def _named(root: Any) -> Iterator[tuple[str, Place, dict[str, Any]]]:
+    for pointer, content in toolsets_in(root):
+        name = pointer[-1] if isinstance(pointer[-1], str) else content.get("name")
+        if isinstance(name, str) and name:
+            yield name, pointer, content
 
 
 def parsed(place: ToolsetFile, pointer: Place, content: dict[str, Any]) -> Toolset:
