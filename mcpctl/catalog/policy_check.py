@@ -77,8 +77,8 @@ class _Check:
             for rule in matching:
                 self._deciders[rule][matching[0]] += 1
             decisions[decision_of(decide(subject_of(self._view, tool.server, tool.name, tool)))] += 1
-        findings = [finding for finding in self._findings() if self._selection.wants(finding["rule"])]
-        return PolicyReport(findings, decisions, self._unlisted)
+        findings = [finding for finding in self._findings() if self._selection.wants(finding[0])]
+        return PolicyReport([self._row(*finding) for finding in findings], decisions, self._unlisted)
 
     @cached_property
     def _tools(self) -> Sequence[Tool]:
@@ -87,26 +87,25 @@ class _Check:
         tools = (tool for listed in lists if listed for tool in listed.tools)
         return [toolset.shown(tool) for tool in tools] if toolset else list(tools)
 
-    def _findings(self) -> Iterator[Row]:
+    def _findings(self) -> Iterator[tuple[str, PolicyRule, str]]:
+        """The ids of what is wrong, each with the rule of the policy and a message."""
         first: dict[str, PolicyRule] = {}
         for rule in self._ordered:
             if rule.key in _TOGGLES:
                 continue  # it is there unless somebody says otherwise
             pattern = "*:*" if rule.pattern == "*" else rule.pattern
             earlier = first.setdefault(pattern, rule)
-            if earlier is not rule:
-                yield self._repeated(rule, earlier)
+            if earlier is not rule and rule.effect == earlier.effect:
+                yield "W902", rule, f"'{rule.label}' is there twice: {rule_text(earlier, self._view)}"
+            elif earlier is not rule:
+                before = rule_text(earlier, self._view)
+                yield "W903", rule, f"'{rule.label}' never applies: {before} goes before"
             elif rule in self._deciders:
                 yield from self._shadowed(rule)
             elif pattern not in CLASSES:
                 yield from self._unmatched(rule)
 
-    def _repeated(self, rule: PolicyRule, earlier: PolicyRule) -> Row:
-        if rule.effect == earlier.effect:
-            return self._finding("W902", rule, f"'{rule.label}' is there twice: {rule_text(earlier, self._view)}")
-        return self._finding("W903", rule, f"'{rule.label}' never counts: {rule_text(earlier, self._view)} goes before")
-
-    def _shadowed(self, rule: PolicyRule) -> Iterator[Row]:
+    def _shadowed(self, rule: PolicyRule) -> Iterator[tuple[str, PolicyRule, str]]:
         deciders = self._deciders[rule]
         if rule in deciders:
             return
@@ -114,17 +113,15 @@ class _Check:
         tools = "the one tool" if count == 1 else f"all {count} tools"
         more = f" and {len(deciders) - 1} more" if len(deciders) > 1 else ""
         earlier = f"{rule_text(decider, self._view)}{more} {'do' if more else 'does'}"
-        yield self._finding("W902", rule, f"'{rule.label}' never decides: of {tools} that it matches, {earlier}")
+        yield "W902", rule, f"'{rule.label}' never decides: of {tools} that it matches, {earlier}"
 
-    def _unmatched(self, rule: PolicyRule) -> Iterator[Row]:
+    def _unmatched(self, rule: PolicyRule) -> Iterator[tuple[str, PolicyRule, str]]:
         config, matcher = self._catalog.config, Matcher(rule)
         if names_any(rule, [(OWN, READ_TOOL)]):
             return
         if reached := [name for name in self._unlisted if matcher.reaches(name)]:
             names = ", ".join(reached)
-            yield self._finding(
-                "I901", rule, f"'{rule.label}': it is unknown whether it matches, for {names} is not listed"
-            )
+            yield "I901", rule, f"'{rule.label}': it is unknown whether it matches, for {names} is not listed"
             return
         out_of_sight = {*config.elsewhere, *config.problems, *(config.servers.keys() - config.enabled.keys())}
         if any(matcher.reaches(name) for name in out_of_sight - config.enabled.keys()):
@@ -134,13 +131,13 @@ class _Check:
         near = self._near(rule) if is_of_servers else alike(server, config.enabled)
         if near:
             more = f"; did you mean {' or '.join(near)}?"
-            yield self._finding("W901", rule, f"'{rule.label}' matches no tool{more}")
+            yield "W901", rule, f"'{rule.label}' matches no tool{more}"
         elif not is_of_servers:
-            yield self._finding("I902", rule, f"'{rule.label}': there is no server '{server}' here")
+            yield "I902", rule, f"'{rule.label}': there is no server '{server}' here"
         elif server == "*" and not {"*", "?"}.isdisjoint(tool):
-            yield self._finding("I902", rule, f"'{rule.label}': no server has such a tool now")
+            yield "I902", rule, f"'{rule.label}': no server has such a tool now"
         else:
-            yield self._finding("W901", rule, f"'{rule.label}' matches no tool")
+            yield "W901", rule, f"'{rule.label}' matches no tool"
 
     def _near(self, rule: PolicyRule) -> list[str]:
         """Keys like the pattern; of the first rules only, since it takes long."""
@@ -149,13 +146,12 @@ class _Check:
         self._names_to_look_up -= 1
         return nearest(rule.pattern, (tool.key for tool in self._tools))
 
-    def _finding(self, id_: str, rule: PolicyRule, message: str) -> Row:
+    def _row(self, id_: str, rule: PolicyRule, message: str) -> Row:
         place, checked = self._places.of(rule), RULES[id_]
         toolset = self._view.toolset.name if self._view.toolset and rule.file else None
-        counts = self._selection.counts(id_)
         values = (
             place.file, place.line or 1, place.column, id_, checked.severity, message, checked.why, checked.fix,
-            toolset, counts,
+            toolset, self._selection.counts(id_),
         )  # fmt: skip
         return dict(zip(FINDING_FIELDS, values, strict=True))
 

@@ -272,7 +272,8 @@ def _set(draft: ToolsetDraft, subject: NotedTool, place: tuple[str, ...], value:
     entries = draft.items("toolOverrides")
     home = next((number for number, entry in enumerate(entries) if _is_about(entry, subject)), None)
     if home is None:
-        draft.add("toolOverrides", {"toolRef": subject.written, **_nested(place, value)})
+        member = value if len(place) == 1 else {place[1]: value}
+        draft.add("toolOverrides", {"toolRef": subject.written, place[0]: member})
         return
     entry = entries[home]
     if len(place) > 1 and not isinstance(entry.get(place[0]), dict):
@@ -296,10 +297,6 @@ def _inherit(draft: ToolsetDraft, subject: NotedTool, name: str) -> None:
             removed.append(("toolOverrides", number, *place) if has_more else ("toolOverrides", number))
     if removed:
         draft.drop(*removed)
-
-
-def _nested(place: tuple[str, ...], value: bool | str) -> dict[str, Any]:
-    return {place[0]: value if len(place) == 1 else {place[1]: value}}
 
 
 def _name_of(entry: Any) -> str:

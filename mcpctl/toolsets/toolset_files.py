@@ -166,7 +166,7 @@ def parsed(place: ToolsetFile, pointer: Place, content: dict[str, Any]) -> Tools
     candidates = (written, place.inner, key, place.path.stem)
     name = next((text for text in candidates if isinstance(text, str) and NAME.match(text)), place.path.stem)
     tools = [reference for item in items(content, "tools") if (reference := reference_of(item)).index]
-    entries = [*_note_entries(content), *_override_entries(content)]
+    entries = list(_entries(content))
     if problem := next(policy_problems(content), None):
         at, what = problem
         where = ".".join(map(str, ("policy", *at)))
@@ -220,10 +220,14 @@ def reference_of(item: Any) -> ToolReference:
     return ToolReference(name if is_dotted else None, hash_ if isinstance(hash_, str) else None)
 
 
-def _note_entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
-    for item in items(content, "toolNotes"):
-        if isinstance(item, dict) and (reference := reference_of(item.get("toolRef"))).index:
-            yield ToolsetEntry(reference, tuple(notes_of(item)))
+def _entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
+    for member in ("toolNotes", "toolOverrides"):
+        for item in items(content, member):
+            if isinstance(item, dict) and (reference := reference_of(item.get("toolRef"))).index:
+                if member == "toolNotes":
+                    yield ToolsetEntry(reference, tuple(notes_of(item)))
+                else:
+                    yield ToolsetEntry(reference, (), hints_of(item), _title(item.get("title")))
 
 
 def note_names(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -244,12 +248,6 @@ def notes_of(entry: Mapping[str, Any]) -> Iterator[Note]:
                 text = HIDDEN.sub("", _LINE_BREAK.sub("\n", text))
             if text.strip():
                 yield Note(name, text)
-
-
-def _override_entries(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
-    for item in items(content, "toolOverrides"):
-        if isinstance(item, dict) and (reference := reference_of(item.get("toolRef"))).index:
-            yield ToolsetEntry(reference, (), hints_of(item), _title(item.get("title")))
 
 
 def hints_of(entry: Mapping[str, Any]) -> dict[str, bool]:

@@ -70,12 +70,12 @@ def found(mcpctl: Mcpctl, *options: str) -> list[tuple[str, str]]:
             ],
         ),
         ({"ask": ["s:t", "s:t"]}, [("W902", "'ask s:t' is there twice: ask s:t (config.toml:2)")]),
-        ({"ask": ["*"], "allow": ["*:*"]}, [("W903", "'allow *:*' never counts: ask * (config.toml:2) goes before")]),
+        ({"ask": ["*"], "allow": ["*:*"]}, [("W903", "'allow *:*' never applies: ask * (config.toml:2) goes before")]),
         (
             {"deny": ["later:x"], "allow": ["later:x"]},
             [
                 ("I901", "'deny later:x': it is unknown whether it matches, for later is not listed"),
-                ("W903", "'allow later:x' never counts: deny later:x (config.toml:2) goes before"),
+                ("W903", "'allow later:x' never applies: deny later:x (config.toml:2) goes before"),
             ],
         ),
         ({"ask": ["@destructive"], "allow": ["@read-only"]}, []),
