@@ -26,19 +26,18 @@ if TYPE_CHECKING:
 FORM_TOKEN = "form_token"
 """The field of a form with the login's form token; a script sends it as the header X-Form-Token."""
 AGAIN = "print a new link in a terminal: mcpctl dashboard --print-url"
-_HEADERS = (
-    ("content-security-policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
-     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"),
+_HEADERS = {
+    b"content-security-policy":
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
+        b" form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     # With no-referrer, a browser would send its own forms with the origin "null".
-    ("referrer-policy", "same-origin"),
-    ("x-content-type-options", "nosniff"),
-    ("cache-control", "no-store"),
-    ("x-frame-options", "DENY"),
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-)  # fmt: skip
-_RAW_HEADERS = {name.encode(): value.encode() for name, value in _HEADERS}
+    b"referrer-policy": b"same-origin",
+    b"x-content-type-options": b"nosniff",
+    b"cache-control": b"no-store",
+    b"x-frame-options": b"DENY",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+}  # fmt: skip
 _READING = ("GET", "HEAD")
 _MOST_FIELDS = 100
 _GO_ON = (
@@ -133,11 +132,8 @@ _TOKEN_READS = Refused(
 
 
 def require_answering(request: Request) -> None:
-    """Raise `Refused` unless this request may answer an approval, before anything is written.
-
-    It needs a person's login, a dashboard that is not read-only, and the login's form token: the field `form_token` of
-    a form, or the header X-Form-Token.
-    """
+    """Raise `Refused` unless this request may answer an approval: by a person's login, with its form token, in a
+    dashboard that is not read-only."""
     login = login_of(request)
     hint = "answer in a terminal: mcpctl approvals allow, or deny"
     if login.by_token:
@@ -181,8 +177,8 @@ def _follows_link(request: Request) -> bool:
 def _with_headers(send: "Send") -> "Send":
     async def sent(message: "Message") -> None:
         if message["type"] == "http.response.start":
-            others = [each for each in message.get("headers", ()) if each[0].lower() not in _RAW_HEADERS]
-            message = {**message, "headers": [*others, *_RAW_HEADERS.items()]}
+            others = [each for each in message.get("headers", ()) if each[0].lower() not in _HEADERS]
+            message = {**message, "headers": [*others, *_HEADERS.items()]}
         await send(message)
 
     return sent

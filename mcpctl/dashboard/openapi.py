@@ -25,10 +25,7 @@ _LEFT_OUT: Any = {"default_factory": lambda: None}
 """A member that need not be there, and is never null."""
 _METRICS = "The tokens of a call, estimated as `encoding` says."
 _REF = "#/components/schemas/{model}"
-_ERROR = {
-    "description": "An error",
-    "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}},
-}
+_ERROR = {"description": "An error", "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}}}
 _EVENTS = {
     "operationId": "events",
     "summary": "Events as they happen.",
@@ -38,8 +35,6 @@ _EVENTS = {
     "responses": {"200": {"description": "OK", "content": {"text/event-stream": {}}}, "default": _ERROR},
 }
 _SINCE = {"name": "since", "in": "query", "description": "A position to go on from.", "schema": {"type": "string"}}
-
-
 _SCHEMAS: dict[str, dict[str, Any]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT},
     "offset": {"type": "integer", "minimum": 0, "default": 0},
@@ -61,9 +56,6 @@ class _Group(fields.Total):
     status: Annotated[fields.CallStatus, "The outcome, or running."]
     day: Annotated[str, "The day, by the clock of this machine."]
     hour: Annotated[str, "The hour, by the clock of this machine."]
-
-
-_GROUPS = ("server", "tool", "client_name", "project", "status", "day", "hour")
 
 
 def _model(name: str, about: str, base: type[BaseModel] = _Exact, /, **members: Any) -> Any:
@@ -143,8 +135,9 @@ def _models() -> Iterator[Any]:
     tool = _row("Tool", fields.ToolRow, rest_names.TOOL, types=of_tool)
     yield _row("ToolShown", fields.ToolShown, rest_names.TOOL_SHOWN[len(rest_names.TOOL) :], base=tool)
     approval = _row("Approval", fields.Approval, rest_names.APPROVAL)
-    grouped = rest_names.total(_GROUPS)
-    group = _row("Stat", _Group, grouped, left_out={name.rest for name in grouped[: len(_GROUPS)]})
+    groups = tuple(_Group.__annotations__)
+    grouped = rest_names.total(groups)
+    group = _row("Stat", _Group, grouped, left_out={name.rest for name in grouped[: len(groups)]})
     server = _row("Server", fields.ServerRow, rest_names.SERVER)
     discovery = _row("Discovery", fields.Discovery, rest_names.DISCOVERY)
     yield from (decision, called, session, call, tool, server, discovery, group, approval)

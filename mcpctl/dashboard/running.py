@@ -1,9 +1,8 @@
 """The one dashboard that runs over a data directory, where `dashboard.json` says, and the logins to it.
 
-Its process holds a lock on the file, which the system takes back however it ends: a file that nobody has locked belongs
-to a dashboard that has ended. All logins are made with the key in it, so they end with that run: one-time links, the
-cookies that they are exchanged for, and a bearer token for scripts. Everybody who can read the key may print a link;
-the dashboard itself gives none away.
+Its process holds a lock on the file, which the system takes back however it ends. All logins are made with the key in
+it, so they end with that run: one-time links, the cookies that they are exchanged for, and a bearer token for scripts.
+Everybody who can read the key may print a link; the dashboard itself gives none away.
 """
 
 import base64

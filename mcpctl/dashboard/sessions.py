@@ -20,6 +20,7 @@ from mcpctl.store.records import Records
 
 _LOOKED_AT = 500
 _NAMES = 12
+_FILTERED = {"client": "client_name", "project": "project"}
 _FIRST = 20
 """Calls, searches and decisions on the page of a session."""
 
@@ -45,10 +46,8 @@ def _listed(records: Records, query: Parameters) -> Found:
 
 def _names(records: Records) -> Mapping[str, Sequence[str]]:
     """The clients and projects of the newest sessions, those of most of them first."""
-    counted = {name: Counter[str]() for name in ("client", "project")}
-    for row in records.sessions().rows(_LOOKED_AT, 0):
-        counted["client"].update([row["client_name"] or ""])
-        counted["project"].update([row["project"] or ""])
+    rows = list(records.sessions().rows(_LOOKED_AT, 0))
+    counted = {name: Counter(row[field] or "" for row in rows) for name, field in _FILTERED.items()}
     return {name: [value for value, _ in values.most_common(_NAMES) if value] for name, values in counted.items()}
 
 
