@@ -139,21 +139,20 @@ def digest(labels: Sequence[Label]) -> str:
 def worse(measured: Measured, baseline: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each metric that is worse than in an earlier row by more than chance. If both rows measured the
     same labels, their differences are resampled; else the earlier mean is compared with the new interval."""
-    paired = _scores_of(baseline, measured)
+    ranks = baseline.get("ranks")
+    paired: dict[str, list[float]] = {}
+    if (
+        baseline.get("labels") == digest(measured.labels)
+        and isinstance(ranks, list)
+        and len(ranks) == len(measured.ranks)
+    ):
+        paired = scores(ranks, [label.any for label in measured.labels])
     for name, values in measured.scores().items():
         before = baseline.get(name)
-        if not isinstance(before, int | float):
-            continue
-        pairs = zip(values, paired[name], strict=True) if paired else ((value, before) for value in values)
-        if interval([now - then for now, then in pairs], 0.9)[1] < 0:
-            yield f"{measured.provider}: {name} is {mean(values):.3f}, was {before:.3f}"
-
-
-def _scores_of(row: Mapping[str, Any], measured: Measured) -> dict[str, list[float]] | None:
-    ranks = row.get("ranks")
-    if row.get("labels") != digest(measured.labels) or not isinstance(ranks, list) or len(ranks) != len(measured.ranks):
-        return None
-    return scores(ranks, [label.any for label in measured.labels])
+        if isinstance(before, int | float):
+            earlier = paired.get(name) or [before] * len(values)
+            if interval([now - then for now, then in zip(values, earlier, strict=True)], 0.9)[1] < 0:
+                yield f"{measured.provider}: {name} is {mean(values):.3f}, was {before:.3f}"
 
 
 def below(measured: Measured, least: Mapping[str, float]) -> Iterator[tuple[str, bool]]:

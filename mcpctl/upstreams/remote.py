@@ -288,17 +288,12 @@ class Remote(Connection):
                 async for piece in pieces:
                     for event in stream.feed(piece):
                         yield event
-                        await self._give_way()
+                        self._in_a_row += 1
+                        if self._in_a_row % _IN_A_ROW == 0:
+                            await asyncio.sleep(0)  # others have their turn
         except TooLong:
             reason = f"an event of its stream has more than {bounds.MESSAGE >> 20} MB"
             raise failed("answer_unreadable", reason) from None
-
-    async def _give_way(self) -> None:
-        """Let others have their turn once many events in a row have come."""
-        self._in_a_row += 1
-        if self._in_a_row >= _IN_A_ROW:
-            self._in_a_row = 0
-            await asyncio.sleep(0)
 
 
 def _with(headers: Mapping[str, str], bearer: str | None) -> Mapping[str, str]:

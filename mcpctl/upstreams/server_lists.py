@@ -60,7 +60,8 @@ class ListRefresher:
             self._again = True
             return
         self._task = asyncio.create_task(self._until_settled(), name=f"list {self._name}")
-        self._task.add_done_callback(_ignore_failure)
+        # A list that could not be had leaves the one that was cached.
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def complete(self, connection: Connection, caller: Caller, begun: int) -> None:
         """Return when a list is done that is later than the first `begun`; raises why it failed."""
@@ -109,19 +110,19 @@ class ListRefresher:
         _end(under_way, failure)
 
 
-async def pages(name: str, connection: Connection, caller: Caller, wanted: ListOf) -> list[bytes]:
+async def pages(name: str, connection: Connection, caller: Caller, kind: ListOf) -> list[bytes]:
     """The definitions of all pages of a list, each as JSON; raises `Failed` and `Malformed`."""
     definitions: list[bytes] = []
     size, cursor = 0, b""
     for _ in range(bounds.PAGES):
         params = {"cursor": cursor} if cursor else {}
-        answer = await connection.ask(wanted.method, params, caller)
-        work = partial(_page, wanted=wanted)
+        answer = await connection.ask(kind.method, params, caller)
+        work = partial(_page, kind=kind)
         page, following = await beside(work, answer) if len(answer) > bounds.LITTLE else work(answer)
         for definition in page:
             size += len(definition)
-            if size > bounds.LIST_BYTES or len(definitions) == wanted.most:
-                most = f"{wanted.most} {wanted.member} or {bounds.LIST_BYTES >> 20} MB of them"
+            if size > bounds.LIST_BYTES or len(definitions) == kind.most:
+                most = f"{kind.most} {kind.member} or {bounds.LIST_BYTES >> 20} MB of them"
                 warn(f"server '{name}' lists more than {most}: the rest is left out")
                 return definitions
             definitions.append(definition)
@@ -131,16 +132,10 @@ async def pages(name: str, connection: Connection, caller: Caller, wanted: ListO
     return definitions
 
 
-def _page(answer: bytes, wanted: ListOf) -> tuple[list[bytes], bytes]:
+def _page(answer: bytes, kind: ListOf) -> tuple[list[bytes], bytes]:
     members = jsonrpc.members(answer)
-    listed = members.get(wanted.member, b"null")
-    return [] if listed == b"null" else jsonrpc.items(listed, wanted.most + 1), members.get("nextCursor", b"")
-
-
-def _ignore_failure(task: asyncio.Task[None]) -> None:
-    # A list that could not be had leaves the one that was cached.
-    if not task.cancelled():
-        task.exception()
+    listed = members.get(kind.member, b"null")
+    return [] if listed == b"null" else jsonrpc.items(listed, kind.most + 1), members.get("nextCursor", b"")
 
 
 def _end(waiting: asyncio.Future[None] | None, failure: Exception | None) -> None:
@@ -159,13 +154,9 @@ _FEATURES = {
     RESOURCES: ListOf("resources/list", "resources", bounds.FEATURES),
     TEMPLATES: ListOf("resources/templates/list", "resourceTemplates", bounds.FEATURES),
 }
-_CHANGED = {
-    "notifications/tools/list_changed": False,
-    "notifications/prompts/list_changed": True,
-    "notifications/resources/list_changed": True,
-}
-"""The notifications that a list has changed, each with whether it is one of features."""
 _LISTEN_TO = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
+_CHANGED = {f"notifications/{name}/list_changed": name != "tools" for name in _LISTEN_TO}
+"""The notifications that a list has changed, each with whether it is one of features."""
 ListedTools = Callable[[Connection, list[bytes]], Awaitable[None]]
 ListedFeatures = Callable[[Connection, str, list[bytes]], Awaitable[None]]
 
@@ -213,8 +204,13 @@ class ServerLists:
                 self.features.begin(connection, caller)
                 self._listen(connection, caller, min(2 * wait, LAST_WAIT_S))
 
-        wanted = {_LISTEN_TO[each]: b"true" for each in _LISTEN_TO if each == "tools" or each in connection.offers}
-        Listening(connection, caller, wanted, lambda _: asyncio.get_running_loop().call_later(wait, again))
+        names = ["tools", *(name for name in ("prompts", "resources") if name in connection.offers)]
+        Listening(
+            connection,
+            caller,
+            {_LISTEN_TO[name]: b"true" for name in names},
+            lambda _: asyncio.get_running_loop().call_later(wait, again),
+        )
 
     async def _list_tools(self, connection: Connection, caller: Caller) -> None:
         try:
@@ -241,20 +237,20 @@ class ServerLists:
         if failures:
             raise failures[0]
 
-    async def _listed(self, connection: Connection, caller: Caller, wanted: ListOf, declared: str) -> list[bytes]:
+    async def _listed(self, connection: Connection, caller: Caller, kind: ListOf, declared: str) -> list[bytes]:
         """A list, empty where the server has none of its kind."""
         is_declared = declared in connection.offers
-        if not is_declared and wanted is not _TOOLS:
+        if not is_declared and kind is not _TOOLS:
             return []
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await pages(self._name, connection, caller, wanted)
+                return await pages(self._name, connection, caller, kind)
         except TimeoutError:
-            late = f"did not list its {wanted.member} within {self._timeout_s:g} s"
+            late = f"did not list its {kind.member} within {self._timeout_s:g} s"
             raise Failed(Failure("timed_out", {"server": self._name, "did": late})) from None
         except Failed as error:
             # Many that declare resources know no templates, and some not even resources.
-            if _is_unknown(error.error) and (wanted is not _TOOLS or not is_declared):
+            if _is_unknown(error.error) and (kind is not _TOOLS or not is_declared):
                 return []
             raise
 
@@ -272,14 +268,15 @@ def _is_unknown(error: bytes) -> bool:
 
 class Listening(Reply):
     def __init__(
-        self, connection: Connection, caller: Caller, wanted: Mapping[str, bytes], on_end: Callable[[Failed], object],
+        self, connection: Connection, caller: Caller, notifications: Mapping[str, bytes],
+        on_end: Callable[[Failed], object],
         on_agreed: Callable[[Mapping[str, bytes]], None] = lambda honoured: None,
     ) -> None:  # fmt: skip
-        """`wanted` is its filter, as is what `on_agreed` gets: what of it the server honours."""
+        """`notifications` is its filter; `on_agreed` gets the part of it that the server honours."""
         self._on_end = on_end
         self._on_agreed = on_agreed
         self._connection = connection
-        self._exchange = Exchange(LISTEN, {"notifications": jsonrpc.object_of(wanted)}, {}, caller, self)
+        self._exchange = Exchange(LISTEN, {"notifications": jsonrpc.object_of(notifications)}, {}, caller, self)
         connection.send(self._exchange)
 
     def take_back(self) -> None:

@@ -89,15 +89,13 @@ class LineReader:
         if self._open or self._fd < 0 or self._at_end:
             return
         self._open = True
-        if not self._polled:
-            self._loop.call_soon(self._readable)
-            return
-        try:
-            self._loop.add_reader(self._fd, self._readable)
-        except PermissionError:
-            # epoll takes no regular files and no /dev/null; reading those never blocks.
-            self._polled = False
-            self._loop.call_soon(self._readable)
+        if self._polled:
+            try:
+                self._loop.add_reader(self._fd, self._readable)
+                return
+            except PermissionError:  # epoll takes no regular files and no /dev/null; reading those never blocks
+                self._polled = False
+        self._loop.call_soon(self._readable)
 
     def _stop_reading(self) -> None:
         if self._open and self._polled:

@@ -2,6 +2,7 @@
 
 import asyncio
 import codecs
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -34,14 +35,8 @@ class MessageReader:
         self._decoded = decoded
         self._on_other = on_other
         self._loop = asyncio.get_running_loop()
-        self._reader = LineReader(fd, readers, self.take, on_end, on_too_long)
-
-    def finish(self) -> bool:
-        """Take what is there at this moment, and not what is written meanwhile; whether all of it has been given."""
-        return self._reader.finish()
-
-    def close(self) -> None:
-        self._reader.close()
+        reader = LineReader(fd, readers, self.take, on_end, on_too_long)
+        self.finish, self.close = reader.finish, reader.close
 
     def take(self, line: Line) -> asyncio.Future[Any] | None:
         """Take one line; what is returned is done when that is."""
@@ -88,14 +83,11 @@ class MessageReader:
     def _read(self, line: Line) -> Read:
         """The messages in a line, none where it has none."""
         text = loose_json.well_formed(line)
-        try:
+        with contextlib.suppress(*jsonrpc.REFUSED):
             return [self._decoded(text)]
-        except jsonrpc.REFUSED:
-            pass
-        try:
+        with contextlib.suppress(Malformed):
             return [*jsonrpc.messages(bytes(text))]
-        except Malformed:
-            return []
+        return []
 
 
 def id_of(beginning: bytes, end: bytes) -> bytes:
