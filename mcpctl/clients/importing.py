@@ -38,7 +38,8 @@ class Import:
     prefix: str = ""
     replace: bool = False
     rename: Sequence[tuple[str, str]] = ()
-    """Names of entries, and their names here: see `_MergedServers`."""
+    """Names of entries, each with a new one: of several such entries the first that can keeps its name, and each other
+    takes the next new one."""
     ways: str = "--replace or --prefix P, or "
     """The other options for an entry whose name is taken."""
     files: list[ClientFile] = field(default_factory=list)
@@ -53,10 +54,15 @@ class Import:
     consequences: list[str] = field(default_factory=list)
     """A person must not miss them: servers that are switched off, and those that do not start."""
 
+    _loaded: Config = field(init=False)
+    _count: Counter[str] = field(init=False)
+    _imported: dict[str, tuple[Server, ClientEntry]] = field(init=False)
+    _changes: dict[str, Table] = field(init=False)
+
     def select(self, loaded: Config) -> dict[str, Table]:
         """The entries to write into a configuration, by name; afterwards `rows` says what becomes of each entry."""
-        merged = _MergedServers(loaded, self)
-        self.taken, self.consequences = [], merged.consequences
+        self._loaded, self._count = loaded, Counter(entry.name for entry in self.entries)
+        self._imported, self._changes, self.taken, self.consequences = {}, {}, [], []
         self.rows = [_row(file, None, None, "failed", error.message) for file, error in self.broken]
 
         # Within a file a valid name comes first, so that it wins over a name that becomes the same one.
@@ -64,10 +70,111 @@ class Import:
             return self.files.index(entry.file), valid_name(entry.name) != entry.name
 
         for entry in sorted(self.entries, key=order):
-            self.rows.append(merged.take(entry))
+            self.rows.append(self._take(entry))
             if self.rows[-1]["action"] in TAKEN:
                 self.taken.append(entry)
-        return merged.changes
+        return self._changes
+
+    def _take(self, entry: ClientEntry) -> Row:
+        if is_mcpctl(entry.value):
+            return _row(entry.file, None, entry.name, "skipped", ITSELF)
+        try:
+            table, notes = table_of(entry)
+        except CannotTake as error:
+            action = "skipped" if isinstance(error, LeftOut) else "failed"
+            return _row(entry.file, None, entry.name, action, str(error))
+        server = msgspec.convert(table, Server)
+        if stays := self._why_it_stays(entry, server):
+            return _row(entry.file, None, entry.name, "skipped", stays)
+        name = self._new_name(entry, server) or self._free_name(entry.name, server)
+        is_renamed = (entry.name, name) in self.rename
+        if name != self.prefix + entry.name and not is_renamed:
+            notes.insert(0, f"named {name}, since a name can only have letters, digits, '_' and '-'")
+        if entry.project and not client_kinds.project_of(entry.file.path):
+            notes.append(
+                f"it was for the project {entry.project} only; "
+                "here every project sees it, unless its entry has projects = [...]"
+            )
+        action, why = self._action(name, server, entry)
+        if action in ("added", "replaced"):
+            self._changes[name] = table
+            self._tell(entry, name, server)
+        if action != "skipped":
+            self._imported.setdefault(name, (server, entry))
+        return _row(entry.file, name, entry.name, action, why, notes)
+
+    def _why_it_stays(self, entry: ClientEntry, server: Server) -> str:
+        client = entry.file.client
+        variables = self.variables.get((client.name, entry.file.path.parent)) if client else None
+        if client is None or variables is None or not server.enabled:
+            return ""
+        missing, program = _lacks(entry, server, variables)
+        if missing:
+            why = (
+                f"it would not start, since {', '.join(missing)} would not be set for an mcpctl that {client.title} "
+                f"starts; take it over with: mcpctl servers import --from {client.name}, and give the value in its "
+                "entry in config.toml"
+            )
+        elif program:
+            why = (
+                f"it would not start, since its program '{program}' is not found; install it, or write its absolute "
+                f"path into the entry there, then run again: mcpctl install {client.name}"
+            )
+        else:
+            return ""
+        self.consequences.append(f"{entry.file.source}: '{entry.name}' stays there: {why}")
+        return why
+
+    def _tell(self, entry: ClientEntry, name: str, server: Server) -> None:
+        existing = self._loaded.servers.get(name)
+        if not server.enabled and (existing is None or existing.enabled):
+            self.consequences.append(switched_off(name, f"it is off in {entry.file.source}"))
+        elif server.enabled and not self.variables and any(lacks := _lacks(entry, server, os.environ)):
+            missing, program = lacks
+            needed = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} set"
+            if not missing:
+                needed = f"its program '{program}' is there"
+            self.consequences.append(
+                f"'{name}' does not start before {needed}; to see whether it does: mcpctl servers check {name}"
+            )
+
+    def _new_name(self, entry: ClientEntry, server: Server) -> str | None:
+        names = [new for old, new in self.rename if old == entry.name]
+        if names and self._count[entry.name] > 1:
+            names.insert(0, self.prefix + valid_name(entry.name))
+        free = (name for name in names if self._action(name, server, entry)[0] != "skipped")
+        return next(free, names[-1] if names else None)
+
+    def _free_name(self, source_name: str, server: Server) -> str:
+        """The name for an entry; a changed name gets a number if another entry of this import has it."""
+        first = name = self.prefix + valid_name(source_name)
+        number = 1
+        while (
+            valid_name(source_name) != source_name
+            and (other := self._imported.get(name))
+            and (other[1].name != source_name and other[0] != server)
+        ):
+            number += 1
+            name = f"{first}-{number}"
+        return name
+
+    def _action(self, name: str, server: Server, entry: ClientEntry) -> tuple[str, str | None]:
+        if name in self._imported:
+            other_server, other = self._imported[name]
+            origin = f"{other.file.source} ({other.file.path})"
+            if other_server == server:
+                return "unchanged", f"the same as the one from {origin}"
+            is_same_file = other.file == entry.file
+            where = f"is in the same file, {other.file.path}" if is_same_file else f"comes from {origin}"
+            return "skipped", f"another '{name}' {where}; to take both, give --rename {entry.name}=NEW"
+        existing = self._loaded.servers.get(name)
+        if existing and _is_in(existing, server, exactly=self.replace):
+            return "unchanged", None
+        if name not in self._loaded.servers and name not in self._loaded.problems:
+            return "added", None
+        if self.replace:
+            return "replaced", None
+        return "skipped", f"there is another '{name}' in config.toml; give {self.ways}--rename {entry.name}=NEW"
 
 
 def read(source: str | None, prefix: str = "", replace: bool = False, rename: Sequence[tuple[str, str]] = ()) -> Import:
@@ -114,120 +221,6 @@ def valid_name(name: str) -> str:
     """`name` as a server may be called: characters that it cannot have are left out or become `-`."""
     ascii_ = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return _OTHER_CHARACTERS.sub("-", ascii_).strip("-") or "server"
-
-
-class _MergedServers:
-    """A configuration while imported entries are put into it. Of several entries with a name that is to change, the
-    first that can keeps it; each other takes the next new one."""
-
-    def __init__(self, loaded: Config, batch: Import) -> None:
-        self._loaded = loaded
-        self._batch = batch
-        self._count = Counter(entry.name for entry in batch.entries)
-        self._imported: dict[str, tuple[Server, ClientEntry]] = {}
-        self.changes: dict[str, Table] = {}
-        self.consequences: list[str] = []
-
-    def take(self, entry: ClientEntry) -> Row:
-        if is_mcpctl(entry.value):
-            return _row(entry.file, None, entry.name, "skipped", ITSELF)
-        try:
-            table, notes = table_of(entry)
-        except CannotTake as error:
-            action = "skipped" if isinstance(error, LeftOut) else "failed"
-            return _row(entry.file, None, entry.name, action, str(error))
-        server = msgspec.convert(table, Server)
-        if stays := self._why_it_stays(entry, server):
-            return _row(entry.file, None, entry.name, "skipped", stays)
-        name = self._new_name(entry, server) or self._free_name(entry.name, server)
-        is_renamed = (entry.name, name) in self._batch.rename
-        if name != self._batch.prefix + entry.name and not is_renamed:
-            notes.insert(0, f"named {name}, since a name can only have letters, digits, '_' and '-'")
-        if entry.project and not client_kinds.project_of(entry.file.path):
-            notes.append(
-                f"it was for the project {entry.project} only; "
-                "here every project sees it, unless its entry has projects = [...]"
-            )
-        action, why = self._action(name, server, entry)
-        if action in ("added", "replaced"):
-            self.changes[name] = table
-            self._tell(entry, name, server)
-        if action != "skipped":
-            self._imported.setdefault(name, (server, entry))
-        return _row(entry.file, name, entry.name, action, why, notes)
-
-    def _why_it_stays(self, entry: ClientEntry, server: Server) -> str:
-        client = entry.file.client
-        variables = self._batch.variables.get((client.name, entry.file.path.parent)) if client else None
-        if client is None or variables is None or not server.enabled:
-            return ""
-        missing, program = _lacks(entry, server, variables)
-        if missing:
-            why = (
-                f"it would not start, since {', '.join(missing)} would not be set for an mcpctl that {client.title} "
-                f"starts; take it over with: mcpctl servers import --from {client.name}, and give the value in its "
-                "entry in config.toml"
-            )
-        elif program:
-            why = (
-                f"it would not start, since its program '{program}' is not found; install it, or write its absolute "
-                f"path into the entry there, then run again: mcpctl install {client.name}"
-            )
-        else:
-            return ""
-        self.consequences.append(f"{entry.file.source}: '{entry.name}' stays there: {why}")
-        return why
-
-    def _tell(self, entry: ClientEntry, name: str, server: Server) -> None:
-        existing = self._loaded.servers.get(name)
-        if not server.enabled and (existing is None or existing.enabled):
-            self.consequences.append(switched_off(name, f"it is off in {entry.file.source}"))
-        elif server.enabled and not self._batch.variables and any(lacks := _lacks(entry, server, os.environ)):
-            missing, program = lacks
-            needed = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} set"
-            if not missing:
-                needed = f"its program '{program}' is there"
-            self.consequences.append(
-                f"'{name}' does not start before {needed}; to see whether it does: mcpctl servers check {name}"
-            )
-
-    def _new_name(self, entry: ClientEntry, server: Server) -> str | None:
-        names = [new for old, new in self._batch.rename if old == entry.name]
-        if names and self._count[entry.name] > 1:
-            names.insert(0, self._batch.prefix + valid_name(entry.name))
-        free = (name for name in names if self._action(name, server, entry)[0] != "skipped")
-        return next(free, names[-1] if names else None)
-
-    def _free_name(self, source_name: str, server: Server) -> str:
-        """The name for an entry; a changed name gets a number if another entry of this import has it."""
-        first = name = self._batch.prefix + valid_name(source_name)
-        number = 1
-        while (
-            valid_name(source_name) != source_name
-            and (other := self._imported.get(name))
-            and (other[1].name != source_name and other[0] != server)
-        ):
-            number += 1
-            name = f"{first}-{number}"
-        return name
-
-    def _action(self, name: str, server: Server, entry: ClientEntry) -> tuple[str, str | None]:
-        if name in self._imported:
-            other_server, other = self._imported[name]
-            origin = f"{other.file.source} ({other.file.path})"
-            if other_server == server:
-                return "unchanged", f"the same as the one from {origin}"
-            is_same_file = other.file == entry.file
-            where = f"is in the same file, {other.file.path}" if is_same_file else f"comes from {origin}"
-            return "skipped", f"another '{name}' {where}; to take both, give --rename {entry.name}=NEW"
-        existing = self._loaded.servers.get(name)
-        if existing and _is_in(existing, server, exactly=self._batch.replace):
-            return "unchanged", None
-        if name not in self._loaded.servers and name not in self._loaded.problems:
-            return "added", None
-        if self._batch.replace:
-            return "replaced", None
-        return "skipped", f"there is another '{name}' in config.toml; give {self._batch.ways}--rename {entry.name}=NEW"
 
 
 def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> tuple[list[str], str]:

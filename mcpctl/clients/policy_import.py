@@ -1,6 +1,6 @@
 """The permission rules of clients, put into config.toml: by `policy import`, and by `install` beside their servers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
 from mcpctl.config import editing
 from mcpctl.config.config import Config, load, parsed
 from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyRule, PolicyTable
+from mcpctl.config.server_settings import Server
 from mcpctl.policy.rules import names_any
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
@@ -50,47 +51,43 @@ class PolicyImport:
     documents: list[tuple[Path, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     tools: dict[str, frozenset[str]] = field(default_factory=dict)
+    additions: list[_Addition] = field(default_factory=list)
+    default: str = ""
+    """The client's own rule for all tools that no other names."""
+    _servers: Mapping[str, Server] = field(init=False)
+    _written: PolicyTable | None = field(init=False)
+    _lists: dict[str, list[str]] = field(init=False)
     is_lax: bool = False
     """Whether the configuration calls tools that no rule names."""
 
-    def select(self, loaded: Config) -> "_MergedRules":
-        """The rules to add to a configuration; afterwards `rows` says what becomes of each."""
+    def select(self, loaded: Config) -> None:
+        """Decide on each rule for a configuration: `rows`, and what is to be added to it."""
         self.is_lax = loaded.policy_table is not None and loaded.policy_table.default == ALLOW
         names = Names(loaded, self.tools)
-        merged = _MergedRules(loaded)
+        self._servers, self._written, self.default, self.additions = loaded.servers, loaded.policy_table, "", []
+        table = loaded.policy_table or PolicyTable()
+        self._lists = {effect: list(getattr(table, effect)) for effect in (DENY, ASK, ALLOW)}
         self.rows = []
         rules = [(path, rule) for path, document in self.documents for rule in READERS[self.client](document, names)]
         order = (DENY, ASK, ALLOW, "")  # the stricter first, so that the laxer of two rules for one thing is left out
         for path, rule in sorted(rules, key=lambda each: order.index(each[1].effect)):
-            self.rows.append(self._row(path, rule, merged, names))
-        return merged
+            self.rows.append(self._row(path, rule, names))
 
-    def _row(self, path: Path, rule: ClientRule, merged: "_MergedRules", names: Names) -> Row:
+    def _row(self, path: Path, rule: ClientRule, names: Names) -> Row:
         patterns: list[str] = []
         action, into, why = LEFT_OUT, None, ""
         try:
             patterns = names.patterns(rule)
             if rule.is_default:
-                action, into, why = merged.take_default(rule.effect)
+                action, into, why = self._take_default(rule.effect)
             elif patterns:
-                action, into, why = merged.take(rule, patterns)
+                action, into, why = self._take(rule, patterns)
         except NotCarried as error:
             why = str(error)
         values = rule.text, action, rule.effect or None, patterns, into, self.client, str(path), why or None
         return dict(zip(POLICY_IMPORT_FIELDS, values, strict=True))
 
-
-class _MergedRules:
-    def __init__(self, loaded: Config) -> None:
-        self._servers = loaded.servers
-        table = loaded.policy_table or PolicyTable()
-        self._lists = {effect: list(getattr(table, effect)) for effect in (DENY, ASK, ALLOW)}
-        self._written = loaded.policy_table
-        self.default = ""
-        """The client's own rule for all tools that no other names."""
-        self.additions: list[_Addition] = []
-
-    def take_default(self, effect: str) -> tuple[str, str | None, str]:
+    def _take_default(self, effect: str) -> tuple[str, str | None, str]:
         """Take over the client's own rule for all tools that no other names."""
         if self._written is None:
             self.default = DENY if DENY in (effect, self.default) else effect
@@ -103,7 +100,7 @@ class _MergedRules:
             f'it is for all tools that no other rule names; for that here, write default = "{effect}"',
         )
 
-    def take(self, rule: ClientRule, patterns: Iterable[str]) -> tuple[str, str | None, str]:
+    def _take(self, rule: ClientRule, patterns: Iterable[str]) -> tuple[str, str | None, str]:
         """Add the patterns of a rule: the action, the table that they go to, and why not."""
         done, into, why = set[str](), "", ""
         for pattern in patterns:
@@ -205,11 +202,11 @@ def write(path: Path, batch: PolicyImport, permit: editing.Permit) -> None:
 
 def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
     """Add the rules to the document, whose configuration is `loaded`, after which `batch.rows` is set."""
-    merged = batch.select(loaded)
-    if (merged.additions or merged.default) and "policy" not in document:
+    batch.select(loaded)
+    if (batch.additions or batch.default) and "policy" not in document:
         unasked = batch.client in _READ_ONLY_UNASKED
-        document["policy"] = {**_FAITHFUL, "default": merged.default or ASK, "auto_approve_read_only": unasked}
-    for addition in merged.additions:
+        document["policy"] = {**_FAITHFUL, "default": batch.default or ASK, "auto_approve_read_only": unasked}
+    for addition in batch.additions:
         if addition.tool_of:
             with editing.before_comments(document["servers"][addition.tool_of]) as server:
                 editing.table_of(server, "tools")[split(addition.pattern)[1]] = addition.effect
@@ -261,8 +258,8 @@ class ClientRules:
 
     def _put_denials(self, document: Any, loaded: Config) -> None:
         """Add the denials that need no [policy]: of a tool by its name, and of a whole server."""
-        merged = self.batch.select(loaded)
-        denied = {addition.pattern for addition in merged.additions if addition.effect == DENY}
+        self.batch.select(loaded)
+        denied = {addition.pattern for addition in self.batch.additions if addition.effect == DENY}
         known = {each for each in denied if split(each)[0] in loaded.servers}
         simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
         for pattern in sorted(simple):
