@@ -28,6 +28,7 @@ from mcpctl.store import clock
 from mcpctl.store.state import State
 
 FIELDS = base_fields.names(base_fields.ServerRow)
+_AS_WRITTEN = ("enabled", "env_file", "cwd", "start_timeout_s", "call_timeout_s", "projects", "only", "may_ask")
 _SETTINGS = tuple(field.name for field in msgspec.structs.fields(Server))
 MERGED = ("env", "headers", "oauth", "tools")
 """The fields that are tables: given members are put beside those that they have."""
@@ -62,7 +63,7 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
     if server:
         offers = (lambda _: True) if server.only is None else Offers(server.only).has
         values.update(
-            enabled=server.enabled,
+            **{field: getattr(server, field) for field in _AS_WRITTEN},
             transport=server.kind,
             runs=masked_url(server.url) or shlex.join([mask(server.command), *masked_args(server.args)]),
             command=mask(server.command) or None,
@@ -71,15 +72,8 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
             headers={header: masked_header(value) for header, value in server.headers.items()},
             oauth=masked_oauth(server.oauth),
             env={variable: masked(value) for variable, value in server.env.items()},
-            env_file=server.env_file,
             inherit_env=server.inherit_env if server.kind == STDIO else None,
-            cwd=server.cwd,
-            start_timeout_s=server.start_timeout_s,
-            call_timeout_s=server.call_timeout_s,
-            projects=server.projects,
             permissions=server.tools,
-            only=server.only,
-            may_ask=server.may_ask,
             expose=list(loaded.exposes(name)),
             tools=sum(offers(tool.name) for tool in listed.tools) if listed else None,
             **catalog.feature_counts(name),

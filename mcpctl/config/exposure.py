@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -43,13 +44,16 @@ def of_config(path: Path, config: Config) -> tuple[str, str] | None:
 
 def of_data(data: Path) -> list[Path]:
     """Our files in the data directory that others can read or change, links left out; raises OSError."""
-    with os.scandir(data) as entries:
-        ours = [(entry, entry.stat(follow_symlinks=False)) for entry in entries if _OURS.fullmatch(entry.name)]
-    return [
-        Path(entry.path)
-        for entry, status in ours
-        if status.st_mode & _OTHERS and status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode)
-    ]
+    return [path for path, mode, is_ours in _entries(data) if is_ours and mode & _OTHERS]
+
+
+def _entries(folder: Path) -> Iterator[tuple[Path, int, bool]]:
+    """The files and folders in a folder, with their modes and whether they are ours."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            is_users = status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode)
+            yield Path(entry.path), status.st_mode, is_users and bool(_OURS.fullmatch(entry.name))
 
 
 def guard_secret(path: Path) -> None:
@@ -66,18 +70,14 @@ def _others(status: os.stat_result) -> int:
 
 def close(data: Path) -> None:
     """Close our files to other users, and the folder too if it has only our files; raises OSError."""
-    is_all_ours = True
-    with os.scandir(data) as entries:
-        for entry in entries:
-            status = entry.stat(follow_symlinks=False)
-            if not _OURS.fullmatch(entry.name) or status.st_uid != os.geteuid() or stat.S_ISLNK(status.st_mode):
-                is_all_ours = False
-            elif status.st_mode & _OTHERS:
-                Path(entry.path).chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+    entries = list(_entries(data))
+    for path, mode, is_ours in entries:
+        if is_ours and mode & _OTHERS:
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
     status = data.stat()
     if not status.st_mode & _OTHERS or status.st_uid != os.geteuid():
         return
-    if is_all_ours:
+    if all(is_ours for _, _, is_ours in entries):
         data.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
     elif status.st_mode & stat.S_IWOTH:
         warn(f"others can change the files in {data}; prevent it with: chmod go-w {data}")

@@ -206,13 +206,10 @@ def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[st
 
 
 def _of_file(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a dotenv file: `NAME=value`, with `export`, quotes over several lines, and `#` comments."""
     if not server.env_file:
         return {}
-    return _env_file(config_path.parent / Path(expand(server.env_file, _ours(env))).expanduser())
-
-
-def _env_file(path: Path) -> dict[str, str]:
-    """The variables of a dotenv file: `NAME=value`, with `export`, quotes over several lines, and `#` comments."""
+    path = config_path.parent / Path(expand(server.env_file, _ours(env))).expanduser()
     try:
         text = files.read_text(path, _MAX_ENV_FILE)
     except McpctlError as error:

@@ -7,9 +7,10 @@ item numbers. A comment outside of what is removed stays.
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from mcpctl import jsonc
@@ -53,8 +54,7 @@ class _Source:
 
 
 def append(text: str, place: Place, *values: Any) -> str:
-    source = _Source.of(text)
-    return _inserted(source, _start(source, place), "", [_dumps(value, source) for value in values])
+    return insert(text, place, *((sys.maxsize, value) for value in values))
 
 
 def insert(text: str, place: Place, *items: tuple[int, Any]) -> str:
@@ -64,13 +64,13 @@ def insert(text: str, place: Place, *items: tuple[int, Any]) -> str:
     at = _start(source, place)
     siblings = members(source.plain, at)
     items = tuple(sorted(items, key=lambda item: item[0]))
-    if last := [_dumps(value, source) for number, value in items if number >= len(siblings)]:
+    if last := [partial(_dumped, source, value) for number, value in items if number >= len(siblings)]:
         text = _inserted(source, at, "", last)
     if not siblings:
         return text
     lead, inner = _beside(source, at, siblings)
     new = ((siblings[number].start, value) for number, value in items if number < len(siblings))
-    return _spliced(text, [(start, start, _dumped(value, source, inner) + "," + lead) for start, value in new])
+    return _spliced(text, [(start, start, _dumped(source, value, inner) + "," + lead) for start, value in new])
 
 
 def put(text: str, place: Place, value: Any) -> str:
@@ -79,10 +79,10 @@ def put(text: str, place: Place, value: Any) -> str:
     at = _start(source, place[:-1])
     same = [member for member in members(source.plain, at) if member.name == place[-1]]
     if not same:
-        return _inserted(source, at, _label(source, place[-1]), [_dumps(value, source)])
+        return _inserted(source, at, _label(source, place[-1]), [partial(_dumped, source, value)])
     old = same[-1]
     inner = _indent(text, old.value) if source.unit else None
-    return text[: old.value] + _dumped(value, source, inner) + text[old.end :]
+    return text[: old.value] + _dumped(source, value, inner) + text[old.end :]
 
 
 def put_text(text: str, place: Place, value: str, before: str | int | None) -> str:
@@ -104,15 +104,15 @@ def text_at(text: str, place: Place) -> str:
     """The JSON text of the value at `place`, which must exist."""
     source = _Source.of(text)
     *outer, name = place
-    found = [member for member in members(source.plain, _start(source, outer)) if member.name == name][-1]
-    return text[found.value : found.end]
+    same = [member for member in members(source.plain, _start(source, outer)) if member.name == name]
+    return text[same[-1].value : same[-1].end]
 
 
 def replaced(text: str, values: Mapping[tuple[str | int, ...], Any]) -> str:
     """The text with other values at these places, of which none is in another; those that do not exist are ignored."""
     source = _Source.of(text)
     spans = _replacements(source, space(source.plain, 0), values)
-    return _spliced(text, [(start, end, _dumped(value, source, None)) for start, end, value in spans])
+    return _spliced(text, [(start, end, _dumped(source, value, None)) for start, end, value in spans])
 
 
 def _replacements(
@@ -204,11 +204,8 @@ def _start(source: _Source, place: Place) -> int:
     return at
 
 
-_Dump = Callable[[str | None], str]
-"""A value's JSON: on one line for None, or over several lines indented by this from the second on."""
-
-
-def _inserted(source: _Source, at: int, label: str, dumps: list[_Dump]) -> str:
+def _inserted(source: _Source, at: int, label: str, dumps: Sequence[Callable[[str | None], str]]) -> str:
+    """The text with these values, each made on one line for None, or indented by the argument from the second on."""
     text, siblings = source.text, members(source.plain, at)
     start, end = _gaps(source, at, siblings)[-1]
     inside = text[start:end]
@@ -219,12 +216,12 @@ def _inserted(source: _Source, at: int, label: str, dumps: list[_Dump]) -> str:
         inner = outer + unit if unit else None
         lead, tail = (f"{source.newline}{inner}", f"{source.newline}{outer}") if inner is not None else ("", "")
         between = f",{lead}" if unit else source.comma
-        return text[:after] + lead + _joined(dumps, label, inner, between) + tail + text[end:]
+        return text[:after] + lead + between.join(label + dump(inner) for dump in dumps) + tail + text[end:]
     comma = source.bare.find(",", start, end)
     lead, inner = _beside(source, at, siblings)
     if is_in_comment and inner is None:
         lead = source.newline
-    new = lead + _joined(dumps, label, inner, f",{lead}")
+    new = lead + f",{lead}".join(label + dump(inner) for dump in dumps)
     if comma >= 0:  # what is last has one here
         return text[:after] + new + "," + text[after:]
     return text[:start] + "," + text[start:after] + new + text[after:]
@@ -244,19 +241,11 @@ def _lead(text: str, at: int, member: Member) -> str:
     return before[len(before.rstrip(" \t\r\n")) :]
 
 
-def _joined(dumps: list[_Dump], label: str, inner: str | None, between: str) -> str:
-    return between.join(label + dump(inner) for dump in dumps)
-
-
 def _label(source: _Source, name: str | int) -> str:
     return json.dumps(name, ensure_ascii=False) + source.colon
 
 
-def _dumps(value: Any, source: _Source) -> _Dump:
-    return lambda inner: _dumped(value, source, inner)
-
-
-def _dumped(value: Any, source: _Source, inner: str | None) -> str:
+def _dumped(source: _Source, value: Any, inner: str | None) -> str:
     """The value's JSON: on one line, or over several lines indented by `inner` from the second on."""
     if inner is None:
         return json.dumps(value, ensure_ascii=False, separators=(source.comma, source.colon))

@@ -172,8 +172,8 @@ def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
     takes as long as others do and 30 s: call it in a thread, which nothing ends before the answer is kept. Raises
     `Failed`, with `needs_login` where the login is over."""
     try:
-        with store.locked(tokens) as held:
-            current = held.read()
+        with store.locked(tokens) as path:
+            current = store.read(path)
             if current is None:
                 raise over()
             if current.issued_at < tokens.issued_at:
@@ -185,14 +185,14 @@ def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
             try:
                 fresh = _asked(current, secret)
             except Failed as error:
-                if error.failure.code == "needs_login" and (other := held.read()):
+                if error.failure.code == "needs_login" and (other := store.read(path)):
                     if other.access_token != current.access_token:
                         return other
                     with contextlib.suppress(McpctlError):  # for all processes that have it
-                        held.keep(msgspec.structs.replace(other, over_at=time.time()))
+                        store.rewrite(path, msgspec.structs.replace(other, over_at=time.time()))
                 raise
             try:
-                held.keep(fresh)
+                store.rewrite(path, fresh)
             except McpctlError as error:
                 # The old one may be worth nothing any more: this process at least goes on with the new one.
                 warn(f"a refreshed login is not kept: {error.message}")

@@ -43,21 +43,6 @@ class _Kept(Tokens, frozen=True, kw_only=True):
         return super().is_refreshed or bool(self.keyring)
 
 
-class Held:
-    def __init__(self, store: "TokenStore", path: Path) -> None:
-        self._store = store
-        self._path = path
-
-    def read(self) -> Tokens | None:
-        kept = _read(self._path)
-        return self._store.with_secrets(kept) if kept else None
-
-    def keep(self, tokens: Tokens) -> None:
-        """Keep it, whole or not at all, where its secrets are kept already; raises `McpctlError`."""
-        kept = _read(self._path)
-        self._store.write(self._path, tokens, in_keyring=bool(kept.keyring) if kept else False)
-
-
 class TokenStore:
     """The logins of a data directory. All of it may wait for a file or its lock: call it in a thread."""
 
@@ -75,13 +60,13 @@ class TokenStore:
         for any. Raises `McpctlError` where one does not give them."""
         logins = self._of(server_url, issuer)
         latest = max(logins, key=lambda tokens: tokens.logged_in_at, default=None)
-        return self.with_secrets(latest) if latest and secrets else latest
+        return self._with_secrets(latest) if latest and secrets else latest
 
     def keep(self, tokens: Tokens) -> None:
         """Keep a new login, whole or not at all; raises `McpctlError`."""
         path = self.path(tokens.server_url, tokens.issuer)
         with self._lock(path):
-            self.write(path, tokens, in_keyring=self._in_keyring)
+            self._write(path, tokens, in_keyring=self._in_keyring)
 
     def forget(self, server_url: str, issuer: str = "") -> int:
         """Delete the logins to a server; returns their number. Raises `McpctlError`."""
@@ -99,23 +84,31 @@ class TokenStore:
         return len(logins)
 
     @contextmanager
-    def locked(self, tokens: Tokens) -> Iterator[Held]:
+    def locked(self, tokens: Tokens) -> Iterator[Path]:
         """Hold the lock (flock) of this login: one process refreshes it at a time. Raises `McpctlError`."""
         path = self.path(tokens.server_url, tokens.issuer)
         with self._lock(path):
-            yield Held(self, path)
+            yield path
 
     # ---- for a login that is held
 
-    def with_secrets(self, kept: _Kept) -> Tokens:
+    def read(self, path: Path) -> Tokens | None:
+        kept = _read(path)
+        return self._with_secrets(kept) if kept else None
+
+    def rewrite(self, path: Path, tokens: Tokens) -> None:
+        """Keep it, whole or not at all, where its secrets are kept already; raises `McpctlError`."""
+        kept = _read(path)
+        self._write(path, tokens, in_keyring=bool(kept and kept.keyring))
+
+    def _with_secrets(self, kept: _Kept) -> Tokens:
         if kept.keyring:
             secrets = key_ring.read(self.path(kept.server_url, kept.issuer).stem)
             kept = msgspec.structs.replace(kept, **msgspec.structs.asdict(secrets))
         _learn(kept)
         return kept
 
-    def write(self, path: Path, tokens: Tokens, *, in_keyring: bool) -> None:
-        """Write a login; its lock is held."""
+    def _write(self, path: Path, tokens: Tokens, *, in_keyring: bool) -> None:
         _learn(tokens)
         rest = {name: getattr(tokens, name) for name in Tokens.__struct_fields__}
         if in_keyring:

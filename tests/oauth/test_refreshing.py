@@ -247,7 +247,7 @@ def test_a_pair_that_cannot_be_kept_is_used_all_the_same(
     old = kept(store, run.login())
     with monkeypatch.context() as patched:
         patched.setattr(token_store, "_MOST_BYTES", 10)
-        patched.setattr(token_store.Held, "read", lambda _: old)
+        patched.setattr(token_store.TokenStore, "read", lambda *_: old)
         new = refreshed(store, old, None)
     assert "a refreshed login is not kept" in capsys.readouterr().err
     assert refreshed(store, new, None).access_token == "access-2-of-0"

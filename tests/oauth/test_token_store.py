@@ -218,8 +218,8 @@ def test_secrets_are_in_the_keyring_where_that_is_asked_for(paths: Paths, store:
     assert found and (found.access_token, found.refresh_token, found.client_secret) == (
         "access-1", "refresh-1", "hidden",
     )  # fmt: skip
-    with store.locked(found) as held:
-        held.keep(login(access_token="access-2", expires_at=9.0))
+    with store.locked(found) as path:
+        store.rewrite(path, login(access_token="access-2", expires_at=9.0))
     assert "access-2" not in store.path(URL, ISSUER).read_text()
     again = store.find(URL)
     assert again and (again.access_token, again.expires_at) == ("access-2", 9.0)
