@@ -19,8 +19,7 @@ import msgspec
 from mcpctl.base import paths
 from mcpctl.clients import client_kinds
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.config.command_values import CannotLaunch
-from mcpctl.config.server_environment import expand, inherited
+from mcpctl.config.server_environment import CannotLaunch, expand, inherited
 from mcpctl.config.server_settings import ALL, FROM_COMMAND, MINIMAL, Server
 from mcpctl.secrets.redact import mask
 

@@ -10,8 +10,7 @@ from mcpctl.base.feature_names import EXPOSABLE
 from mcpctl.base.paths import Paths
 from mcpctl.base.texts import counted
 from mcpctl.config import config
-from mcpctl.config.command_values import CannotLaunch
-from mcpctl.config.server_environment import Endpoint, endpoint
+from mcpctl.config.server_environment import CannotLaunch, Endpoint, endpoint
 from mcpctl.config.server_settings import STDIO
 
 if TYPE_CHECKING:

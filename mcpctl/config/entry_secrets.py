@@ -11,7 +11,7 @@ from types import MappingProxyType
 import msgspec
 
 from mcpctl.base.models import Row
-from mcpctl.config import command_values
+from mcpctl.config.server_environment import known_output
 from mcpctl.config.server_settings import COMMAND, FROM_COMMAND, VARIABLE, OAuth, Server
 from mcpctl.secrets.redact import MASK, is_secret_name, learn, mask
 
@@ -29,7 +29,7 @@ def learn_all(servers: Mapping[str, Server], env: Mapping[str, str] = os.environ
     """Know the secrets that entries have, as far as they can be known before any is used: no command is run for it."""
 
     def known(text: str) -> str:
-        text = COMMAND.sub(lambda match: command_values.known(match[1]), text)
+        text = COMMAND.sub(lambda match: known_output(match[1]), text)
         return VARIABLE.sub(lambda match: env.get(match[1]) or match[2] or "", text)
 
     for server in servers.values():

@@ -1,10 +1,17 @@
-"""The command or the address of a server: its entry in the configuration with every variable expanded."""
+"""The command or the address of a server: its entry in the configuration with every variable and command expanded."""
 
 import contextlib
 import io
 import ipaddress
 import os
 import re
+import select
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -13,8 +20,6 @@ from msgspec import Struct
 
 from mcpctl.base import files
 from mcpctl.base.errors import McpctlError
-from mcpctl.config import command_values
-from mcpctl.config.command_values import CannotLaunch
 from mcpctl.config.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, OAuth, Server
 from mcpctl.config.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 
@@ -34,6 +39,15 @@ _MINIMAL = re.compile(
     r"|GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"
 )
 _NAMED = 8
+PATIENCE_S = 10.0
+LONGEST = 64 << 10
+_LOOK = "run it in a shell to see why; its output is the value"
+
+
+class CannotLaunch(McpctlError):
+    """A server's entry needs something that this environment does not have."""
+
+    code = "cannot_launch"
 
 
 class Launch(Struct, frozen=True):
@@ -65,7 +79,7 @@ def expand(text: str, env: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         command, name, default = match.groups()
         if command is not None:
-            return command_values.of(command, env)
+            return _output_of(command, env)
         if name is None:
             raise CannotLaunch(f"{FROM_COMMAND} has no end", "quote braces and quotes in the command, and close it")
         text = env.get(name)
@@ -231,3 +245,84 @@ def _of_file(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[
             raise CannotLaunch(f"its env_file has no NAME=value in line {line}: {path}", "fix that line")
         variables[binding.key or ""] = binding.value
     return variables
+
+
+# ---- the output of commands in place of ${cmd:COMMAND}: run once, kept in memory, never stored and never shown
+
+_outputs: dict[str, str] = {}
+_running: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+
+def _output_of(command: str, env: Mapping[str, str]) -> str:
+    """The output of a command without the last line break; raises `CannotLaunch`, which names its program alone. Others
+    that ask for the same command meanwhile wait for it; one that failed runs again."""
+    with _running[command]:
+        if command not in _outputs:
+            _outputs[command] = _printed(command, env)
+        return _outputs[command]
+
+
+def known_output(command: str) -> str:
+    """Its output; empty where it has not run."""
+    return _outputs.get(command, "")
+
+
+def _printed(command: str, env: Mapping[str, str]) -> str:
+    try:
+        argv = shlex.split(command)
+    except ValueError:
+        argv = []
+    if not argv:
+        raise CannotLaunch("${cmd:} names no command", "write a program and its arguments, quoted as in a shell")
+    program = repr(Path(argv[0]).name[:100])
+    try:
+        printed = _output([str(Path(argv[0]).expanduser()), *argv[1:]], env, program)
+        text = printed.decode()
+        if "\0" in text:
+            raise ValueError
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "its output is not text"
+        raise CannotLaunch(f"the command {program} cannot be used: {why}", _LOOK) from None
+    return text.removesuffix("\n")
+
+
+def _output(argv: list[str], env: Mapping[str, str], program: str) -> bytes:
+    """All its output; a process that takes too long or prints too much is ended with all that it has started."""
+    until = time.monotonic() + PATIENCE_S
+    process = subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(env),
+        start_new_session=True,
+    )  # fmt: skip
+    with process:
+        try:
+            assert process.stdout
+            printed = _read_pipe(process.stdout.fileno(), until)
+            if len(printed) > LONGEST:
+                raise CannotLaunch(f"the command {program} prints more than {LONGEST >> 10} KB", _LOOK)
+            status = process.wait(max(until - time.monotonic(), 0.0))
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, TimeoutError | subprocess.TimeoutExpired):
+                late = f"the command {program} did not end within {PATIENCE_S:g} s"
+                raise CannotLaunch(late, _LOOK) from None
+            raise
+    if status:
+        raise CannotLaunch(f"the command {program} failed with status {status}", _LOOK)
+    return printed
+
+
+def _read_pipe(fd: int, until: float) -> bytes:
+    """All output until nobody has the pipe open any more, or a byte more than allowed; raises TimeoutError. Not a read
+    that waits: a process that has left the group, which nothing here ends, may hold the other end for ever."""
+    ready = select.poll()
+    ready.register(fd, select.POLLIN)
+    printed = b""
+    while len(printed) <= LONGEST:
+        if not ready.poll(max(until - time.monotonic(), 0.0) * 1000):
+            raise TimeoutError
+        piece = os.read(fd, LONGEST + 1 - len(printed))
+        if not piece:
+            break
+        printed += piece
+    return printed

@@ -11,8 +11,7 @@ import msgspec
 from mcpctl import __version__
 from mcpctl.clients import client_config
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.config.command_values import CannotLaunch
-from mcpctl.config.server_environment import Launch
+from mcpctl.config.server_environment import CannotLaunch, Launch
 from mcpctl.doctor import processes
 from mcpctl.doctor.client_entries import OwnEntry, OwnFile, own_files
 from mcpctl.doctor.findings import Case, DoctorFinding, finding

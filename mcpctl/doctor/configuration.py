@@ -11,7 +11,7 @@ from mcpctl.base.texts import counted
 from mcpctl.catalog import policy_check, rows
 from mcpctl.clients import client_config
 from mcpctl.config import config, exposure, server_environment
-from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import STDIO
 from mcpctl.doctor.client_entries import OwnEntry, own_entries
 from mcpctl.doctor.findings import Case, DoctorFinding, finding

@@ -11,8 +11,7 @@ from mcpctl import __version__
 from mcpctl.clients import client_config
 from mcpctl.clients.client_config import missing_in_windows
 from mcpctl.config import server_environment
-from mcpctl.config.command_values import CannotLaunch
-from mcpctl.config.server_environment import Launch
+from mcpctl.config.server_environment import CannotLaunch, Launch
 from mcpctl.doctor import processes
 from mcpctl.doctor.client_entries import own_entries
 from mcpctl.doctor.findings import Case, DoctorFinding, finding

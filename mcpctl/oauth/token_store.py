@@ -18,8 +18,7 @@ import msgspec
 from mcpctl.base import files, posix
 from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.base.paths import Paths, cannot_write, private_dir
-from mcpctl.config.command_values import CannotLaunch
-from mcpctl.config.server_environment import endpoint
+from mcpctl.config.server_environment import CannotLaunch, endpoint
 from mcpctl.config.server_settings import STDIO, VARIABLE, Server
 from mcpctl.oauth import key_ring
 from mcpctl.oauth.tokens import Tokens, canonical

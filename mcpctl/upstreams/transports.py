@@ -17,8 +17,7 @@ from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
 from mcpctl.base.failure import OF_LOGIN, Failed
 from mcpctl.base.paths import Paths
 from mcpctl.config import entry_secrets
-from mcpctl.config.command_values import CannotLaunch
-from mcpctl.config.server_environment import Endpoint, Launch, endpoint, launch
+from mcpctl.config.server_environment import CannotLaunch, Endpoint, Launch, endpoint, launch
 from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.upstreams.connection import Connection, askable
 from mcpctl.upstreams.stdio import ServerProcesses, Stdio

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.config import command_values, entry_secrets, server_environment
-from mcpctl.config.command_values import LONGEST, CannotLaunch
-from mcpctl.config.server_environment import expand
+from mcpctl.config import entry_secrets, server_environment
+from mcpctl.config.server_environment import LONGEST, CannotLaunch, expand
 from mcpctl.config.server_settings import Server, without_values
 from tests.table import for_each
 
@@ -22,7 +21,7 @@ ENV = {"PATH": os.environ["PATH"], "A": "a"}
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test knows what another has run."""
-    monkeypatch.setattr(command_values, "_values", {})
+    monkeypatch.setattr(server_environment, "_outputs", {})
 
 
 def python(code: str) -> str:
@@ -102,13 +101,13 @@ def test_what_fails_names_the_program_and_nothing_else(text: str, why: str) -> N
 
 
 def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_values, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(server_environment, "PATIENCE_S", 0.2)
     with pytest.raises(CannotLaunch, match="did not end within"):
         expand("${cmd:sh -c 'sleep 600 & sleep 600'}", ENV)
 
 
 def test_what_has_left_its_group_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_values, "PATIENCE_S", 3.0)
+    monkeypatch.setattr(server_environment, "PATIENCE_S", 3.0)
     pid = tmp_path / "pid"
     code = (
         f"import os, time; os.fork() or (os.setsid(), open({str(pid)!r}, 'w').write(str(os.getpid())), time.sleep(99))"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.config import command_values, entry_secrets
+from mcpctl.config import entry_secrets, server_environment
 from mcpctl.config.server_settings import OAuth, Server
 from mcpctl.secrets.redact import mask
 from tests.configured import configure
@@ -35,7 +35,7 @@ SECRET = "vK3-m9zQ-tulip"
     ],
 )
 def test_the_secrets_of_an_entry_are_known(entry: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_values, "_values", {"print it": SECRET})
+    monkeypatch.setattr(server_environment, "_outputs", {"print it": SECRET})
     assert SECRET in mask(f"it is {SECRET} here")
     env = {"OF_ENV": SECRET, "PG_PASSWORD": SECRET}
     entry_secrets.learn_all({"s": Server(**entry)}, env)
@@ -53,7 +53,7 @@ def test_plain_values_of_entries_stay() -> None:
 
 
 def test_no_command_is_run_to_know_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_values, "_printed", lambda *_: pytest.fail("a command was run"))
+    monkeypatch.setattr(server_environment, "_printed", lambda *_: pytest.fail("a command was run"))
     entry_secrets.learn_all({"s": Server(command="x", env={"TOKEN": "${cmd:pass show it}"})}, {})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.config import server_environment, server_settings
-from mcpctl.config.command_values import CannotLaunch
+from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import OAuth, Server
 from tests.table import for_each
 
