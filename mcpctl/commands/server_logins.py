@@ -72,7 +72,7 @@ def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
                 asked[name] = endpoint(server, paths.config)
     if not asked:
         return []
-    from mcpctl.oauth.challenge import needing_login
+    from mcpctl.oauth.requests import needing_login
     from mcpctl.oauth.token_store import TokenStore
 
     store = TokenStore(paths)

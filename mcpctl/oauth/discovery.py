@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from mcpctl import __version__
 from mcpctl.base.errors import McpctlError
 from mcpctl.config.server_environment import Endpoint
-from mcpctl.oauth.challenge import challenge
 from mcpctl.oauth.requests import (
     BASIC,
     METHODS,
@@ -29,6 +28,7 @@ from mcpctl.oauth.requests import (
     Requests,
     authenticated,
     brief,
+    challenge,
     origin,
     refusal_in_words,
 )

@@ -21,7 +21,7 @@ from mcpctl.base.failure import OF_LOGIN, Failed, Failure, failed
 from mcpctl.config.server_environment import Endpoint, credentials
 from mcpctl.config.server_settings import Server
 from mcpctl.oauth.bearer import Bearer
-from mcpctl.oauth.challenge import refusal
+from mcpctl.oauth.requests import refusal
 from mcpctl.upstreams.connection import LISTEN, Connection, Exchange
 from mcpctl.upstreams.event_stream import EventStream, ServerSentEvent, TooLong
 from mcpctl.wire import http_client, jsonrpc, loose_json
