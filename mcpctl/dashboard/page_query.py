@@ -49,14 +49,10 @@ class Window(NamedTuple):
     after: str
 
 
-class Filter(NamedTuple):
-    """A parameter of a page that chooses among rows in memory."""
-
-    name: str
-    label: str
-    choices: Mapping[str, str]
-    """The words for each value."""
-    fits: Callable[[Row, str], bool]
+Filters = Mapping[str, Mapping[str, str]]
+"""By the name of each parameter that chooses among rows in memory: its values, with the words for each."""
+Fits = Callable[[Row, str, str], bool]
+"""Whether a filter leaves a row, by its name and value."""
 
 
 class PageQuery(Parameters):
@@ -132,16 +128,16 @@ class PageQuery(Parameters):
         for value in values:
             yield self._choice(name, value, self.words(name, value))
 
-    def counted(self, filters: Sequence[Filter], rows: Sequence[Row]) -> list[Choices]:
+    def counted(self, filters: Filters, rows: Sequence[Row], fits: Fits) -> list[Choices]:
         """Filters of these rows; a choice that would leave none of them is there only while it is in force."""
-        return [(each.label, [*self._counted(each, filters, rows)]) for each in filters]
+        return [(name.capitalize(), [*self._counted(name, filters, rows, fits)]) for name in filters]
 
-    def _counted(self, of: Filter, filters: Sequence[Filter], rows: Sequence[Row]) -> Iterator[Choice]:
-        left = self.fitting((each for each in filters if each is not of), rows)
-        for value, text in of.choices.items():
-            count = sum(of.fits(row, value) for row in left)
-            if count or value == self.get(of.name):
-                yield self._choice(of.name, value, text, count)
+    def _counted(self, name: str, filters: Filters, rows: Sequence[Row], fits: Fits) -> Iterator[Choice]:
+        left = self.fitting({other: filters[other] for other in filters if other != name}, rows, fits)
+        for value, text in filters[name].items():
+            count = sum(fits(row, name, value) for row in left)
+            if count or value == self.get(name):
+                yield self._choice(name, value, text, count)
 
     def _choice(self, name: str, value: str, text: str, rows: int | None = None) -> Choice:
         is_chosen = self.get(name) == value
@@ -161,9 +157,9 @@ class PageQuery(Parameters):
 
     # ---- rows
 
-    def fitting(self, filters: Iterable[Filter], rows: Iterable[Row]) -> list[Row]:
-        set_ = [(each.fits, value) for each in filters if (value := self.get(each.name)) in each.choices]
-        return [row for row in rows if all(fits(row, value) for fits, value in set_)]
+    def fitting(self, filters: Filters, rows: Sequence[Row], fits: Fits) -> list[Row]:
+        set_ = {name: value for name, values in filters.items() if (value := self.get(name)) in values}
+        return [row for row in rows if all(fits(row, name, value) for name, value in set_.items())]
 
     def window(self, found: Found) -> Window:
         """The rows that the address names; the first ones where its offset is not a number."""

@@ -1,7 +1,7 @@
 """Tools as REST answers and as pages: a list with its filters, and one of them whole."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
@@ -23,7 +23,7 @@ from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import ToolParameter, parameters
 from mcpctl.dashboard import badges, rest_names
 from mcpctl.dashboard.dashboard import Dashboard, apart, dashboard_of
-from mcpctl.dashboard.page_query import Filter, PageQuery
+from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import indented, page
 from mcpctl.dashboard.rest import OF_TOOLS, WINDOW, Operation, Parameters, answer, listing
 from mcpctl.output import findings
@@ -117,12 +117,13 @@ def tools_page(request: Request) -> Response:
         if words:
             matches = list(order.of([*_ranked(catalog, words, usage, dashboard.paths, wanted).rows(None, 0)]))
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
-    filters = _filters(sorted({row["server"] for row in every}))
+    names = sorted({row["server"] for row in every})
+    filters = {"hint": _HINT_WORDS, "risk": _RISK_WORDS, "use": _USES, "server": {name: name for name in names}}
     orders = {**_SORTS, "": "Best first"} if words else _SORTS
     return page(
         request, "tools.html",
-        tools=query.window(Found.of(query.fitting(filters, matches))),
-        filters=[*query.counted(filters, matches), query.orders("Order", "sort", orders)],
+        tools=query.window(Found.of(query.fitting(filters, matches, _fits))),
+        filters=[*query.counted(filters, matches, _fits), query.orders("Order", "sort", orders)],
         marks={"Hint": badges.MARKS}, counts_default=query.get("hint") in ("destructive", "open-world"),
         of=len(every), unlisted=unlisted, servers=servers, words=words,
         kept=[each for each in query.values.items() if each[0] != "q"],
@@ -130,24 +131,15 @@ def tools_page(request: Request) -> Response:
     )  # fmt: skip
 
 
-def _filters(servers: Sequence[str]) -> list[Filter]:
-    return [
-        Filter("hint", "Hint", _HINT_WORDS, _has_hint),
-        Filter("risk", "Risk", _RISK_WORDS, lambda row, risk: row["risk"] == risk),
-        Filter("use", "Use", _USES, _is_used),
-        Filter("server", "Server", {name: name for name in servers}, lambda row, name: row["server"] == name),
-    ]
-
-
-def _has_hint(row: Row, hint: str) -> bool:
-    """By the hint in effect, as `tools ls` filters."""
-    if hint == "undeclared":
-        return bool(row["risk"] == "not-declared")
-    return bool(row[hint.replace("-", "_")]["effective"])
-
-
-def _is_used(row: Row, use: str) -> bool:
-    return bool(row["held"]) if use == "held" else bool(row["usage"]) == (use == "used")
+def _fits(row: Row, name: str, value: str) -> bool:
+    """Whether a filter of the page leaves a tool; by its hints in effect, as `tools ls` filters."""
+    if (name, value) == ("hint", "undeclared"):
+        name, value = "risk", "not-declared"
+    if name == "hint":
+        return bool(row[value.replace("-", "_")]["effective"])
+    if name == "use":
+        return bool(row["held"]) if value == "held" else bool(row["usage"]) == (value == "used")
+    return bool(row[name] == value)
 
 
 def tool_page(request: Request) -> Response:
