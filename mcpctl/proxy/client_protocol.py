@@ -164,7 +164,7 @@ class ClientProtocol:
             loop.call_soon(lambda: gateway.background(gateway.index.keep()))
         if len(self._warmed) < _MOST_CALLERS:
             self._warmed.add(caller.claims)
-            loop.call_soon(self._session.warming.warm_up, caller)
+            loop.call_soon(lambda: gateway.background(self._session.warm_up(caller)))
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
         """The results that change with the configuration alone, with the names of the servers that this caller sees."""
@@ -219,13 +219,13 @@ class ClientProtocol:
 
     def _call(self, id_: bytes, sender: Sender, name: bytes, arguments: bytes, extra: Mapping[str, bytes]) -> None:
         caller = sender.caller
+        incoming = Incoming(id_, caller, sender.meta, extra, self._executes.get(name))
         if name in self._executes:
-            request = Incoming(id_, caller, sender.meta, extra, self._executes[name])
-            self._session.dispatch.call(request, arguments)
+            self._session.dispatch.call(incoming, arguments)
         elif name == b'"tool_discovery"':
-            self._session.begin(self._session.discover(id_, caller, arguments))
+            self._session.begin(self._session.discover(incoming, arguments))
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
-            self._session.begin(self._session.annotate(id_, caller, arguments))
+            self._session.begin(self._session.annotate(incoming, arguments))
         else:
             self._session.dispatch.attempted(jsonrpc.text(name), "unknown_meta_tool", caller)
             *first, last = self._offer.names

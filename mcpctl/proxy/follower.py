@@ -7,9 +7,9 @@ meant.
 import asyncio
 import time
 import tomllib
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from mcpctl.base import files
 from mcpctl.base.callers import Caller
@@ -183,28 +183,25 @@ class Snapshot:
 _AGAIN_S = 5.0
 
 
-class Followers(Protocol):
-    def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]": ...
-    async def follow(self, config: Config) -> None: ...
-
-    async def judge(self) -> bool:
-        """Judge all tools by what is pinned now; whether that could be read."""
-
-
 class Follower:
     """Owns the stamps of all that is in force, and replaces the snapshot where one differs. A look compares them, once
     for the lines of one read: what was so before any of these was sent, was so before the read. Decisions of people are
     read at once, since they are few; all else is read aside, and requests wait for it."""
 
     def __init__(
-        self, snapshot: Snapshot, turn: Turn, policy: PolicyMemory, file: ConfigFile | None, followers: Followers
-    ) -> None:
-        """Without a `file` the configuration stays as it is."""
+        self, snapshot: Snapshot, turn: Turn, policy: PolicyMemory, file: ConfigFile | None,
+        background: Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"],
+        follow: Callable[[Config], Awaitable[None]], judge: Callable[[Config], Awaitable[bool]],
+    ) -> None:  # fmt: skip
+        """Without a `file` the configuration stays as it is. `follow` does as a new one says, and `judge` judges all
+        tools by what is pinned; whether that could be read."""
         self.snapshot = snapshot
         self._turn = turn
         self._policy = policy
         self._file = file
-        self._followers = followers
+        self._background = background
+        self._follow = follow
+        self._judge = judge
         self._pinned: int | None = None
         self._judging_again: asyncio.TimerHandle | None = None
         self._looked_at = 0
@@ -272,7 +269,7 @@ class Follower:
             self.settle(self.judge())
 
     def settle(self, work: Coroutine[Any, Any, None]) -> None:
-        self.settling = self._followers.background(work)
+        self.settling = self._background(work)
         # Told first, so that what came before is decided on before what comes after.
         self.settling.add_done_callback(lambda _: self._settled())
 
@@ -293,11 +290,11 @@ class Follower:
         is tried again a while later, for which no request waits."""
         self._policy.standing()
         self._pinned = pinned = self._policy.pinned
-        is_known = await self._followers.judge()
+        is_known = await self._judge(self.snapshot.config)
         if not (is_known or pinned is None or self._is_ending):
             self._judge_no_more()
             later = asyncio.get_running_loop().call_later
-            self._judging_again = later(_AGAIN_S, lambda: self._followers.background(self.judge()))
+            self._judging_again = later(_AGAIN_S, lambda: self._background(self.judge()))
 
     def _judge_no_more(self) -> None:
         if self._judging_again:
@@ -323,7 +320,7 @@ class Follower:
         if self.snapshot.toolsets:
             self.snapshot.toolsets.look_for_missing()
         self._replace(config=config, generation=self.snapshot.generation + 1)
-        await self._followers.follow(config)
+        await self._follow(config)
 
     def close(self) -> None:
         self._is_ending = True

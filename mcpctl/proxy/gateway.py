@@ -47,18 +47,10 @@ _STARTS_AT_ONCE = 4
 
 class Gateway:
     def __init__(
-        self,
-        config: Config,
-        paths: Paths,
-        *,
-        toolset: str | None = None,
-        token: str | None = None,
-        split: bool = False,
-        verbose: bool = False,
-        followed: ConfigFile | None = None,
-        transports: Transports | None = None,
+        self, config: Config, paths: Paths, *, toolset: str | None = None, token: str | None = None,
+        split: bool = False, verbose: bool = False, followed: ConfigFile | None = None, transports: Transports | None = None,
         locked: Locked | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Changes of the file `followed` apply while this runs; without it `config` stays as it is. `token` is that of
         the process, for requests that have none of their own. Tools that differ from `locked` are held."""
         self.paths = paths
@@ -75,7 +67,10 @@ class Gateway:
         self.searching = Searching(paths, self._lists, split=split)
         self.policy = PolicyMemory(paths)
         snapshot = Snapshot(config, self._lists, token, locked is not None)
-        self.follower = Follower(snapshot, self.turn, self.policy, followed, self)
+        self.follower = Follower(
+            snapshot, self.turn, self.policy, followed, self.background, self.follow,
+            lambda config: self.incoming.judge(config),
+        )  # fmt: skip
         self.view, self.when_current, self.current = (
             self.follower.view, self.follower.when_current, self.follower.current,
         )  # fmt: skip
@@ -110,7 +105,7 @@ class Gateway:
         if self.config.has_policy:
             await self.policy.open()
         await self.follower.judge()
-        await self.introductions.open(state, self.memory.remember_harmless)
+        await self.introductions.open(state, lambda hashed: self.memory.soon(lambda state: state.keep_harmless(hashed)))
         await self.incoming.follow(self.config, self.upstreams)
 
     # ---- what is in force
@@ -133,9 +128,6 @@ class Gateway:
 
     def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
         return self.known_features.announced(self.catalog(view))
-
-    async def judge(self) -> bool:
-        return await self.incoming.judge(self.config)
 
     async def follow(self, config: Config) -> None:
         entry_secrets.learn_all(config.servers)
@@ -232,10 +224,11 @@ class Gateway:
             session.note_drifts()
 
     async def known_era(self, upstream: Upstream) -> bool | None:
-        return await self.memory.era(upstream.name, upstream.server)
+        return await self.memory.do(lambda state: state.known_era(upstream.name, upstream.server.fingerprint))
 
     def era_found(self, upstream: Upstream, modern: bool) -> None:
-        self.memory.remember_era(upstream.name, upstream.server, modern)
+        # Where it cannot be kept, the server is asked again next time.
+        self.memory.soon(lambda state: state.remember_era(upstream.name, upstream.server.fingerprint, modern))
 
     def failed(self, upstream: Upstream, failure: str | None, code: str = "") -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""

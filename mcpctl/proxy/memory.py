@@ -148,7 +148,7 @@ class ServerMemory:
                 await asyncio.shield(self._loads[key])
 
     async def _load(self, of: ListKey) -> None:
-        if await self._do(lambda state: self._load_one(state, of)):
+        if await self.do(lambda state: self._load_one(state, of)):
             self._on_loaded(of.server)
 
     def _load_one(self, state: State, of: ListKey) -> bool:
@@ -168,32 +168,22 @@ class ServerMemory:
                 for each in (*sets, *map(list_of, KINDS)):
                     self._load_one(state, ListKey(*pair, each))
 
-        await self._do(load)
+        await self.do(load)
 
     # ---- how servers are
-
-    async def era(self, name: str, server: Server) -> bool | None:
-        return await self._do(lambda state: state.known_era(name, server.fingerprint))
-
-    def remember_era(self, name: str, server: Server, modern: bool) -> None:
-        """Where it cannot be kept, the server is asked again next time."""
-        self._soon(self._do(lambda state: state.remember_era(name, server.fingerprint, modern)))
-
-    def remember_harmless(self, hashed: str) -> None:
-        self._soon(self._do(lambda state: state.keep_harmless(hashed)))
 
     def remember_outcome(self, name: str, server: Server, failure: str | None, code: str) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
         self._outcomes[name] = name, server.fingerprint, failure, code
         if len(self._outcomes) == 1:
-            self._soon(self._keep_outcomes())
+            self._begin(self._keep_outcomes())
 
     async def _keep_outcomes(self) -> None:
         # All that there are, since the database would else be opened once for each of a hundred servers that are down;
         # and one after the other: the first outcome must not be written last.
         async with self._noting:
             outcomes, self._outcomes = self._outcomes, {}
-            await self._do(lambda state: cache.remember_failures(state, outcomes.values()))
+            await self.do(lambda state: cache.remember_failures(state, outcomes.values()))
 
     async def written(self) -> None:
         """Return once all that was to be remembered is kept, or cannot be."""
@@ -209,12 +199,16 @@ class ServerMemory:
 
         return await self._database.do(done, patience_s)
 
-    async def _do(self, work: Callable[[State], T]) -> T | None:
+    async def do(self, work: Callable[[State], T]) -> T | None:
         with suppress(Unusable):
             return await self._with_state(work)
         return None
 
-    def _soon(self, work: Coroutine[Any, Any, object]) -> None:
+    def soon(self, work: Callable[[State], object]) -> None:
+        """Have `work` done, if the database can be used; nobody waits for it but `written`."""
+        self._begin(self.do(work))
+
+    def _begin(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)

@@ -39,6 +39,7 @@ from mcpctl.wire.threads import apart, beside
 _FIRST_SEARCH_S = 10.0  # how long a search waits while no tool of any server is known
 _ADDED_S = 2.0  # how long a search waits for servers that are new, while others are known
 _LOOK_S = 0.05
+_CONNECTED_AT_ONCE = 4
 LAST_ANSWER_S = 1.3
 """After this, searches that go on at the end are answered that it ends: it is promised in 1.8 s."""
 SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -68,13 +69,14 @@ class ClientSession:
         self.features = FeatureRequests(gateway, self.owners, self.dispatch, self.begin)
         self.subscriptions = Subscriptions(self)
         self.introduced = Introduced()
-        self.warming = Warming(gateway)
         self.caller = Caller(LEGACY_REVISIONS[-1])
         self.is_initialized = False
         self.log_level = b""
         self._transport = transport
         self._answering: set[asyncio.Task[Any]] = set()
         self._drifts_told: set[Drift] = set()
+        self._looking: asyncio.Task[None] | None = None
+        self._connecting = asyncio.Semaphore(_CONNECTED_AT_ONCE)
         gateway.turn.records.append(self.recorder.flush)
         gateway.sessions.append(self)
 
@@ -86,28 +88,28 @@ class ClientSession:
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    async def discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
-        started = time.time()
+    async def discover(self, incoming: Incoming, arguments: bytes) -> None:
+        started, caller = time.time(), incoming.caller
         try:
             is_long = len(arguments) > bounds.LITTLE
             request = await beside(search_request, arguments) if is_long else search_request(arguments)
         except jsonrpc.Malformed as error:
-            self._result(id_, translate.no_results(str(error), caller))
+            self.answer(incoming, translate.no_results(str(error), caller))
             return
         try:
             answer, view = await self._found(replace(request, introduced=self.introduced.told), caller)
             self.introduced.add(answer.introduced)
         except Failed as error:
             self._record_denied(error.failure, of=offers.DISCOVERY)
-            self._result(id_, translate.no_results(words.for_model(error.failure), caller))
+            self.answer(incoming, translate.no_results(words.for_model(error.failure), caller))
             return
         except asyncio.CancelledError:
-            self._result(id_, translate.no_results("the session is ending", caller))
+            self.answer(incoming, translate.no_results("the session is ending", caller))
             raise
         except Exception as error:
             warn(f"a search failed: {error!r}")
             reason = "the search failed; tools can still be called by their keys"
-            self._result(id_, translate.no_results(reason, caller))
+            self.answer(incoming, translate.no_results(reason, caller))
             return
         self.recorder.discovery_finished(
             request.queries, request.context, provider=answer.provider, fallback=answer.fallback, started=started,
@@ -115,12 +117,12 @@ class ClientSession:
             answer_bytes=len(answer.content), origin=view.origin,
         )  # fmt: skip
         self.note_drifts()
-        self._result(id_, translate.own_result(answer.result(offers.form_of(caller)), caller))
+        self.answer(incoming, translate.own_result(answer.result(offers.form_of(caller)), caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[SearchAnswer, View]:
         gateway, view = self.gateway, await self._admitted(caller)
         if unlisted := await gateway.searching.unlisted(view):
-            await self.warming.first_look()
+            await self._listed_before()
             refreshing = gateway.background(gateway.refresh(unlisted, caller))
             added = gateway.added.intersection(unlisted)
             gateway.added -= view.config.enabled.keys()
@@ -152,7 +154,8 @@ class ClientSession:
             return f"has been down since {since}; the user can see why with: mcpctl servers check {name}"
         return "is still starting; its tools are not known yet, search again in a moment"
 
-    async def annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+    async def annotate(self, incoming: Incoming, arguments: bytes) -> None:
+        caller = incoming.caller
         try:
             answer = translate.own_result(await self._noted(caller, arguments), caller)
         except Failed as error:
@@ -163,7 +166,7 @@ class ClientSession:
         except Exception as error:
             warn(f"notes could not be added: {error!r}")
             answer = translate.refusal(f"the notes could not be added: {error}", caller)
-        self._result(id_, answer)
+        self.answer(incoming, answer)
 
     async def _noted(self, caller: Caller, arguments: bytes) -> bytes:
         from mcpctl.metatools import note_tool  # what changes files is no part of starting up
@@ -187,10 +190,43 @@ class ClientSession:
             key = failure.facts["key"] if failure.facts["server"] else of
             self.recorder.decision_made(key, "denied", failure.code, origin=view.origin, token_id=view.token_id)
 
-    # ---- to the client
+    # ---- made ready before a search
 
-    def _result(self, id_: bytes, result: Json) -> None:
-        self._transport.write(*jsonrpc.result_pieces(id_, result))
+    async def warm_up(self, caller: Caller) -> None:
+        """Have the caller's servers list what is unknown or stale, and make search ready."""
+        gateway = self.gateway
+        await gateway.current()
+        view = gateway.view(caller)
+        ready = gateway.background(gateway.searching.make_ready(view))
+        await self._listed_before()
+        await gateway.incoming.loaded()
+        due = gateway.catalog(view).due()
+        if due:
+            gateway.background(gateway.refresh(due, caller))
+        unknown = {server for server, _ in gateway.known_features.unknown(view.config)}
+        for name in sorted(unknown.difference(due)):
+            gateway.background(self._connect(name, caller))
+        await ready
+
+    async def _connect(self, name: str, caller: Caller) -> None:
+        async with self._connecting:
+            if upstream := self.gateway.upstreams.get(name):
+                with contextlib.suppress(Failed):  # which is on record for those who ask for it
+                    await upstream.connected(caller)
+
+    async def _listed_before(self) -> None:
+        """Once, before a server is asked for its list: where none is known, a first search waits for each."""
+        if self._looking is None:
+            self._looking = self.gateway.background(self._note_unlisted())
+        await asyncio.shield(self._looking)
+
+    async def _note_unlisted(self) -> None:
+        gateway = self.gateway
+        unlisted = await gateway.searching.unlisted(gateway.view(None))
+        if len(unlisted) == len(gateway.upstreams):
+            gateway.added.update(unlisted)
+
+    # ---- to the client
 
     @property
     def is_reading(self) -> bool:
@@ -284,50 +320,3 @@ def severity(level: bytes) -> int | None:
     match = _LEVEL.fullmatch(level)
     name = match[1].decode() if match else ""
     return SEVERITIES.index(name) if name in SEVERITIES else None
-
-
-_AT_ONCE = 4
-
-
-class Warming:
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._first_look: asyncio.Task[None] | None = None
-        self._connecting = asyncio.Semaphore(_AT_ONCE)
-
-    def warm_up(self, caller: Caller) -> None:
-        """In the background, have the caller's servers list what is unknown or stale, and make search ready."""
-        self._gateway.background(self._warmed_up(caller))
-
-    async def _warmed_up(self, caller: Caller) -> None:
-        gateway = self._gateway
-        await gateway.current()
-        view = gateway.view(caller)
-        ready = gateway.background(gateway.searching.make_ready(view))
-        await self.first_look()
-        await gateway.incoming.loaded()
-        due = gateway.catalog(view).due()
-        if due:
-            gateway.background(gateway.refresh(due, caller))
-        unknown = {server for server, _ in gateway.known_features.unknown(view.config)}
-        for name in sorted(unknown.difference(due)):
-            gateway.background(self._connect(name, caller))
-        await ready
-
-    async def _connect(self, name: str, caller: Caller) -> None:
-        async with self._connecting:
-            if upstream := self._gateway.upstreams.get(name):
-                with contextlib.suppress(Failed):  # which is on record for those who ask for it
-                    await upstream.connected(caller)
-
-    async def first_look(self) -> None:
-        """Once, before a server is asked for its list: where none is known, a first search waits for each."""
-        if self._first_look is None:
-            self._first_look = self._gateway.background(self._note_unlisted())
-        await asyncio.shield(self._first_look)
-
-    async def _note_unlisted(self) -> None:
-        gateway = self._gateway
-        unlisted = await gateway.searching.unlisted(gateway.view(None))
-        if len(unlisted) == len(gateway.upstreams):
-            gateway.added.update(unlisted)
