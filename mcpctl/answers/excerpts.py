@@ -14,8 +14,7 @@ from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc
 
 _WIDE = 200  # bytes of a line that are shown on each side of a match
-_USED = 3
-"""A beginning ends with a whole line or element only where that takes at least a third of its room."""
+_USED = 3  # A beginning ends with a whole line or element only where that takes at least a third of its room
 
 
 class Piece(NamedTuple):

@@ -29,13 +29,11 @@ from mcpctl.wire.threads import WorkQueue, apart
 
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")
-_RESULTS = 10
-"""Results where no number is given; where they match well and there is room, as many again."""
+_RESULTS = 10  # results where no number is given; where they match well and there is room, as many again
 _MAX_RESULTS = 50
 _LONGEST_NAME = 128  # tools with longer names than the protocol has are called, but not found
 _ASKED_AT_ONCE = 32
-_MOST_INDEXES = 8
-"""Indexes that are kept: of the projects, and of the tokens, that were searched for last."""
+_MOST_INDEXES = 8  # indexes that are kept: of the projects, and of the tokens, that were searched for last
 
 
 class SearchRequest(Struct, frozen=True):
@@ -228,14 +226,16 @@ class Searching:
             )  # fmt: skip
 
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
-        budget = search_results.budget(detail, catalog.view.config.search.answer_tokens)
+        budget = catalog.view.config.search.answer_tokens * (search_results.FULL_BUDGETS if detail == "full" else 1)
         best = request.limit
         servers = [] if ranking.weak else [tool.server for tool in tools[:best]]
         waiting = server_instructions.waiting(catalog, servers, request.introduced)
         introduced = (
             search_results.introduced_beside(lambda room: fitted(best, room), waiting, budget) if waiting else []
         )
-        results = fitted(len(hits), budget - sum(map(search_results.introduction_size, introduced)))
+        results = fitted(
+            len(hits), budget - sum(search_results.size(search_results.introduction(*each)) for each in introduced)
+        )
         without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
         keys = {entry["toolKey"] for entry in results}
         text = notice.text(

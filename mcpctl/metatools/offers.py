@@ -62,8 +62,7 @@ _CACHED = {"ttlMs": 3_600_000, "cacheScope": "private"}
 _MAX_NAMES = 600
 _MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
 _A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
-Servers = Sequence[str] | None
-"""The names to tell; None where none may be told, for want of a token."""
+Servers = Sequence[str] | None  # the names to tell; None where none may be told, for want of a token
 Announced = Mapping[str, Mapping[str, Any]]
 
 

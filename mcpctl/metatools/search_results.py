@@ -110,21 +110,14 @@ def only(entry: Entry, *names: str) -> dict[str, Any]:
     return {name: entry[name] for name in names if name in entry}
 
 
-_SERVER_RESULTS = 4
-"""Results of one server while others have comparable ones: no server can fill an answer."""
+_SERVER_RESULTS = 4  # results of one server while others have comparable ones: no server can fill an answer
 _COMPARABLE = 0.5  # share of the best relevance from which another server's result is comparable
-_FOLLOWING = 0.3
-"""Share of the best relevance from which a result is worth the room that others leave."""
+_FOLLOWING = 0.3  # share of the best relevance from which a result is worth the room that others leave
 _LONGEST_TITLE = 200
-_NAMED_SHARE = 0.5
-"""Share of the budget that the schema of a named tool may take from other results."""
-_FULL_BUDGETS = 16  # budgets that a full answer may take
+_NAMED_SHARE = 0.5  # share of the budget that the schema of a named tool may take from other results
+FULL_BUDGETS = 16  # budgets that a full answer may take
 _INTRODUCED_SHARE = 0.2
 """Share of the budget that a server's instructions may take from results; they may take all that these leave."""
-
-
-def budget(detail: str, answer_tokens: int) -> int:
-    return _FULL_BUDGETS * answer_tokens if detail == "full" else answer_tokens
 
 
 def chosen(hits: Sequence[Hit], limit: int, more: int = 0, firsts: Collection[str] = ()) -> list[Hit]:
@@ -162,7 +155,10 @@ def fitted(
     entries = [_entry(tool, hit, split, full=detail == "full") for tool, hit in zip(tools, hits, strict=True)]
     if detail == "full":
         results = _in_full(entries, tools, budget)
-        _add_explanations(results, ranking, hits)
+        reasons = {why.key: why.short for why in ranking.explain(hits)}
+        for entry in results:
+            if why := reasons.get(entry["toolKey"]):
+                entry["explanation"] = why
     else:
         results = _names(entries, tools, budget) if detail == "names" else laid_out(entries, tools, budget, sure)
     places = {hit.key: place for place, hit in enumerate(ranking.hits)}
@@ -174,7 +170,7 @@ def introduced_beside(
 ) -> list[tuple[str, str]]:
     """The instructions of servers, by server and text, that fit beside the entries that `fitted_in` gives for a number
     of tokens: of servers with an entry, whole and once each."""
-    costs = [introduction_size(each) for each in waiting]
+    costs = [size(introduction(*each)) for each in waiting]
     least = min(costs, default=0)
     results = fitted_in(budget - (least if least <= budget * _INTRODUCED_SHARE else 0))
     servers = {tool_keys.split(entry["toolKey"])[0] for entry in results}
@@ -184,10 +180,6 @@ def introduced_beside(
             introduced.append(each)
             room -= cost
     return introduced
-
-
-def introduction_size(each: tuple[str, str]) -> int:
-    return size(introduction(*each))
 
 
 def introduction(server: str, text: str) -> dict[str, str]:
@@ -265,13 +257,6 @@ def lacks_named_schema(results: Sequence[Mapping[str, Any]], tools: Sequence[Too
     if not results or results[0]["relevance"] < 1.0 or "inputSchema" in results[0]:
         return False
     return tool_keys.is_plain(tools[0].key)
-
-
-def _add_explanations(results: Sequence[dict[str, Any]], ranking: Ranking, hits: Sequence[Hit]) -> None:
-    reasons = {why.key: why.short for why in ranking.explain(hits)}
-    for entry in results:
-        if why := reasons.get(entry["toolKey"]):
-            entry["explanation"] = why
 
 
 def _as_many_as_fit(results: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:

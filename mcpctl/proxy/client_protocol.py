@@ -143,7 +143,7 @@ class ClientProtocol:
         elif method in feature_requests.METHODS:
             self._session.features.start(method, id_, caller, params, meta)
         elif method in subscriptions.METHODS:
-            self._session.subscriptions.start(method, id_, caller, params, meta)
+            self._session.subscriptions.start(method, id_, caller, params)
         elif method == "server/discover":
             instructions, announced = self._said_at_first(caller)
             self._transport.write(jsonrpc.result(id_, offers.discovered(instructions, announced)))

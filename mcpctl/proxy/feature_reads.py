@@ -39,28 +39,25 @@ class Owners:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
-    def seen(self, caller: Caller) -> tuple[View, Features]:
-        view = self._gateway.view(caller)
-        return view, self.features(view)
-
     def features(self, view: View) -> Features:
         return self._gateway.features(admitted(view))
 
     def listable(self, caller: Caller) -> Features:
         try:
-            return self.seen(caller)[1]
+            return self.features(self._gateway.view(caller))
         except Failed:
             return _NOTHING
 
     async def owner(self, uri: str, caller: Caller) -> FeatureOwner:
         try:
-            return self.seen(caller)[1].owner(uri)
+            return self.features(self._gateway.view(caller)).owner(uri)
         except Failed as error:
             if error.failure.code not in UNKNOWN:
                 raise
         await self.look([uri], caller)
         await self._gateway.current()
-        view, features = self.seen(caller)
+        view = self._gateway.view(caller)
+        features = self.features(view)
         try:
             return features.owner(uri)
         except Failed as error:
@@ -70,7 +67,7 @@ class Owners:
         """Load the kept lists, then have servers that have not listed do so, if they may have these names."""
         await self._gateway.incoming.loaded()
         try:
-            view, _ = self.seen(caller)
+            view = admitted(self._gateway.view(caller))
         except Failed:
             return
         unknown = self._unlisted(view)

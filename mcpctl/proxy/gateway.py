@@ -48,8 +48,8 @@ _STARTS_AT_ONCE = 4
 class Gateway:
     def __init__(
         self, config: Config, paths: Paths, *, toolset: str | None = None, token: str | None = None,
-        split: bool = False, verbose: bool = False, followed: ConfigFile | None = None, transports: Transports | None = None,
-        locked: Locked | None = None,
+        split: bool = False, verbose: bool = False, followed: ConfigFile | None = None,
+        transports: Transports | None = None, locked: Locked | None = None,
     ) -> None:  # fmt: skip
         """Changes of the file `followed` apply while this runs; without it `config` stays as it is. `token` is that of
         the process, for requests that have none of their own. Tools that differ from `locked` are held."""
@@ -79,7 +79,7 @@ class Gateway:
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self.index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
         self.known_features = KnownFeatures(self._lists)
-        self.incoming = IncomingLists(
+        self.incoming: IncomingLists = IncomingLists(
             self._lists, self.memory, self.policy, self.known_features, self.sessions, self.background,
             lambda: self.features(self.view(None)), locked,
         )  # fmt: skip

@@ -35,8 +35,7 @@ class Parked(Reply):
     server: str
     key: str
     record_id: str
-    exchange: Exchange | None
-    """The exchange that was sent; None while the client is asked before anything is."""
+    exchange: Exchange | None  # the exchange that was sent; None while the client is asked before anything is
     record: QuestionLog
     open: dict[str, Question] = field(default_factory=dict)
     outcome: Callable[[Reply], None] | None = None
@@ -45,8 +44,7 @@ class Parked(Reply):
     numbered: int = 0
     arguments_digest: str = ""  # the request that goes on brings the same arguments
     consent: str | None = None
-    form: Any = None
-    """The `consent_forms.ConsentForm` of a question that is asked before anything is sent."""
+    form: Any = None  # the `consent_forms.ConsentForm` of a question that is asked before anything is sent
     is_parked = True
 
     def question(self, question: Question) -> bool:

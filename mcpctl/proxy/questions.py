@@ -28,8 +28,7 @@ REFUSED, UNANSWERED = "refused", "unanswered"
 _ACTIONS = ("accept", "decline", "cancel")
 _MOST = 1000  # questions of one call that are recorded: no server can fill the record with them
 MOST_OF_ONE = 100
-_READ = 600
-"""Characters of a question that are kept until its outcome is known; the record has fewer."""
+_READ = 600  # characters of a question that are kept until its outcome is known; the record has fewer
 
 
 class OpenQuestion(Struct):

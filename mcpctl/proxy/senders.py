@@ -14,6 +14,7 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 """Members that mark a request of 2026-07-28, whole or in part."""
 _CLAIMS = ("token", "projectId")  # members of `_meta` that are for mcpctl alone
 _MOST_CALLERS = 100
+_NOT_OBJECTS = "params and its _meta must be objects"
 _LONGEST_KEPT = 1 << 12  # bytes of the longest `_meta` with which the next request's is compared
 
 
@@ -27,12 +28,7 @@ class Sender(NamedTuple):
 class Unclear(ValueError):
     """Raised with the JSON-RPC error for a request that does not tell who sends it."""
 
-    def __init__(
-        self,
-        code: int = jsonrpc.INVALID_PARAMS,
-        message: str = "params and its _meta must be objects",
-        data: Any = None,
-    ) -> None:
+    def __init__(self, code: int = jsonrpc.INVALID_PARAMS, message: str = _NOT_OBJECTS, data: Any = None) -> None:
         super().__init__(message)
         self.code, self.message, self.data = code, message, data
 

@@ -27,8 +27,7 @@ class Incoming(msgspec.Struct, eq=False):
     """Members of a call's params that are not ours, such as `inputResponses`; all params of another request."""
     execute_class: str | None = None
     """The only permission class that may be called this way, one of `hints.PERMISSIONS`; None for any."""
-    as_sent: bool = False
-    """Whether an error is wanted as its server sent it, without help on the arguments."""
+    as_sent: bool = False  # whether an error is wanted as its server sent it, without help on the arguments
     replays: str | None = None
 
 

@@ -52,8 +52,7 @@ class ClientSubscription:
         self.id = id_
         self.owners: dict[str, FeatureOwner] = {}
         """The owners of the resources of which it is told, by the URIs that the client has for them."""
-        self.is_open = not id_
-        """Whether the client may be told: not before its request is acknowledged."""
+        self.is_open = not id_  # whether the client may be told: not before its request is acknowledged
         self._session = session
         self._known: dict[str, Features] = {}
         """The features that the client may list, by kind of change, as of the last notification."""
@@ -99,6 +98,7 @@ class ClientSubscription:
 class Subscriptions:
     def __init__(self, session: Subscriber) -> None:
         self._session = session
+        self._gateway = session.gateway
         self._watched = session.gateway.watched
         self._older: ClientSubscription | None = None
         self._listens: dict[bytes, ClientSubscription] = {}
@@ -111,16 +111,14 @@ class Subscriptions:
             self._end(self._older)
         lists = [name for name, (kind, *_) in LISTS.items() if kind in announced]
         self._older = ClientSubscription(self._session, caller, lists)
-        self._session.gateway.background(self._note(self._older))
+        self._gateway.background(self._note(self._older))
 
     async def _note(self, subscription: ClientSubscription) -> None:
-        await self._session.gateway.current()
-        await self._session.gateway.incoming.loaded()
+        await self._gateway.current()
+        await self._gateway.incoming.loaded()
         subscription.compare()
 
-    def start(
-        self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: Mapping[str, bytes]
-    ) -> None:
+    def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes]) -> None:
         if caller.modern != (method == "subscriptions/listen"):
             self._refuse(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
         elif id_ in self._listens or id_ in self._tasks:
@@ -146,7 +144,7 @@ class Subscriptions:
     def _compare(self) -> None:
         self._comparing = None
         for each in self._all():
-            self._session.gateway.when_current(each.compare)
+            self._gateway.when_current(each.compare)
 
     def close(self) -> None:
         """The session ends: so does each `subscriptions/listen`, with a result."""
@@ -173,7 +171,7 @@ class Subscriptions:
     # ---- requests
 
     def _begin(self, id_: bytes, caller: Caller, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        task = self._tasks[id_] = self._session.gateway.background(self._answered(id_, caller, work))
+        task = self._tasks[id_] = self._gateway.background(self._answered(id_, caller, work))
         task.add_done_callback(lambda done: self._tasks.pop(id_) if self._tasks.get(id_) is done else None)
 
     async def _answered(self, id_: bytes, caller: Caller, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -192,7 +190,7 @@ class Subscriptions:
 
     async def _change(self, method: str, id_: bytes, caller: Caller, params: Mapping[str, bytes]) -> None:
         uri = jsonrpc.value(params.get("uri", b"null"), str)
-        await self._session.gateway.current()
+        await self._gateway.current()
         if self._older is None:
             self.begin(caller, ())
         assert self._older
@@ -215,12 +213,12 @@ class Subscriptions:
         await self._note(listen)
         self._admit(len(uris))
         self._listens[id_] = listen
-        background = self._session.gateway.background
         await self._look(listen, uris)
         features = listen.features()
         listen.owners = {uri: owner for uri in uris if (owner := _owner(features, uri))}
         if listen.owners:
-            watching = [background(self._watch_if_agreed(listen, *each)) for each in listen.owners.items()]
+            background, owners = self._gateway.background, listen.owners.items()
+            watching = [background(self._watch_if_agreed(listen, uri, owner)) for uri, owner in owners]
             await asyncio.wait(watching, timeout=_AGREED_S)
         honoured = dict.fromkeys(lists, b"true")
         if listen.owners:
@@ -235,9 +233,9 @@ class Subscriptions:
         """Have servers that have not listed do so where nobody else has one of these."""
         features = listen.features()
         if unknown := [uri for uri in uris if _owner(features, uri) is None]:
-            looking = self._session.gateway.background(self._session.owners.look(unknown, listen.caller))
+            looking = self._gateway.background(self._session.owners.look(unknown, listen.caller))
             await asyncio.wait([looking], timeout=_AGREED_S)
-            await self._session.gateway.current()
+            await self._gateway.current()
 
     def _admit(self, more: int) -> None:
         if sum(len(each.owners) for each in self._all()) + more > bounds.WATCHED:
@@ -275,16 +273,10 @@ def _shown(features: Features, kinds: Collection[str]) -> list[FeaturePart]:
 
 
 def _are_same(before: Sequence[FeaturePart], now: Sequence[FeaturePart]) -> bool:
-    """Whether lists show the same. Parts that are the same object are not looked through: there may be many
-    thousands."""
-    return len(before) == len(now) and all(
-        one is other or _is_same(one, other) for one, other in zip(before, now, strict=True)
-    )
+    """Parts that are the same object are not looked through: there may be many thousands."""
+    pairs = zip(before, now, strict=False)
+    return len(before) == len(now) and all(one is other or _content(one) == _content(other) for one, other in pairs)
 
 
-def _is_same(one: FeaturePart, other: FeaturePart) -> bool:
-    return (one.kind, one.server, _texts(one)) == (other.kind, other.server, _texts(other))
-
-
-def _texts(part: FeaturePart) -> list[tuple[str, str]]:
-    return [(name, feature.tool.text) for name, feature in part.features.items()]
+def _content(part: FeaturePart) -> tuple[str, str, list[tuple[str, str]]]:
+    return part.kind, part.server, [(name, feature.tool.text) for name, feature in part.features.items()]

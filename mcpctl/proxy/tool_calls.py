@@ -33,8 +33,7 @@ _RECORDED = {"held": "held", "needs_consent": "asked"}
 """The decision that a policy that only records would have made, by the code of the refusal."""
 _KNOWN = (KEPT, CURRENT)
 _VERDICTS_KEPT = 1000
-_LIST_WAIT_S = 2.0
-"""How long a call of an unknown tool waits for the list of a server that is connected."""
+_LIST_WAIT_S = 2.0  # how long a call of an unknown tool waits for the list of a server that is connected
 
 
 class Unreadable(ValueError):
