@@ -30,6 +30,11 @@ _INSIDE = re.compile(
     re.DOTALL,
 )
 """The part of a string in which no escape, and no pair of them, goes on behind it."""
+_only_item: msgspec.json.Decoder[tuple[Raw]] = msgspec.json.Decoder(tuple[Raw])
+_SCRIPT = Path(__file__).with_name("path_process.py")
+_WAIT_S = 5.0  # its CPU is bounded; this is for a machine that gives it none
+_LONGEST_REASON = 300
+_TOO_MUCH = f"it takes more than {bounds.PATH_S} s or {bounds.PATH_MEMORY >> 20} MB; ask for less at once"
 
 
 class _ToolResult(msgspec.Struct):
@@ -44,7 +49,6 @@ class _Block(msgspec.Struct):
 
 _result: msgspec.json.Decoder[_ToolResult] = msgspec.json.Decoder(_ToolResult)
 _block: msgspec.json.Decoder[_Block] = msgspec.json.Decoder(_Block)
-_only_item: msgspec.json.Decoder[tuple[Raw]] = msgspec.json.Decoder(tuple[Raw])
 
 
 @dataclass(frozen=True)
@@ -147,11 +151,6 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-_SCRIPT = Path(__file__).with_name("path_process.py")
-_WAIT_S = 5.0  # its CPU is bounded; this is for a machine that gives it none
-_LONGEST_REASON = 300
-
-
 class PathFailed(ValueError):
     """Why a path gives nothing, for whoever wrote it."""
 
@@ -185,11 +184,7 @@ def apply(expression: str, value: bytes) -> bytes:
     raise PathFailed(output.decode("utf-8", "replace")[:_LONGEST_REASON] if process.returncode == 1 else _TOO_MUCH)
 
 
-_TOO_MUCH = f"it takes more than {bounds.PATH_S} s or {bounds.PATH_MEMORY >> 20} MB; ask for less at once"
-
-
 def _packages() -> str:
-    """The folder of the package jmespath, which is not imported here."""
     found = importlib.util.find_spec("jmespath")
     if found is None or found.origin is None:
         raise PathFailed("the package jmespath is not installed")

@@ -45,7 +45,6 @@ class SearchRequest(Struct, frozen=True):
     left_out: int = 0
     detail: str = "auto"
     introduced: frozenset[Introduction] = frozenset()
-    """The instructions of servers that the model was told before."""
 
     def ranked_by(self, provider: Provider) -> Ranking:
         """More hits than are shown, since no server may have all the places."""
@@ -72,7 +71,6 @@ class SearchAnswer(Struct, frozen=True):
 
 
 def search_request(arguments: bytes) -> SearchRequest:
-    """The request in `arguments`; raises `Malformed` with what a model should fix."""
     given = jsonrpc.members(arguments)
     example = 'Example: {"query": ["create an issue in github"]}'
     try:
@@ -176,7 +174,6 @@ class Searching:
             self._state.close()
 
     def _provider(self, catalog: Catalog) -> Provider:
-        """The provider over the tools that a request with the view of this catalog may find."""
         view = catalog.view
         built_for = (catalog.generations(), view.toolset, view.generation)
         seen = view.config, view.access.only_reads
@@ -203,7 +200,6 @@ class Searching:
     def _answer(
         self, request: SearchRequest, catalog: Catalog, ranking: Ranking, missing: Mapping[str, str]
     ) -> SearchAnswer:
-        """The answer of a search ranked so, of the tools that `_provider` last looked at."""
         # Aside, for the search that makes all others ready, and no part of starting up.
         from mcpctl.metatools import search_results
         from mcpctl.metatools.search_notice import Notice

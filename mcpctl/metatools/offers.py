@@ -32,6 +32,51 @@ _COPILOT = "-copilot-intellij"
 """Suffix of the names of GitHub Copilot in JetBrains's programs; it gives its model both."""
 _READ_STRUCTURE = frozenset(("codex-mcp-client", "codex"))
 """Clients that give their model the structured content, and a text only quoted in JSON."""
+DISCOVERY = "tool_discovery"
+EXECUTE = "tool_execute"
+ANNOTATE = "add-tool-annotation"
+SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
+_CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
+_MODERN = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
+_CACHED = {"ttlMs": 3_600_000, "cacheScope": "private"}
+_MAX_NAMES = 600
+_MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
+_A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
+Servers = Sequence[str] | None  # the names to tell; None where none may be told, for want of a token
+Announced = Mapping[str, Mapping[str, Any]]
+_TEXT, _ANY = {"type": "string"}, {"type": "object"}
+_QUERY = "What the tool should do, in a few words; or a toolKey, for its full schema."
+_DETAIL = "names: keys with a first sentence; full: whole schemas, whatever their size."
+_RESULT = {
+    **dict.fromkeys(("toolKey", "toolName", "serverName", "title", "description"), _TEXT),
+    "relevance": {"type": "number", "minimum": 0, "maximum": 1},
+    **dict.fromkeys(("explanation", "signature"), _TEXT),
+    **dict.fromkeys(("inputSchema", "outputSchema", "annotations"), _ANY),
+}
+_CREATE = '{"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
+_LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "app"}}'
+_DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
+_KINDS = {
+    None: ("Call a tool", "", _CREATE),
+    "read": ("Call a read-only tool", "", _LIST),
+    "write": ("Call a tool that changes things", " but destroys nothing,", _CREATE),
+    "destructive": ("Call a tool that may destroy", " or overwrite, or does not say,", _DELETE),
+}
+"""Title, further words of the description, and example, by the permission that the tool needs."""
+_UNCHANGED = "Its result comes back unchanged"
+_LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ_TOOL)} and {{"uri": "..."}}.'
+_CALL = {
+    "toolKey": {"type": "string", "description": "server:tool"},
+    "arguments": {"type": "object", "description": "The tool's own parameters."},
+}
+_NOTE = {
+    "name": {"type": "string", "pattern": "^[a-z0-9-]+$", "minLength": 2, "maxLength": 50},
+    "note": {"type": "string", "minLength": 1, "maxLength": MAX_NOTE},
+}
+_TOOL_REF = {
+    "namespacedName": {"type": "string", "description": "server.tool"},
+    "refId": {"type": "string", "description": "The hash by which a toolset file knows it."},
+}
 
 
 class AnswerForm(Enum):
@@ -49,21 +94,6 @@ def client_form(client: str | None, revision: str | None = None) -> AnswerForm:
     if revision in _WITHOUT_STRUCTURE or name in _READ_TEXT or name.endswith(_COPILOT):
         return AnswerForm.TEXT
     return AnswerForm.STRUCTURE if name in _READ_STRUCTURE else AnswerForm.BOTH
-
-
-DISCOVERY = "tool_discovery"
-EXECUTE = "tool_execute"
-ANNOTATE = "add-tool-annotation"
-SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
-
-_CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
-_MODERN = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
-_CACHED = {"ttlMs": 3_600_000, "cacheScope": "private"}
-_MAX_NAMES = 600
-_MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
-_A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
-Servers = Sequence[str] | None  # the names to tell; None where none may be told, for want of a token
-Announced = Mapping[str, Mapping[str, Any]]
 
 
 class Offer(Struct, frozen=True):
@@ -171,9 +201,6 @@ def _described(text: str, **schema: Any) -> dict[str, Any]:
     return {**schema, "description": text}
 
 
-_TEXT, _ANY = {"type": "string"}, {"type": "object"}
-_QUERY = "What the tool should do, in a few words; or a toolKey, for its full schema."
-_DETAIL = "names: keys with a first sentence; full: whole schemas, whatever their size."
 _SEARCH = {
     "query": _described(_QUERY, type="array", items=_TEXT, minItems=1),
     "context": _described("What you are working on, if that helps to choose.", type="string"),
@@ -181,12 +208,6 @@ _SEARCH = {
         "Default: 10, and more that match well if they fit.", type="integer", minimum=1, maximum=50
     ),
     "detail": _described(_DETAIL, type="string", enum=["auto", "names", "full"], default="auto"),
-}
-_RESULT = {
-    **dict.fromkeys(("toolKey", "toolName", "serverName", "title", "description"), _TEXT),
-    "relevance": {"type": "number", "minimum": 0, "maximum": 1},
-    **dict.fromkeys(("explanation", "signature"), _TEXT),
-    **dict.fromkeys(("inputSchema", "outputSchema", "annotations"), _ANY),
 }
 _SERVER_INSTRUCTIONS = {
     "type": "array",
@@ -217,24 +238,6 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
     }
 
 
-_CREATE = '{"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
-_LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "app"}}'
-_DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
-_KINDS = {
-    None: ("Call a tool", "", _CREATE),
-    "read": ("Call a read-only tool", "", _LIST),
-    "write": ("Call a tool that changes things", " but destroys nothing,", _CREATE),
-    "destructive": ("Call a tool that may destroy", " or overwrite, or does not say,", _DELETE),
-}
-"""Title, further words of the description, and example, by the permission that the tool needs."""
-_UNCHANGED = "Its result comes back unchanged"
-_LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ_TOOL)} and {{"uri": "..."}}.'
-_CALL = {
-    "toolKey": {"type": "string", "description": "server:tool"},
-    "arguments": {"type": "object", "description": "The tool's own parameters."},
-}
-
-
 def _execute(servers: str, name: str, permission: str | None, offer: Offer) -> dict[str, Any]:
     title, more, example = _KINDS[permission]
     result = "A long result is shortened and says how to read on" if offer.shortens else _UNCHANGED
@@ -257,14 +260,6 @@ def _execute(servers: str, name: str, permission: str | None, offer: Offer) -> d
     }
 
 
-_NOTE = {
-    "name": {"type": "string", "pattern": "^[a-z0-9-]+$", "minLength": 2, "maxLength": 50},
-    "note": {"type": "string", "minLength": 1, "maxLength": MAX_NOTE},
-}
-_TOOL_REF = {
-    "namespacedName": {"type": "string", "description": "server.tool"},
-    "refId": {"type": "string", "description": "The hash by which a toolset file knows it."},
-}
 _NOTES = {
     "toolRef": {"type": "object", "description": "The tool, by one of these.", "properties": _TOOL_REF},
     "notes": {"type": "array", "minItems": 1, "maxItems": MAX_NOTES, "items": _object(_NOTE, "name", "note")},

@@ -31,6 +31,19 @@ _DEFINITION: dict[str, Any] = {
     "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
 }
 TOOL = Tool(OWN, READ_TOOL, _DEFINITION, msgspec.json.encode(_DEFINITION).decode())
+_LONGEST_URI = 8192
+_LONGEST_WORDS = 200
+_LONGEST_NAME = 40
+_EXAMPLE = f'Example: {{"uri": "{CALLS}ID", "offset": 0}}'
+_MEANT = {
+    "uri": f"a text of 1 to {_LONGEST_URI:,} characters",
+    "path": "a JMESPath expression, as a text",
+    "offset": "a number of bytes, 0 or more",
+    "limit": f"a number of bytes from 16 to {MOST:,}",
+    "grep": f"a text of 1 to {_LONGEST_WORDS} characters",
+    "context": "a number of lines from 0 to 10",
+    "server": "the name of a server, as a text",
+}
 
 
 def parent_of(arguments: bytes) -> str | None:
@@ -40,12 +53,6 @@ def parent_of(arguments: bytes) -> str | None:
     uri = jsonrpc.members_or_empty(arguments).get("uri", b"").strip(b'"').decode("utf-8", "replace")
     id_ = uri.removeprefix(CALLS)
     return id_ if id_ != uri and responses.is_id(id_) else None
-
-
-_LONGEST_URI = 8192
-_LONGEST_WORDS = 200
-_LONGEST_NAME = 40
-_EXAMPLE = f'Example: {{"uri": "{CALLS}ID", "offset": 0}}'
 
 
 class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -65,19 +72,7 @@ class ReadRequest(msgspec.Struct, forbid_unknown_fields=True):
         return f"{EXPLICIT}{self.server}:{self.uri}" if self.server else self.uri
 
 
-_MEANT = {
-    "uri": f"a text of 1 to {_LONGEST_URI:,} characters",
-    "path": "a JMESPath expression, as a text",
-    "offset": "a number of bytes, 0 or more",
-    "limit": f"a number of bytes from 16 to {MOST:,}",
-    "grep": f"a text of 1 to {_LONGEST_WORDS} characters",
-    "context": "a number of lines from 0 to 10",
-    "server": "the name of a server, as a text",
-}
-
-
 def resource(arguments: bytes) -> str | None:
-    """The resource that a call is to read; None for a kept answer, and for arguments that cannot be understood."""
     try:
         return taken(arguments).resource
     except WrongArguments:

@@ -34,6 +34,14 @@ _LINE = 80  # the longest signature where there is room for little else
 _BYTES = 4  # bytes of a token, as it is estimated
 
 Entry = Mapping[str, Any]
+_SERVER_RESULTS = 4  # results of one server while others have comparable ones: no server can fill an answer
+_COMPARABLE = 0.5  # share of the best relevance from which another server's result is comparable
+_FOLLOWING = 0.3  # share of the best relevance from which a result is worth the room that others leave
+_LONGEST_TITLE = 200
+_NAMED_SHARE = 0.5  # share of the budget that the schema of a named tool may take from other results
+FULL_BUDGETS = 16  # budgets that a full answer may take
+_INTRODUCED_SHARE = 0.2
+"""Share of the budget that a server's instructions may take from results; they may take all that these leave."""
 
 
 class _Draft(Struct, frozen=True, dict=True):
@@ -108,16 +116,6 @@ def _cost(value: Any) -> int:
 
 def only(entry: Entry, *names: str) -> dict[str, Any]:
     return {name: entry[name] for name in names if name in entry}
-
-
-_SERVER_RESULTS = 4  # results of one server while others have comparable ones: no server can fill an answer
-_COMPARABLE = 0.5  # share of the best relevance from which another server's result is comparable
-_FOLLOWING = 0.3  # share of the best relevance from which a result is worth the room that others leave
-_LONGEST_TITLE = 200
-_NAMED_SHARE = 0.5  # share of the budget that the schema of a named tool may take from other results
-FULL_BUDGETS = 16  # budgets that a full answer may take
-_INTRODUCED_SHARE = 0.2
-"""Share of the budget that a server's instructions may take from results; they may take all that these leave."""
 
 
 def chosen(hits: Sequence[Hit], limit: int, more: int = 0, firsts: Collection[str] = ()) -> list[Hit]:
@@ -253,7 +251,6 @@ def _schemas(tool: Tool) -> dict[str, Any]:
 
 
 def lacks_named_schema(results: Sequence[Mapping[str, Any]], tools: Sequence[Tool]) -> bool:
-    """Whether a tool that the query names is shown without its schema."""
     if not results or results[0]["relevance"] < 1.0 or "inputSchema" in results[0]:
         return False
     return tool_keys.is_plain(tools[0].key)

@@ -31,6 +31,11 @@ _NOTHING = Features((), "")
 _LOOK_S = 10.0
 """How long a request with an unknown name waits for servers that have not listed; a person's waits as long as they
 take."""
+KIND_OF = {PROMPTS_GET: PROMPTS, RESOURCES_READ: RESOURCES}
+_ON_RECORD = {PROMPTS: "prompt", RESOURCES: "resource"}
+_LONGEST_COMPLETION = 1 << 18
+_NONE = b'{"completion":{"values":[]}}'
+_KIND_OF_REFERENCE = {"ref/prompt": PROMPTS, "ref/resource": RESOURCES}
 
 
 class Owners:
@@ -92,13 +97,6 @@ class Owners:
 
     def _unlisted(self, view: View) -> set[str]:
         return {server for server, _ in self._gateway.known_features.unknown(view.config)}
-
-
-KIND_OF = {PROMPTS_GET: PROMPTS, RESOURCES_READ: RESOURCES}
-_ON_RECORD = {PROMPTS: "prompt", RESOURCES: "resource"}
-_LONGEST_COMPLETION = 1 << 18
-_NONE = b'{"completion":{"values":[]}}'
-_KIND_OF_REFERENCE = {"ref/prompt": PROMPTS, "ref/resource": RESOURCES}
 
 
 class ReadRecord(Record):

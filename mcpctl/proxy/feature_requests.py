@@ -34,6 +34,9 @@ _PAGE = 1000
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _TTL_MS = 10_000  # short, so that a client that is not told of changes finds them all the same
 _CACHED = b'"ttlMs":%d,"cacheScope":"private"' % _TTL_MS
+METHODS = frozenset((*LISTS, PROMPTS_GET, RESOURCES_READ, COMPLETION))
+OWN_ID = b"own-"  # beginning of the ids of requests that are not a client's: a client's are JSON
+_COMPLETED_S = 2.0
 
 
 def _offset(cursor: bytes, generation: str) -> int | None:
@@ -63,11 +66,6 @@ def _definition(kind: str, name: str, feature: Feature) -> bytes:
     if name == feature.name:
         return text
     return jsonrpc.object_of({**jsonrpc.members(text), NAMED_BY[kind]: msgspec.json.encode(name)})
-
-
-METHODS = frozenset((*LISTS, PROMPTS_GET, RESOURCES_READ, COMPLETION))
-OWN_ID = b"own-"  # beginning of the ids of requests that are not a client's: a client's are JSON
-_COMPLETED_S = 2.0
 
 
 class FeatureRequests:

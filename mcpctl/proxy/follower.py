@@ -28,6 +28,9 @@ from mcpctl.wire.writer import Turn
 
 _SETTLED_S = 0.15  # A text that takes anything away applies once the file has been the same for so long
 _LONGEST_S = 0.6  # how long requests wait for a file that is written again and again
+_MOST_VIEWS = 256
+_NO_TOOLSET = Followed()
+_AGAIN_S = 5.0
 
 
 class _Look(NamedTuple):
@@ -135,10 +138,6 @@ def _bars(permission: object) -> bool:
     return permission in (False, ASK)
 
 
-_MOST_VIEWS = 256
-_NO_TOOLSET = Followed()
-
-
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """The configuration, toolsets, decisions and lists at one moment; replaced whole, with its views, when any of them
@@ -177,9 +176,6 @@ class Snapshot:
             self.catalogs.clear()
         self.catalogs[id(view)] = catalog
         return catalog
-
-
-_AGAIN_S = 5.0
 
 
 class Follower:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from mcpctl.store.retention import Upkeep
 
 _STARTS_AT_ONCE = 4
+T = TypeVar("T")
+_EVERY_S = 2.0
 
 
 class Gateway:
@@ -231,7 +233,6 @@ class Gateway:
         self.memory.soon(lambda state: state.remember_era(upstream.name, upstream.server.fingerprint, modern))
 
     def failed(self, upstream: Upstream, failure: str | None, code: str = "") -> None:
-        """Keep why a server failed just now, or None that it works, for people who ask later."""
         self.memory.remember_outcome(upstream.name, upstream.server, failure, code)
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
@@ -269,10 +270,6 @@ class Gateway:
         await self.index.end(last - asyncio.get_running_loop().time())
         for each in (self.searching, self.memory, self.policy, self.logs, self._transports):
             each.close()  # the last one watches what servers have started
-
-
-T = TypeVar("T")
-_EVERY_S = 2.0
 
 
 class IndexKeeping:

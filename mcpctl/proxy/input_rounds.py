@@ -26,6 +26,12 @@ from mcpctl.wire import jsonrpc
 
 HANDLE = b'"mcpctl-'  # beginning of every `requestState` of ours
 _OPEN_S = 600.0
+_MAX_ROUNDS = 10
+_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
+ODD = "the server asks for input in a way that cannot be understood; nothing more was done"
+MAY_NOT_ASK = "the server asks for what it may not ask (may_ask in the configuration); nothing more was done"
+_CANNOT_ASK = "the server asks for input before it goes on, which this client cannot give; nothing more was done"
+_TOO_MANY = f"the server has asked for input {_MAX_ROUNDS} times; it was left"
 
 
 @dataclass(eq=False)
@@ -131,14 +137,6 @@ class Parking:
         if parked.timer:
             parked.timer.cancel()
         self._give_up(parked)
-
-
-_MAX_ROUNDS = 10
-_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
-ODD = "the server asks for input in a way that cannot be understood; nothing more was done"
-MAY_NOT_ASK = "the server asks for what it may not ask (may_ask in the configuration); nothing more was done"
-_CANNOT_ASK = "the server asks for input before it goes on, which this client cannot give; nothing more was done"
-_TOO_MANY = f"the server has asked for input {_MAX_ROUNDS} times; it was left"
 
 
 class Repeated(Protocol):

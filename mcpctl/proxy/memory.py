@@ -74,7 +74,6 @@ class ServerMemory:
         self._database = _Database()
         self._loads: dict[ListKey, asyncio.Task[None]] = {}
         self._unkept: dict[ListKey, _Unkept] = {}
-        """Lists that are not kept yet, since another process has the database."""
         self._keeping: asyncio.Task[None] | None = None
         self._outcomes: dict[str, tuple[str, str, str | None, str]] = {}
         """By server, its name, fingerprint, failure and that one's code, until they are kept."""
@@ -91,8 +90,6 @@ class ServerMemory:
             self._state.close()
 
     async def opened(self) -> State:
-        """The database, for the event loop until `close`; reading never waits, but fails if another process holds
-        it."""
         return await beside(self._open)
 
     def _open(self) -> State:
@@ -173,7 +170,6 @@ class ServerMemory:
     # ---- how servers are
 
     def remember_outcome(self, name: str, server: Server, failure: str | None, code: str) -> None:
-        """Keep why a server failed just now, or None that it works, for people who ask later."""
         self._outcomes[name] = name, server.fingerprint, failure, code
         if len(self._outcomes) == 1:
             self._begin(self._keep_outcomes())
@@ -186,7 +182,6 @@ class ServerMemory:
             await self.do(lambda state: cache.remember_failures(state, outcomes.values()))
 
     async def written(self) -> None:
-        """Return once all that was to be remembered is kept, or cannot be."""
         while self._writing:
             await asyncio.wait(self._writing)  # unlike gather, it lets their callbacks run where all are done
 
@@ -231,7 +226,6 @@ class PolicyMemory:
         self._given: Sequence[Given] = ()
 
     def look(self) -> None:
-        """Open the file, in whichever thread; raises `Unusable`."""
         mine = PolicyFile.connect(self._paths)
         mine.wait_for_nobody()
         self.mine = mine

@@ -29,6 +29,10 @@ _ACTIONS = ("accept", "decline", "cancel")
 _MOST = 1000  # questions of one call that are recorded: no server can fill the record with them
 MOST_OF_ONE = 100
 _READ = 600  # characters of a question that are kept until its outcome is known; the record has fewer
+MOST_OPEN = 1000
+"""Open questions, and parked calls, that are kept of one client; of more the oldest are given up."""
+_MAX_PARENTS = 1000
+_TOO_MANY = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "too many questions are open; the client was not waited for")
 
 
 class OpenQuestion(Struct):
@@ -103,12 +107,6 @@ def _outcome(method: str, result: bytes) -> str:
     return action if action in _ACTIONS else "error"
 
 
-MOST_OPEN = 1000
-"""Open questions, and parked calls, that are kept of one client; of more the oldest are given up."""
-_MAX_PARENTS = 1000
-_TOO_MANY = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "too many questions are open; the client was not waited for")
-
-
 @lru_cache(maxsize=16)
 def can_be_asked(capabilities: bytes, method: str) -> bool:
     declared = jsonrpc.members_or_empty(capabilities)
@@ -158,7 +156,6 @@ class Questions:
             self._close(id_)
 
     def answered(self, message: jsonrpc.Message) -> None:
-        """Take the client's answer, if its question is still open."""
         question, call = self._open.pop(bytes(message.id), (None, None))
         if question:
             error = bytes(message.error)
@@ -166,7 +163,6 @@ class Questions:
             question.closed()
 
     def withdraw(self, id_: bytes, params: Mapping[str, bytes]) -> None:
-        """Tell the client that a question needs no answer any more."""
         question, _ = self._close(id_)
         if question:
             withdrawal = jsonrpc.object_of({**params, "requestId": id_})
@@ -241,7 +237,6 @@ class Parents:
 
 
 def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:
-    """A key that an answer which wants input and the request that brings it have in common."""
     names = b"" if state else b",".join(sorted(name.encode("utf-8", "replace") for name in questions))
     return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
 

@@ -46,7 +46,6 @@ class Request(Reply):
     consent: str | None = None  # the `binding` that the user has said yes to
     parked: Parked | None = None  # the request that this one goes on with
     responses: Mapping[str, bytes] = MappingProxyType({})
-    """The client's answers to questions, by the keys that it saw."""
     work: "asyncio.Task[None] | None" = None  # the task that looks into it before it is sent
     timer: asyncio.TimerHandle | None = None
     done = False
@@ -160,7 +159,6 @@ class Request(Reply):
         self.end()
 
     def give_up(self, failure: Failure) -> None:
-        """Take it back upstream, and answer that it took too long."""
         if self.exchange:
             self._dispatch.cancel_upstream(self.server, self.exchange, {"reason": b'"it took too long"'})
         self.refuse(failure)
@@ -319,7 +317,6 @@ class Request(Reply):
             self.end()
 
     def end(self) -> None:
-        """The request owes nothing more to whoever asks."""
         self.done = True
         if self._rounds:
             self._rounds.end()

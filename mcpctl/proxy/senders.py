@@ -55,7 +55,6 @@ class Senders:
         return sender
 
     def claiming(self, caller: Caller, claims: Claims) -> Caller:
-        """The same object for the same caller and claims."""
         if claims is NO_CLAIMS:
             return caller
         key = caller, claims
@@ -115,7 +114,6 @@ def _taken_claims(meta: dict[str, bytes]) -> Claims:
 
 
 def _claim(raw: bytes) -> str | None:
-    """None where there is no claim; `UNREADABLE` where it is not a short text."""
     if not raw:
         return None
     try:

@@ -16,6 +16,12 @@ from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Connection, Exchange
 
+Barring = Callable[[], Failure | None]
+R = TypeVar("R", contravariant=True)
+AT_ONCE = 1 << 13
+"""Bytes that are looked at on the event loop: nothing but secrets takes some milliseconds to redact. More is looked at
+beside it."""
+
 
 class Incoming(msgspec.Struct, eq=False):
     """A request as the client sent it: a `tool_execute`, or one about prompts and resources."""
@@ -29,9 +35,6 @@ class Incoming(msgspec.Struct, eq=False):
     """The only permission class that may be called this way, one of `hints.PERMISSIONS`; None for any."""
     as_sent: bool = False  # whether an error is wanted as its server sent it, without help on the arguments
     replays: str | None = None
-
-
-Barring = Callable[[], Failure | None]
 
 
 class Resources(Protocol):
@@ -57,14 +60,6 @@ class ClientSide(Protocol):
 
     def log(self, raw: Raw, least: bytes | None) -> None:
         """Log messages from the level `least` on; from the client's own level where that is None."""
-
-
-R = TypeVar("R", contravariant=True)
-
-
-AT_ONCE = 1 << 13
-"""Bytes that are looked at on the event loop: nothing but secrets takes some milliseconds to redact. More is looked at
-beside it."""
 
 
 class Looked(Struct):

@@ -26,6 +26,13 @@ from mcpctl.upstreams.connection import TASKS_RESULT, TOOLS_CALL, Connection, Ex
 from mcpctl.wire import jsonrpc
 
 PARAMS = {"task": b"{}"}
+_EMPTY = b""
+_STRUCTURED_SINCE = "2025-06-18"
+_LONGEST_KEY = 256
+_STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), offers.SERVER_INFO)
+_COMPLETE = b',"resultType":"complete"'
+_RESOURCE_NOT_FOUND = -32002  # older revisions have it where 2026-07-28 has `INVALID_PARAMS`
+_OF_PARAMS = words.OF_FEATURE | words.DENIED | {"not_open"}
 
 
 class _Task(msgspec.Struct):
@@ -66,10 +73,6 @@ def awaited(result: memoryview, exchange: Exchange, caller: Caller, reply: Reply
     except jsonrpc.Malformed:
         return None
     return Exchange(TASKS_RESULT, {"taskId": msgspec.json.encode(task.taskId)}, {}, caller, reply, exchange.tool)
-
-
-_EMPTY = b""
-_STRUCTURED_SINCE = "2025-06-18"
 
 
 class Head(msgspec.Struct):
@@ -238,13 +241,6 @@ def _replaced(text: bytes, name: str, member: bytes) -> bytes:
     return _inserted(jsonrpc.object_of(members), member)
 
 
-_LONGEST_KEY = 256
-_STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), offers.SERVER_INFO)
-_COMPLETE = b',"resultType":"complete"'
-_RESOURCE_NOT_FOUND = -32002  # older revisions have it where 2026-07-28 has `INVALID_PARAMS`
-_OF_PARAMS = words.OF_FEATURE | words.DENIED | {"not_open"}
-
-
 def refusal(message: str, caller: Caller) -> bytes:
     content = [{"type": "text", "text": f"mcpctl: {message}"}]
     return own_result(msgspec.json.encode({"content": content, "isError": True}), caller)
@@ -275,7 +271,6 @@ def near(key: str, catalog: Catalog) -> list[str]:
 
 
 def rejection(failure: Failure, caller: Caller) -> bytes:
-    """A failure as a JSON-RPC error, in words of ours alone."""
     code = jsonrpc.INVALID_PARAMS if failure.code in _OF_PARAMS else jsonrpc.INTERNAL_ERROR
     if failure.code == "unknown_resource" and not caller.modern:
         code = _RESOURCE_NOT_FOUND
@@ -296,7 +291,6 @@ def read_error(error: bytes, *, modern: bool) -> bytes:
 
 
 def outcome(failure: Failure) -> tuple[str, bytes]:
-    """The status and the error on record of a request that failed."""
     error = {"code": failure.code, "message": words.for_person(failure).message}
     status = "denied" if failure.code in words.DENIED else "failed"
     return "interrupted" if failure.code == "interrupted" else status, msgspec.json.encode(error)
