@@ -61,16 +61,16 @@ def matches(text: bytes, words: str, offset: int, limit: int, context: int) -> t
     shown: list[bytes] = []
     size = number = 0
     position = shown_to = min(offset, len(text))
-    while (found := lowered.find(sought, position)) >= 0:
-        start, end = _around(text, found, found + len(sought), context, shown_to)
+    while (match := lowered.find(sought, position)) >= 0:
+        start, end = _around(text, match, match + len(sought), context, shown_to)
         excerpt = b"%d: %b" % (start, text[start:end])
         if shown and size + len(excerpt) > limit:
             return Piece(b"\n".join(shown), offset, start), number
         shown.append(excerpt[: _character(excerpt, limit)])
         size += len(excerpt) + 1
         # Matches in the same excerpt are shown by it.
-        number += lowered.count(sought, found, max(end, found + len(sought)))
-        position = shown_to = max(end, found + len(sought))
+        number += lowered.count(sought, match, max(end, match + len(sought)))
+        position = shown_to = max(end, match + len(sought))
     return Piece(b"\n".join(shown), offset, len(text)), number
 
 
@@ -182,9 +182,9 @@ def _of_object(value: bytes, deep: int) -> str:
         return "object"
     members = jsonrpc.members(value)
     plain = [name for name in list(members)[: _KEYS * 2] if len(name) <= _LONGEST and _NAME.fullmatch(name)]
-    told = plain[:_KEYS]
-    parts = [_quoted(name) if deep == 1 else f"{_quoted(name)}: {_shape(members[name], deep - 1)}" for name in told]
-    if left := len(members) - len(told):
+    shown = plain[:_KEYS]
+    parts = [_quoted(name) if deep == 1 else f"{_quoted(name)}: {_shape(members[name], deep - 1)}" for name in shown]
+    if left := len(members) - len(shown):
         parts.append(f"…{left:,} keys")
     return f"{{{', '.join(parts)}}}"
 

@@ -77,12 +77,12 @@ class Readable:
 def of_result(result: Json) -> Readable:
     """The parts of a result, which may be large: copied as little as can be. Raises `Malformed`."""
     try:
-        found = _result.decode(result)
+        parts = _result.decode(result)
     except jsonrpc.REFUSED:
         members = jsonrpc.members(bytes(result))
-        found = _ToolResult(Raw(members.get("content", b"")), Raw(members.get("structuredContent", b"")))
-    blocks = _blocks(found.content)
-    structured = b"" if found.structured in jsonrpc.NOTHING else bytes(found.structured)
+        parts = _ToolResult(Raw(members.get("content", b"")), Raw(members.get("structuredContent", b"")))
+    blocks = _blocks(parts.content)
+    structured = b"" if parts.structured in jsonrpc.NOTHING else bytes(parts.structured)
     texts: list[bytes] = []
     others: list[Json] = []
     size = len(structured)
@@ -185,7 +185,7 @@ def apply(expression: str, value: bytes) -> bytes:
 
 
 def _packages() -> str:
-    found = importlib.util.find_spec("jmespath")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("jmespath")
+    if spec is None or spec.origin is None:
         raise PathFailed("the package jmespath is not installed")
-    return str(Path(found.origin).parents[1])
+    return str(Path(spec.origin).parents[1])

@@ -97,7 +97,7 @@ class OwnSession(ClientSession):
     def _take(self, request: Incoming, raw: bytes, content: Sequence[Any], said: str | None) -> None:
         if not self._outcome.done():
             if call := self.dispatch.in_flight.get(request.id):
-                self.record_id = call.record_id
+                self.record_id = call.record.id
             failure = None if said is None else _tool_error(self._key, said)
             self._outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
 

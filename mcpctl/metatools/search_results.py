@@ -58,13 +58,13 @@ class _Draft(Struct, frozen=True, dict=True):
             yield from (self._written(described, {"inputSchema": schema}) for described in cuts)
         if not self.is_named and size <= _LONGEST and _cost(shorter := shortened(schema, BRIEF)) <= most:
             yield self._written(BRIEF, {"inputSchema": shorter})
-        told = {"signature": signature(self.tool)}
-        yield from (self._written(described, told) for described in (*cuts, 0))
+        brief = {"signature": signature(self.tool)}
+        yield from (self._written(described, brief) for described in (*cuts, 0))
 
     @cached_property
     def least(self) -> dict[str, Any]:
-        told = {"signature": signature(self.tool, _LINE)}
-        return only(self._written(0, told), "toolKey", "description", "relevance", "signature", "executeWith")
+        brief = {"signature": signature(self.tool, _LINE)}
+        return only(self._written(0, brief), "toolKey", "description", "relevance", "signature", "executeWith")
 
     def _written(self, longest: int, parameters: Entry) -> dict[str, Any]:
         """The entry with its description cut to `longest`; notes stay, since who wrote them wants them read."""
@@ -188,12 +188,12 @@ def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {"toolKey": tool.key}
     if full:  # the two halves of the key
         entry |= {"toolName": tool.name, "serverName": tool.server}
-    told = model_texts.of(tool)
-    title = (told.title or "")[:_LONGEST_TITLE]
+    texts = model_texts.of(tool)
+    title = (texts.title or "")[:_LONGEST_TITLE]
     if title and (full or _letters(title) != _letters(tool.name)):
         entry["title"] = title
-    if told.description:
-        entry["description"] = told.description
+    if texts.description:
+        entry["description"] = texts.description
     entry["relevance"] = round(hit.relevance, 2)
     if declared := hints.declared(tool):
         entry["annotations"] = declared
@@ -245,9 +245,9 @@ def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) 
 
 
 def _schemas(tool: Tool) -> dict[str, Any]:
-    told = model_texts.of(tool)
-    output = {} if told.output_schema is None else {"outputSchema": told.output_schema}
-    return {"inputSchema": told.input_schema, **output}
+    texts = model_texts.of(tool)
+    output = {} if texts.output_schema is None else {"outputSchema": texts.output_schema}
+    return {"inputSchema": texts.input_schema, **output}
 
 
 def lacks_named_schema(results: Sequence[Mapping[str, Any]], tools: Sequence[Tool]) -> bool:

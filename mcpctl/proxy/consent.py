@@ -196,7 +196,7 @@ class Consent:
         """Wait for the client as long as the policy says; an answer from a terminal meanwhile ends the wait, too."""
         loop = asyncio.get_running_loop()
         policy, steps = self._gateway.policy, 0
-        until, told = loop.time() + call.view.config.policy.table.confirm_wait_s, loop.time()
+        until, reported = loop.time() + call.view.config.policy.table.confirm_wait_s, loop.time()
         policy.standing()
         version = policy.version
         while loop.time() < until and call.is_at_work:
@@ -208,8 +208,8 @@ class Consent:
                 version = policy.version
                 if outcome := self._outcome(await self._now(form.approval), call, failure):
                     return outcome
-            if loop.time() - told >= _PROGRESS_S:
-                told, steps = loop.time(), steps + 1
+            if loop.time() - reported >= _PROGRESS_S:
+                reported, steps = loop.time(), steps + 1
                 # Small steps: what its server tells later has to be more.
                 call.progress({"progress": b"%.3f" % (steps / 1000), "message": b'"waiting for the user\'s consent"'})
         return None

@@ -115,21 +115,21 @@ class IncomingLists:
         self._warn()
 
     def _warn(self) -> None:
-        found: dict[str, dict[str, list[str]]] = {}
+        by_server: dict[str, dict[str, list[str]]] = {}
         for drift in self.drifts:
             is_held = drift.is_held and (self._enforces or drift.why == NOT_LOCKED)
-            what = f"{drift.why.replace('_', ' ')}{', held' if is_held else ''}"
-            found.setdefault(drift.server, {}).setdefault(what, []).append(drift.key)
-        for server, of_server in found.items():
-            told = "; ".join(f"{len(keys)} {what}{_named(keys)}" for what, keys in of_server.items())
-            is_only_suspicious = all(what.startswith(SUSPICIOUS) for what in of_server)
+            state = f"{drift.why.replace('_', ' ')}{', held' if is_held else ''}"
+            by_server.setdefault(drift.server, {}).setdefault(state, []).append(drift.key)
+        for server, of_server in by_server.items():
+            counts = "; ".join(f"{len(keys)} {state}{_named(keys)}" for state, keys in of_server.items())
+            is_only_suspicious = all(state.startswith(SUSPICIOUS) for state in of_server)
             look = "check" if is_only_suspicious else f"diff --server {server}"
-            warn(f"tools of server '{server}' are not as they were: {told}; see: mcpctl tools {look}")
+            warn(f"tools of server '{server}' are not as they were: {counts}; see: mcpctl tools {look}")
 
     # ---- prompts, resources and templates
 
     async def follow(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
-        """Load the kept lists of these servers; connected ones list what can be seen since now."""
+        """Load the kept lists of these servers; connected ones list state can be seen since now."""
         self._loading = self._background(self._load(config, upstreams))
         await asyncio.wait({self._loading}, timeout=_LOAD_S)
 

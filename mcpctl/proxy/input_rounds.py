@@ -143,8 +143,6 @@ class Repeated(Protocol):
     server: str
     caller: Caller
 
-    @property
-    def record_id(self) -> str: ...
     def repeat(self, extra: Mapping[str, bytes]) -> None: ...
     def refuse(self, failure: Failure) -> None: ...
 
@@ -155,13 +153,14 @@ class InputRounds:
         self._questions = questions
         self._log = log
         self._number = 0
+        self._record_id = ""
         self._pause: asyncio.TimerHandle | None = None
         self._open: set[bytes] = set()
 
-    def begin(self, result: bytes, may_put: Callable[[str], bool]) -> None:
+    def begin(self, result: bytes, may_put: Callable[[str], bool], record_id: str) -> None:
         """Ask the client what `result` wants, as far as its server may ask, then repeat the request with the
         answers."""
-        self._number += 1
+        self._number, self._record_id = self._number + 1, record_id
         try:
             self._take(result, may_put)
         except jsonrpc.Malformed:
@@ -174,10 +173,10 @@ class InputRounds:
         if self._number > _MAX_ROUNDS:
             self._fail("too_many_rounds", _TOO_MANY)
         elif not all(may_put(method) for method, _ in questions.values()):
-            self._log.refused_all(self._call.server, result, self._call.record_id)
+            self._log.refused_all(self._call.server, result, self._record_id)
             self._fail("may_not_ask", MAY_NOT_ASK)
         elif not all(can_be_asked(self._call.caller.capabilities, method) for method, _ in questions.values()):
-            self._log.refused_all(self._call.server, result, self._call.record_id)
+            self._log.refused_all(self._call.server, result, self._record_id)
             self._fail("cannot_ask", _CANNOT_ASK)
         elif questions:
             self._ask(questions, state)
@@ -207,14 +206,14 @@ class InputRounds:
         def answered(_: object, result: bytes, error: bytes) -> None:
             self._open.discard(id_)
             if error:
-                said = translate.message_of(error)
-                self._fail("not_answered", f"the client did not answer what the server asked: {said}")
+                message = translate.message_of(error)
+                self._fail("not_answered", f"the client did not answer what the server asked: {message}")
             else:
                 take(result)
 
         server = self._call.server
         question = Question(method, named(method, params, server), answered, server=server)
-        id_ = self._questions.ask(self._log.followed(question, server, self._call.record_id), self._call)
+        id_ = self._questions.ask(self._log.followed(question, server, self._record_id), self._call)
         self._open.add(id_)
 
     def _fail(self, code: str, reason: str) -> None:

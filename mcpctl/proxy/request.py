@@ -80,10 +80,6 @@ class Request(Reply):
         return bytes(self.passed)
 
     @property
-    def record_id(self) -> str:
-        return self.record.id
-
-    @property
     def subject(self) -> Subject:
         session = self._dispatch.recorder.session_id
         if self.fetched:
@@ -113,7 +109,7 @@ class Request(Reply):
         self._dispatch.send(self, self.exchange)
 
     def _adopt(self, parked: Parked, exchange: Exchange) -> None:
-        parked.record_id = self.record_id
+        parked.record_id = self.record.id
         self.exchange, exchange.reply = exchange, self
         parked.take(self, self.responses)
         if parked.outcome:
@@ -125,7 +121,7 @@ class Request(Reply):
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
         """Ask for the same again, with these members of its params: on record as another, and decided on again."""
-        self.parent_id, self.record = self.record_id, self.spec.record(self)
+        self.parent_id, self.record = self.record.id, self.spec.record(self)
         self.extra = {**self.incoming.extra, **extra} if self.spec.keeps_params else extra
         self._dispatch.again(self)
 
@@ -181,7 +177,7 @@ class Request(Reply):
         return True
 
     def _ask_older(self, question: Question) -> bool:
-        exchange, followed = self.exchange, self._dispatch.question_log.followed(question, self.server, self.record_id)
+        exchange, followed = self.exchange, self._dispatch.question_log.followed(question, self.server, self.record.id)
 
         def closed() -> None:
             followed.closed()
@@ -197,13 +193,13 @@ class Request(Reply):
         return True
 
     def not_asked(self, question: Question) -> None:
-        self._dispatch.question_log.refused(self.server, question.method, question.params, self.record_id)
+        self._dispatch.question_log.refused(self.server, question.method, question.params, self.record.id)
 
     def ask(self, question: Question, form: object = None) -> None:
         """Ask a client of 2026-07-28, before anything is sent (`form` is ours) or in the middle; its answer comes with
         the request that goes on."""
         self.record.start()
-        parked = Parked(self.server, self.key, self.record_id, self.exchange, self._dispatch.question_log)
+        parked = Parked(self.server, self.key, self.record.id, self.exchange, self._dispatch.question_log)
         parked.arguments_digest, parked.consent, parked.form = told_apart(self.arguments), self.consent, form
         parked.question(question)
         self._park(parked)
@@ -225,7 +221,7 @@ class Request(Reply):
             self.record.end("input_required", response=result, recorded=recorded)
             self.exchange = None
             self._rounds = self._rounds or InputRounds(self, dispatch.questions, dispatch.question_log)
-            self._rounds.begin(result, connection.may_put)
+            self._rounds.begin(result, connection.may_put, self.record.id)
             return
         try:
             named = translate.with_names(result, self.server, connection.may_put)
@@ -234,12 +230,12 @@ class Request(Reply):
             return
         if named is None or self.awaited:
             code, why = ("cannot_ask", _NOBODY) if self.awaited else ("may_not_ask", input_rounds.MAY_NOT_ASK)
-            dispatch.question_log.refused_all(self.server, result, self.record_id)
+            dispatch.question_log.refused_all(self.server, result, self.record.id)
             self.refuse(Failure(code, {"reason": why}))
             return
         self.record.end("input_required", response=result, recorded=recorded)
-        ask = partial(dispatch.question_log.opened, self.server, call_id=self.record_id)
-        dispatch.parents.remember(self.key, named, self.record_id, self.consent, ask)
+        ask = partial(dispatch.question_log.opened, self.server, call_id=self.record.id)
+        dispatch.parents.remember(self.key, named, self.record.id, self.consent, ask)
         self.answer(translate.for_client(named, translate.head(named), self.caller, connection))
 
     # ---- back to its client

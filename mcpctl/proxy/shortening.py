@@ -53,7 +53,7 @@ class Shortening:
         if not limit or result.is_error or call.server == OWN or not (recorder.is_of_client and recorder.is_open):
             return False
         work = partial(
-            self._shortened, result, limit, call.record_id, self.owner(call.view, call.server, call.name),
+            self._shortened, result, limit, call.record.id, self.owner(call.view, call.server, call.name),
             offers.execute_with("read") if call.execute_class else offers.EXECUTE,
             call.view.config.responses.keep_mb, call.view.config.records.fsync,
         )  # fmt: skip
@@ -76,10 +76,10 @@ class Shortening:
         if call.done:  # taken back, or given up, meanwhile
             from mcpctl.store import responses
 
-            responses.drop(self._paths, self.recorder.session_id, call.record_id)
+            responses.drop(self._paths, self.recorder.session_id, call.record.id)
             return
         if short:
-            self.calls[call.record_id] = None
+            self.calls[call.record.id] = None
         self.finish(call, result, short)
 
     def _shortened(
@@ -117,8 +117,8 @@ def _beside_content(answer: Json) -> dict[str, bytes]:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         members = jsonrpc.members(bytes(answer))
         return {name: members[name] for name in members if name not in ("content", "structuredContent")}
-    found = {"isError": known.is_error, "resultType": known.kind, "_meta": known.meta}
-    return {name: bytes(value) for name, value in found.items() if bytes(value)}
+    others = {"isError": known.is_error, "resultType": known.kind, "_meta": known.meta}
+    return {name: bytes(value) for name, value in others.items() if bytes(value)}
 
 
 def _short(answer: Json, parts: "Readable", limit: int, uri: str, execute: str) -> bytes:

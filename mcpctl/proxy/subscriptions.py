@@ -203,9 +203,9 @@ class Subscriptions:
 
     async def _listen(self, id_: bytes, caller: Caller, params: Mapping[str, bytes]) -> None:
         """Acknowledge a `subscriptions/listen`, which is open from then on."""
-        wanted = jsonrpc.members(params.get("notifications", b"null"))
-        lists = [name for name in LISTS if wanted.get(name) == b"true"]
-        named = wanted.get("resourceSubscriptions", b"null")
+        filters = jsonrpc.members(params.get("notifications", b"null"))
+        lists = [name for name in LISTS if filters.get(name) == b"true"]
+        named = filters.get("resourceSubscriptions", b"null")
         uris = [] if named == b"null" else jsonrpc.value(named, list[str])
         if len(self._listens.keys() | self._tasks.keys()) > bounds.LISTENS:
             raise jsonrpc.Malformed(f"a client has at most {bounds.LISTENS} subscriptions open")

@@ -276,7 +276,7 @@ class ToolCalls(Spec[Request]):
             argument_help.give(call.tool, call.arguments, answer, add, then)
 
     def refuse(self, call: Request, failure: Failure) -> None:
-        self._client.refused(call.incoming, failure, call.record_id)
+        self._client.refused(call.incoming, failure, call.record.id)
         call.end()
 
     def reject(self, call: Request, message: str, code: int) -> None:

@@ -152,8 +152,8 @@ class WatchedResources:
     async def _listen(self, watched: _Watched, connection: Connection, uri: bytes, caller: Caller) -> None:
         agreed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def honoured(wanted: Mapping[str, bytes]) -> None:
-            if wanted.get("resourceSubscriptions", b"[]") in (b"[]", b"null"):
+        def honoured(filters: Mapping[str, bytes]) -> None:
+            if filters.get("resourceSubscriptions", b"[]") in (b"[]", b"null"):
                 ended(failed("refused", "it tells nobody of this resource"))
             elif not agreed.done():
                 agreed.set_result(None)
@@ -164,8 +164,8 @@ class WatchedResources:
             elif watched.listening is opened:
                 self._ended(watched)
 
-        wanted = {"resourceSubscriptions": b"[%b]" % uri}
-        opened = watched.listening = Listening(connection, caller, wanted, ended, honoured)
+        filters = {"resourceSubscriptions": b"[%b]" % uri}
+        opened = watched.listening = Listening(connection, caller, filters, ended, honoured)
         try:
             await agreed
         except BaseException:
