@@ -132,7 +132,7 @@ def shape(value: bytes) -> str:
     try:
         shapes = (_shape(value, deep) for deep in range(_DEEP, 0, -1))
         return next((each for each in shapes if len(each) <= _LONG), _kind(value))
-    except (jsonrpc.Malformed, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except (jsonrpc.Malformed, *jsonrpc.REFUSED):
         return _kind(value)
 
 
@@ -143,7 +143,7 @@ def example(value: bytes) -> str:
         return ""
     try:
         return _example(value)
-    except (jsonrpc.Malformed, msgspec.MsgspecError, RecursionError, UnicodeDecodeError, IndexError):
+    except (jsonrpc.Malformed, *jsonrpc.REFUSED, IndexError):
         return ""
 
 

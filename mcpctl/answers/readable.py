@@ -146,7 +146,7 @@ def _is_json(text: bytes) -> bool:
         return False
     try:
         msgspec.json.decode(text, type=Raw)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except jsonrpc.REFUSED:
         return False
     return True
 

@@ -138,8 +138,6 @@ class Searching:
     async def make_ready(self, view: View) -> None:
         await self._ranking.do(self._make_ready, view)
 
-    # ---- beside the event loop
-
     def _search(
         self, request: SearchRequest, view: View, missing: Mapping[str, str], ranking: Ranking | None
     ) -> SearchAnswer | Provider:

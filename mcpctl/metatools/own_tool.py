@@ -86,7 +86,7 @@ class WrongArguments(Exception):
 def taken(arguments: bytes) -> ReadRequest:
     try:
         return msgspec.json.decode(arguments or b"{}", type=ReadRequest)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except jsonrpc.REFUSED:
         raise WrongArguments(f"{_problem(arguments)}. {_EXAMPLE}") from None
 
 
@@ -104,6 +104,6 @@ def _problem(arguments: bytes) -> str:
     for name, value in members.items():
         try:
             msgspec.json.decode(value, type=types[name])
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        except jsonrpc.REFUSED:
             return f"'{name}' must be {_MEANT[name]}"
     return every

@@ -160,8 +160,6 @@ class Consent:
             return ()
         return [approvals.expected_binding(binding, client, each) for each in posix.parents()]
 
-    # ---- in the client
-
     async def _ask(self, approval: CallApproval, call: Request, failure: Failure) -> Outcome:
         arguments = call.arguments or b"{}"
         is_long = consent.is_cut(arguments)
@@ -278,8 +276,6 @@ class Consent:
         until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
         dashboard = await beside(dashboard_url, self._gateway.paths)
         return failure.about(approval=approval.id, until=until, dashboard=dashboard)
-
-    # ---- yeses that apply
 
     def _may_hold(self, call: Request) -> bool:
         return call.view.config.policy.table.confirm == "session"

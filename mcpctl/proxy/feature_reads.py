@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection
 
 import msgspec
 
@@ -138,6 +137,12 @@ def _name(read: Request) -> str:
     return read.owner.uri if isinstance(read.owner, FeatureOwner) else read.name
 
 
+def _prompt_owner(features: Features, name: str) -> FeatureOwner:
+    if prompt := features.prompts.get(name):
+        return FeatureOwner(prompt.server, prompt.name)
+    raise Failed(Failure("unknown_prompt", {"name": name}))
+
+
 class Reads(Spec[Request]):
     """The requests of one method, `prompts/get` or `resources/read`, of one session."""
 
@@ -169,9 +174,7 @@ class Reads(Spec[Request]):
             if read.barring and (failure := read.barring()):
                 raise Failed(failure)
             return owner
-        if prompt := features.prompts.get(read.name):
-            return FeatureOwner(prompt.server, prompt.name)
-        raise Failed(Failure("unknown_prompt", {"name": read.name}))
+        return _prompt_owner(features, read.name)
 
     async def learn(self, read: Request) -> None:
         read.has_looked = True
@@ -227,50 +230,27 @@ class Reads(Spec[Request]):
         read.end()
 
 
-class Reference(NamedTuple):
-    type: str
-    name: str
-    members: Mapping[str, bytes]
-
-    def owner(self, features: Features) -> FeatureOwner:
-        named = features.prompts if self.type == "ref/prompt" else features.templates
-        if feature := named.get(self.name):
-            return FeatureOwner(feature.server, feature.name)
-        if self.type == "ref/prompt":
-            raise Failed(Failure("unknown_prompt", {"name": self.name}))
-        return features.owner(self.name)
-
-    def to(self, owner: FeatureOwner) -> bytes:
-        if owner.uri == self.name:
-            return jsonrpc.object_of(self.members)
-        name = {NAMED_BY[_KIND_OF_REFERENCE[self.type]]: msgspec.json.encode(owner.uri)}
-        return jsonrpc.object_of({**self.members, **name})
-
-
-def reference(text: bytes) -> Reference:
-    members = jsonrpc.members(text)
-    type_ = jsonrpc.value(members.get("type", b"null"), str)
-    if type_ not in _KIND_OF_REFERENCE:
-        raise jsonrpc.Malformed(f"ref.type is one of {', '.join(_KIND_OF_REFERENCE)}")
-    return Reference(type_, jsonrpc.value(members.get(NAMED_BY[_KIND_OF_REFERENCE[type_]], b"null"), str), members)
-
-
 class Completion(Spec[Request]):
     """One `completion/complete`, asked for at each key stroke: answered with nothing where there is no other answer."""
 
     may_ask = False
 
-    def __init__(self, ref: Reference, gateway: Gateway, owners: Owners, client: ClientSide) -> None:
-        self._ref = ref
+    def __init__(self, ref: bytes, gateway: Gateway, owners: Owners) -> None:
+        """`ref` is the reference to a prompt or resource, in JSON; raises `Malformed`."""
+        self._members = jsonrpc.members(ref)
+        kind = _KIND_OF_REFERENCE.get(jsonrpc.value(self._members.get("type", b"null"), str))
+        if kind is None:
+            raise jsonrpc.Malformed(f"ref.type is one of {', '.join(_KIND_OF_REFERENCE)}")
+        self._kind = kind
+        self.name = jsonrpc.value(self._members.get(NAMED_BY[kind], b"null"), str)
         self._gateway = gateway
         self._owners = owners
-        self._client = client
 
     def decide(self, completion: Request, view: View) -> Verdict:
         """A server that does not run since it failed is not started for a completion."""
         completion.view = view
         try:
-            completion.owner = owner = self._ref.owner(self._owners.features(view))
+            completion.owner = owner = self._owner(self._owners.features(view))
         except Failed as error:
             return Verdict(REFUSE, error.failure)
         completion.server = owner.server
@@ -279,10 +259,17 @@ class Completion(Spec[Request]):
             return Verdict(REFUSE, Failure("server_down"))
         return Verdict(ALLOW)
 
+    def _owner(self, features: Features) -> FeatureOwner:
+        if self._kind == PROMPTS:
+            return _prompt_owner(features, self.name)
+        template = features.templates.get(self.name)
+        return FeatureOwner(template.server, template.name) if template else features.owner(self.name)
+
     def exchange(self, completion: Request) -> Exchange:
-        params = completion.extra
-        if isinstance(completion.owner, FeatureOwner):
-            params = {**params, "ref": self._ref.to(completion.owner)}
+        params, owner = completion.extra, completion.owner
+        if isinstance(owner, FeatureOwner):
+            named = {} if owner.uri == self.name else {NAMED_BY[self._kind]: msgspec.json.encode(owner.uri)}
+            params = {**params, "ref": jsonrpc.object_of({**self._members, **named})}
         return Exchange(COMPLETION, params, completion.incoming.meta, completion.caller, completion)
 
     def look(self, completion: Request, connection: Connection | None, result: memoryview) -> Looked:

@@ -20,7 +20,7 @@ from mcpctl.base.feature_names import EXPLICIT, NAMED_BY, PROMPTS, RESOURCES, TE
 from mcpctl.catalog.features import Feature, Features
 from mcpctl.proxy import translate
 from mcpctl.proxy.dispatch import Dispatch
-from mcpctl.proxy.feature_reads import KIND_OF, Completion, Owners, Reads, reference
+from mcpctl.proxy.feature_reads import KIND_OF, Completion, Owners, Reads
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.spec import Barring, Incoming
@@ -83,8 +83,6 @@ class FeatureRequests:
         """Held while a page is made and sent: many that nobody takes would fill our memory."""
         self._number = 0
 
-    # ---- what the client does
-
     def start(
         self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: Mapping[str, bytes]
     ) -> None:
@@ -115,21 +113,18 @@ class FeatureRequests:
 
     def _complete(self, request: Incoming) -> None:
         try:
-            ref = reference(request.extra.get("ref", b"null"))
+            spec = Completion(request.extra.get("ref", b"null"), self._gateway, self._owners)
         except jsonrpc.Malformed:
             self._error(request, jsonrpc.INVALID_PARAMS, "ref is of the type ref/prompt or ref/resource")
             return
-        spec = Completion(ref, self._gateway, self._owners, self._dispatch.client)
         view = self._gateway.view(request.caller)
-        completion = Request(self._dispatch, spec, request, view, f"{COMPLETION} {ref.name}", "", ref.name, b"")
+        completion = Request(self._dispatch, spec, request, view, f"{COMPLETION} {spec.name}", "", spec.name, b"")
         too_late = Failure("timed_out")
         completion.timer = asyncio.get_running_loop().call_later(_COMPLETED_S, completion.give_up, too_late)
         self._dispatch.begin(completion)
 
     def _error(self, request: Incoming, code: int, message: str) -> None:
         self._dispatch.client.error(request, jsonrpc.error_object(code, message))
-
-    # ---- lists
 
     async def _listed(self, method: str, request: Incoming) -> None:
         try:
@@ -160,8 +155,6 @@ class FeatureRequests:
         if page is not None:
             pages[kind, offset] = page
         return page
-
-    # ---- for others
 
     async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring | None = None) -> bytes:
         """The result of `resources/read`, on record; of this server, or else of the one whose URI it is. Raises

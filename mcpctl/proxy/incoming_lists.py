@@ -126,8 +126,6 @@ class IncomingLists:
             look = "check" if is_only_suspicious else f"diff --server {server}"
             warn(f"tools of server '{server}' are not as they were: {counts}; see: mcpctl tools {look}")
 
-    # ---- prompts, resources and templates
-
     async def follow(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
         """Load the kept lists of these servers; connected ones list state can be seen since now."""
         self._loading = self._background(self._load(config, upstreams))

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Raw
 
 from mcpctl.base.errors import warn
 from mcpctl.base.models import Newest
@@ -19,6 +18,7 @@ from mcpctl.base.tool_keys import OWN, READ_TOOL, join
 from mcpctl.metatools import offers
 from mcpctl.metatools.own_tool import CALLS
 from mcpctl.policy.view import View
+from mcpctl.proxy import translate
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.spec import Looked
 from mcpctl.store.recordable import Json
@@ -102,22 +102,18 @@ class Shortening:
         return short
 
 
-class _ResultMembers(msgspec.Struct, forbid_unknown_fields=True):
-    content: Raw = jsonrpc.ABSENT
-    structured: Raw = msgspec.field(name="structuredContent", default=jsonrpc.ABSENT)
-    is_error: Raw = msgspec.field(name="isError", default=jsonrpc.ABSENT)
-    kind: Raw = msgspec.field(name="resultType", default=jsonrpc.ABSENT)
-    meta: Raw = msgspec.field(name="_meta", default=jsonrpc.ABSENT)
+class _KnownMembers(translate.Head, forbid_unknown_fields=True):
+    """A result that has no members but these."""
 
 
 def _beside_content(answer: Json) -> dict[str, bytes]:
     """The members of a result without its content, which may be large and is not copied unless there are others."""
     try:
-        known = msgspec.json.decode(answer, type=_ResultMembers)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        known = msgspec.json.decode(answer, type=_KnownMembers)
+    except jsonrpc.REFUSED:
         members = jsonrpc.members(bytes(answer))
         return {name: members[name] for name in members if name not in ("content", "structuredContent")}
-    others = {"isError": known.is_error, "resultType": known.kind, "_meta": known.meta}
+    others = {"isError": known.is_error, "resultType": known.result_type, "_meta": known.meta}
     return {name: bytes(value) for name, value in others.items() if bytes(value)}
 
 

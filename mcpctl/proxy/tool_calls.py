@@ -151,8 +151,6 @@ class ToolCalls(Spec[Request]):
     def record(self, call: Request) -> CallRecord:
         return CallRecord(call, self._recorder)
 
-    # ---- the decision
-
     def decide(self, call: Request, view: View) -> Verdict:
         """The verdict on the call; its view keeps it for calls that nobody is asked about."""
         call.view = view
@@ -212,8 +210,6 @@ class ToolCalls(Spec[Request]):
             # It runs but its list cannot be had or kept, or not soon.
             call.listing = UNAVAILABLE
 
-    # ---- to its server
-
     def exchange(self, call: Request) -> Exchange:
         params: dict[str, Json] = {"name": msgspec.json.encode(call.name), **call.extra}
         if call.passed:
@@ -232,8 +228,6 @@ class ToolCalls(Spec[Request]):
     def _barring(self, call: Request) -> Failure | None:
         verdict = self.decide(call, self._gateway.view(call.caller))
         return None if verdict.outcome == ALLOW else verdict.failure
-
-    # ---- back to its client
 
     def look(self, call: Request, connection: Connection | None, result: memoryview) -> Looked:
         head, values = translate.head(result), self._recorder.values

@@ -91,7 +91,7 @@ _head: msgspec.json.Decoder[Head] = msgspec.json.Decoder(Head)
 def head(result: Json) -> Head:
     try:
         return _head.decode(result)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except jsonrpc.REFUSED:
         pass
     members = jsonrpc.members_or_empty(bytes(result))
     names = ("isError", "resultType", "content", "structuredContent", "_meta")

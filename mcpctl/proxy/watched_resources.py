@@ -131,8 +131,6 @@ class WatchedResources:
                 back.at = loop.time()
                 return
 
-    # ---- what servers are asked
-
     async def _ask(self, watched: _Watched, connection: Connection, caller: Caller) -> None:
         watched.connection = connection
         uri = msgspec.json.encode(watched.owner.uri)
@@ -204,8 +202,6 @@ class WatchedResources:
             again = asyncio.get_running_loop().call_later
             again(watched.wait, lambda: self._servers.background(self._ask_again(watched, connection)))
             watched.wait = min(2 * watched.wait, server_lists.LAST_WAIT_S)
-
-    # ---- what servers say
 
     def _updated(self, connection: Connection, params: Mapping[str, bytes]) -> None:
         try:
