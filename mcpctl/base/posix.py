@@ -117,16 +117,13 @@ def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
     return _processes_by_proc(sessions) if sys.platform == "linux" else _processes_by_ps()
 
 
+@cache
 def parents() -> Sequence[int]:
     """The parent of this process, and its parent: there may be a launcher between. The system's first is left out,
     which becomes the parent of every process that has lost its own."""
-    return [pid for pid in _parents() if pid > 1]
-
-
-@cache
-def _parents() -> Sequence[int]:
     parent = os.getppid()
-    return [parent, table[parent].parent] if parent in (table := processes()) else [parent]
+    pids = [parent, table[parent].parent] if parent in (table := processes()) else [parent]
+    return [pid for pid in pids if pid > 1]
 
 
 def environments(variable: str) -> dict[int, str]:

@@ -115,21 +115,15 @@ class JournalEvents:
         for line in heapq.merge(*unread, key=attrgetter("entry.timestamp")):
             given = places[line.journal].given
             after = JournalPlace(line.end, 0, isinstance(line.entry, SessionClosed))
-            events = () if self._was_read(line.entry) else tuple(self._events(line))
+            ended = line.entry.id if isinstance(line.entry, CallFinished) else None
+            # The end of a call is on record again where it could not be written whole before.
+            events = () if ended in self._ended else tuple(self._events(line))
             for number, event in enumerate(events[given:], given + 1):
                 self._cursor.move(line.journal, after if number == len(events) else JournalPlace(line.begin, number))
                 yield event
             self._cursor.move(line.journal, after)
-            self._note(line.entry)
-
-    def _was_read(self, entry: AnyLine) -> bool:
-        """Whether this end of a call was read already: it is on record again where it could not be written whole
-        before."""
-        return isinstance(entry, CallFinished) and entry.id in self._ended
-
-    def _note(self, entry: AnyLine) -> None:
-        if isinstance(entry, CallFinished):
-            self._ended[entry.id] = None
+            if ended:
+                self._ended[ended] = None
 
     def _compare(self, ends: Mapping[str, int]) -> None:
         """Note the journals that are new, gone, or another under an old name."""
@@ -241,9 +235,11 @@ class JournalEvents:
 
     def _has_begun(self, entry: CallStarted, begin: int) -> list[Row]:
         """The call as it was then. A line that was written twice counts once, as in the index."""
-        if not _may_run(self._of_rows):
+        criteria = self._of_rows
+        is_of_end = criteria.grep is not None or criteria.min_duration_ms is not None
+        if is_of_end or (criteria.statuses and "running" not in criteria.statuses):
             return []
-        conditions = filters.calls(replace(self._of_rows, statuses=()))
+        conditions = filters.calls(replace(criteria, statuses=()))
         conditions = conditions.equal("id", entry.id).when("position = ?", begin)
         rows = query.select(self._db, "calls", schema.ELSEWHERE["calls"], conditions, "id").rows(1, 0)
         elsewhere = next(rows, None)
@@ -260,11 +256,6 @@ class JournalEvents:
 
     def _rows(self, table: str, conditions: query.Conditions) -> list[Row]:
         return list(query.select(self._db, table, query.COLUMNS[table], conditions, "id").rows(1, 0))
-
-
-def _may_run(criteria: CallFilter) -> bool:
-    is_of_end = criteria.grep is not None or criteria.min_duration_ms is not None
-    return not is_of_end and (not criteria.statuses or "running" in criteria.statuses)
 
 
 def _status(path: Path, what: str) -> int:

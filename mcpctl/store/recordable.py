@@ -224,14 +224,12 @@ def redacted_at(value: Any) -> str:
         elif isinstance(each, dict):
             if any(map(MARK.search, each)):
                 return f"{path} (a name in it)"
-            waiting += [(_path_of_member(path, name), member) for name, member in reversed(each.items())]
+            for name, member in reversed(each.items()):
+                step = f".{name}" if _PLAIN.fullmatch(name) else f"[{json.dumps(name)}]"
+                waiting.append((_short_path(path + step), member))
         elif isinstance(each, list):
             waiting += [(_short_path(f"{path}[{number}]"), item) for number, item in reversed([*enumerate(each)])]
     return ""
-
-
-def _path_of_member(path: str, name: str) -> str:
-    return _short_path(f"{path}.{name}" if _PLAIN.fullmatch(name) else f"{path}[{json.dumps(name)}]")
 
 
 def _short_path(path: str) -> str:
