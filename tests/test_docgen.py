@@ -13,7 +13,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from mcpctl import docgen
 from mcpctl.base import fields
-from mcpctl.base.errors import EXIT_MEANINGS, ExitCode
+from mcpctl.base.errors import ExitCode
 from mcpctl.base.fields import CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
 from mcpctl.base.paths import Paths
 from mcpctl.docgen import config_page, guides, records_page, roff, tree
@@ -83,7 +83,7 @@ def test_text_is_printed_as_it_stands(text: str) -> None:
 
 
 def test_every_exit_code_has_its_meaning_in_the_manual_and_in_the_readme() -> None:
-    assert list(EXIT_MEANINGS) == list(ExitCode)
+    assert all(code.meaning.endswith(".") for code in ExitCode)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for code in ExitCode:
         assert f"\n\\fB{int(code)}\\fR\n" in PAGES["mcpctl.1"]

@@ -8,32 +8,25 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """`man mcpctl` has the same table."""
+    """The exit codes with their meanings; `man mcpctl` has the same table."""
 
-    OK = 0
-    FAILED = 1
-    USAGE = 2
-    NOT_FOUND = 3
-    UPSTREAM = 4
-    UNUSABLE = 5
-    REFUSED = 6
-    PROBLEMS = 7
-    INTERRUPTED = 130
-    PIPE_CLOSED = 141
+    meaning: str
 
+    def __new__(cls, code: int, meaning: str) -> "ExitCode":
+        member = int.__new__(cls, code)
+        member._value_, member.meaning = code, meaning
+        return member
 
-EXIT_MEANINGS = {
-    ExitCode.OK: "Done, also when there was nothing to list.",
-    ExitCode.FAILED: "Failed in a way that no other status names.",
-    ExitCode.USAGE: "Wrong usage: an unknown option or value, or an id that is not unique.",
-    ExitCode.NOT_FOUND: "Not found: the server, tool, session, call or toolset that was named does not exist.",
-    ExitCode.UPSTREAM: "A server failed, or its tool answered with an error.",
-    ExitCode.UNUSABLE: "Data or configuration cannot be used.",
-    ExitCode.REFUSED: "Refused by policy.",
-    ExitCode.PROBLEMS: "A check found problems.",
-    ExitCode.INTERRUPTED: "Interrupted.",
-    ExitCode.PIPE_CLOSED: "The reader of stdout has gone.",
-}
+    OK = 0, "Done, also when there was nothing to list."
+    FAILED = 1, "Failed in a way that no other status names."
+    USAGE = 2, "Wrong usage: an unknown option or value, or an id that is not unique."
+    NOT_FOUND = 3, "Not found: the server, tool, session, call or toolset that was named does not exist."
+    UPSTREAM = 4, "A server failed, or its tool answered with an error."
+    UNUSABLE = 5, "Data or configuration cannot be used."
+    REFUSED = 6, "Refused by policy."
+    PROBLEMS = 7, "A check found problems."
+    INTERRUPTED = 130, "Interrupted."
+    PIPE_CLOSED = 141, "The reader of stdout has gone."
 
 
 class McpctlError(Exception):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mcpctl.base.errors import EXIT_MEANINGS
+from mcpctl.base.errors import ExitCode
 from mcpctl.base.rules import Rules
 from mcpctl.catalog import drift, policy_check
 from mcpctl.checks import findings
@@ -77,7 +77,7 @@ def _of_the_program() -> Iterator[str]:
     for title in ("ENVIRONMENT", "FILES"):
         bodies = [line for name, text in TEXTS[title].items() for line in roff.entry(roff.bold(name), text)]
         yield from roff.section(title, bodies)
-    codes = (line for code, text in EXIT_MEANINGS.items() for line in roff.entry(roff.bold(str(int(code))), text))
+    codes = (line for code in ExitCode for line in roff.entry(roff.bold(str(int(code))), code.meaning))
     yield from roff.section("EXIT STATUS", codes)
 
 

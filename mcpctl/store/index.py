@@ -29,13 +29,8 @@ _READER_PATIENCE_S = 1.0
 """A reader waits so long for those who write the index: then it answers from what that has."""
 # A new index has no readers and may be thrown away: nothing is kept to roll back, and its file reaches the disk before
 # it has its name. Pages are large since each call touches several, one of them anywhere in the file.
-_BUILDING = (
-    "PRAGMA page_size = 16384",
-    "PRAGMA journal_mode = OFF",
-    "PRAGMA synchronous = OFF",
-    "PRAGMA locking_mode = EXCLUSIVE",
-    "PRAGMA cache_size = -16000",
-)
+_BUILDING = """PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16000"""
 
 
 @contextmanager
@@ -75,10 +70,6 @@ def rebuild(paths: Paths, on_progress: Progress = unseen) -> None:
 def catch_up_on_disk(paths: Paths, on_progress: Progress = unseen) -> None:
     """Raises sqlite3.Error or OSError. Nothing is locked while `on_progress` runs."""
     _on_disk(paths, on_progress).close()
-
-
-def remove(paths: Paths) -> None:
-    sqlite.remove(paths.index)
 
 
 def remove_older(paths: Paths, unused_s: float = 0) -> None:
@@ -178,8 +169,7 @@ def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
         maker = held.enter_context(ExitStack())
         maker.callback(os.close, fd)
         db = sqlite3.connect(beside, isolation_level=None)
-        for setting in _BUILDING:
-            db.execute(setting)
+        db.executescript(_BUILDING)
         _filled(db, paths, on_progress).close()
         os.fsync(fd)
         sqlite.put(beside, paths.index, replace=replace, release=maker.close)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.store import events, index, journal_lines
+from mcpctl.store import events, journal_lines, sqlite
 from mcpctl.store.events import START, Event
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal import Journal
@@ -106,7 +106,7 @@ def test_events_of_several_journals_come_by_time(paths: Paths) -> None:
 def test_a_position_survives_another_index_and_tells_of_new_journals(paths: Paths) -> None:
     journal = opened(paths, created(), call(1, 1))
     _, position = since(paths, START)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     write(journal, finished(7, 1), *call(2, 2))
     session(paths, CURSOR, 3)
     come, position = since(paths, position)
@@ -470,7 +470,7 @@ def test_a_killed_session_is_closed_by_an_event_once_it_is_on_record(paths: Path
 
 def test_read_only_records_are_followed(paths: Paths) -> None:
     journal = opened(paths, created())
-    index.remove(paths)
+    sqlite.remove(paths.index)
     paths.index.mkdir()  # no index can be on disk
     with Records(paths) as records:
         stream = records.events()

@@ -19,7 +19,7 @@ from mcpctl.base.callers import Client
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import index, journal_lines
+from mcpctl.store import index, journal_lines, sqlite
 from mcpctl.store.recorder import Origin, Recorder
 from mcpctl.store.records import Records
 from tests.configured import demo_tools
@@ -84,7 +84,7 @@ def test_what_a_journal_gains_is_added_from_where_it_was(paths: Paths) -> None:
         assert answers(paths) != before
     journal.close()
     grown = answers(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     assert answers(paths) == grown
 
 
@@ -92,7 +92,7 @@ def test_lines_that_were_written_twice_count_once(paths: Paths) -> None:
     written = [*call(1, 1), searched(1, 2)]
     opened(paths, created(), written).close(journal_lines.encode(closed()))
     once = answers(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     for file in paths.sessions.iterdir():
         file.unlink()
     opened(paths, created(), [*written, *written, created(), *written]).close(journal_lines.encode(closed()))
@@ -132,7 +132,7 @@ def test_a_journal_longer_than_what_is_read_at_once_is_read_to_its_end(
 ) -> None:
     two_sessions(paths)
     whole = answers(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     monkeypatch.setattr(index, "_CHUNK", 64)
     assert answers(paths) == whole
 
@@ -233,7 +233,7 @@ def test_a_deleted_index_is_made_anew(paths: Paths) -> None:
 def test_an_index_that_is_none_is_made_anew(paths: Paths, rubbish: bytes) -> None:
     two_sessions(paths)
     before = answers(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     paths.index.write_bytes(rubbish)
     assert answers(paths) == before
     with closing(sqlite3.connect(paths.index)) as db:
@@ -259,7 +259,7 @@ def test_an_index_damaged_inside_costs_one_command_at_most(mcpctl: Mcpctl, paths
 def test_where_no_index_can_be_the_journals_are_read_in_memory(paths: Paths) -> None:
     two_sessions(paths)
     before = answers(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     paths.index.mkdir()
     assert answers(paths) == before
 
@@ -275,7 +275,7 @@ def test_a_home_that_cannot_be_written_is_read_all_the_same(
     two_sessions(paths)
     before = mcpctl(*words.split()).out
     if not is_indexed:
-        index.remove(paths)
+        sqlite.remove(paths.index)
     folders = (paths.sessions, paths.data, home)
     for folder in folders:
         folder.chmod(0o500)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpctl.base.paths import Paths
-from mcpctl.store import index, journal_lines, projection, schema
+from mcpctl.store import index, journal_lines, projection, schema, sqlite
 from mcpctl.store.journal_lines import AnyLine, encode
 from mcpctl.store.projection import Changes
 from tests.recorded import (
@@ -98,7 +98,7 @@ def test_a_call_whose_beginning_was_read_before_and_written_again_ends(paths: Pa
     journal.close()
     assert grown != before
     assert [row[STATUS] for row in grown[1]] == ["ok", "ok"]
-    index.remove(paths)
+    sqlite.remove(paths.index)
     assert rows(paths) == grown
 
 
@@ -149,7 +149,7 @@ def test_however_many_lines_are_taken_at_once_the_rows_are_the_same(
 ) -> None:
     for file in paths.sessions.glob("*"):
         file.unlink()
-    index.remove(paths)
+    sqlite.remove(paths.index)
     journal = opened(paths, created())
     if is_headless:
         os.truncate(journal.path, 0)
@@ -160,7 +160,7 @@ def test_however_many_lines_are_taken_at_once_the_rows_are_the_same(
         with monkeypatch.context() as patched:
             patched.setattr(index, "_CHUNK", chunk)
             grown = rows(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     assert rows(paths) == grown
     journal.close()
 

@@ -10,7 +10,7 @@ import pytest
 from mcpctl.base.fields import CALL_STATUSES
 from mcpctl.base.models import Usage
 from mcpctl.base.paths import Paths
-from mcpctl.store import index, journal_lines
+from mcpctl.store import index, journal_lines, sqlite
 from mcpctl.store.records import Records
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, at, call, call_id, closed, created, opened, raw, session, started
@@ -138,14 +138,14 @@ def test_an_index_made_anew_says_the_same(paths: Paths) -> None:
     three_sessions(paths)[1].unlink()
     session(paths, CURSOR, 20, call("d", 21, CURSOR))
     grown = used(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     assert used(paths) == grown
 
 
 def test_where_no_index_can_be_the_journals_are_counted_in_memory(paths: Paths) -> None:
     three_sessions(paths)
     on_disk = used(paths)
-    index.remove(paths)
+    sqlite.remove(paths.index)
     paths.index.mkdir()
     assert used(paths) == on_disk
 
