@@ -1,7 +1,7 @@
 """Calls that wait for consent, and the answers to them, in REST and on a page."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 from urllib.parse import urlencode
 
 import msgspec
@@ -42,11 +42,6 @@ _BECAME = {
 }
 
 
-class _Notice(NamedTuple):
-    text: str
-    is_error: bool = False
-
-
 def approvals(request: Request, query: Parameters) -> Response:
     """The calls that needed consent, the newest first."""
     found = answering.rows(dashboard_of(request).paths, pending=bool(query.flag("pending")))
@@ -82,7 +77,8 @@ def approvals_page(request: Request) -> Response:
     return _page(request, _answered(request))
 
 
-def _page(request: Request, notice: _Notice | None, status: int = 200) -> Response:
+def _page(request: Request, notice: str, status: int = 200) -> Response:
+    """The page, with a notice on top after an answer."""
     dashboard = dashboard_of(request)
     pending = list(answering.rows(dashboard.paths, pending=True, whole=True).rows(None, 0))
     later = [row for row in answering.rows(dashboard.paths, pending=False).rows(None, 0) if row["state"] != PENDING]
@@ -93,6 +89,7 @@ def _page(request: Request, notice: _Notice | None, status: int = 200) -> Respon
     return page(
         request, "approvals.html", status, pending=pending, later=query.window(Found.of(later)),
         clients=_clients(dashboard, pending), risks=badges.RISKS, became=_BECAME, notice=notice, offered=offered,
+        is_error=status != 200,
         standing=list(answering.standing(dashboard.paths).rows(None, 0)), not_shown=hidden_words,
     )  # fmt: skip
 
@@ -105,15 +102,14 @@ def _clients(dashboard: Dashboard, pending: Sequence[Row]) -> Mapping[str, str]:
         return {id_: client for id_ in ids if (client := records.client_of(id_))}
 
 
-def _answered(request: Request) -> _Notice | None:
+def _answered(request: Request) -> str:
     """The answer that led here, as it is on record, whatever the address says."""
-    if not (id_ := request.query_params.get("answered")):
-        return None
-    row = _row(dashboard_of(request), id_)
+    id_ = request.query_params.get("answered")
+    row = _row(dashboard_of(request), id_) if id_ else None
     if row is None or row["state"] == PENDING:
-        return None
+        return ""
     did = _DENY if row["state"] == DENIED else row["scope"]
-    return _Notice(f"{row['key']} {_DONE[did]}.") if did in _DONE else None
+    return f"{row['key']} {_DONE[did]}." if did in _DONE else ""
 
 
 def _row(dashboard: Dashboard, id_: str) -> Row | None:
@@ -130,7 +126,7 @@ def answer_form(request: Request) -> Response:
     if chosen not in _DONE:
         raise WrongUsage("this form has no answer", f"answers: {', '.join(_DONE)}")
     if (row := _row(dashboard, id_)) is None:
-        return _page(request, _Notice(f"It is not kept any more: {_AGAIN}.", is_error=True), 404)
+        return _page(request, f"It is not kept any more: {_AGAIN}.", 404)
     try:
         # Only an open question is answered here: an earlier answer is taken back in a terminal.
         if row["state"] == PENDING:
@@ -140,8 +136,8 @@ def answer_form(request: Request) -> Response:
         row = _row(dashboard, id_)
     except Refused as error:
         message = f"{error.message[:1].upper()}{error.message[1:]}: {error.hint}."
-        return _page(request, _Notice(message, is_error=True), 403)
-    return _page(request, _Notice(_too_late(row), is_error=True), 409)
+        return _page(request, message, 403)
+    return _page(request, _too_late(row), 409)
 
 
 def take_back(request: Request) -> Response:
@@ -149,8 +145,8 @@ def take_back(request: Request) -> Response:
     try:
         rows = answering.revoke(dashboard_of(request).paths, request.path_params["id"], _CHANNEL)
     except NotFound:
-        return _page(request, _Notice("It was taken back already.", is_error=True), 404)
-    return _page(request, _Notice(f"{rows[0]['key']} is asked about again."))
+        return _page(request, "It was taken back already.", 404)
+    return _page(request, f"{rows[0]['key']} is asked about again.")
 
 
 def _too_late(row: Row | None) -> str:

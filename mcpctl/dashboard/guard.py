@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
     from mcpctl.dashboard.running import Login
 
-FORM_TOKEN = "form_token"
-"""The field of a form with the login's form token; a script sends it as the header X-Form-Token."""
-AGAIN = "print a new link in a terminal: mcpctl dashboard --print-url"
+_AGAIN = "print a new link in a terminal: mcpctl dashboard --print-url"
 _HEADERS = {
     b"content-security-policy":
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
@@ -85,7 +83,7 @@ class Guard:
             return self._log_in(request, path.removeprefix("/login/"))
         login = self._login(request)
         if login is None:
-            answer = error_answer(request, Refused("you are not logged in", AGAIN, "not_logged_in"), 401)
+            answer = error_answer(request, Refused("you are not logged in", _AGAIN, "not_logged_in"), 401)
             answer.headers["www-authenticate"] = "Bearer"
             return answer
         request.state.login = login
@@ -109,7 +107,7 @@ class Guard:
             if self._login(request):
                 return RedirectResponse("/", HTTPStatus.SEE_OTHER)
             message = "this link does not log in: each does so once, within a minute"
-            return error_answer(request, Refused(message, AGAIN, "link_used"), 401)
+            return error_answer(request, Refused(message, _AGAIN, "link_used"), 401)
         # A redirect counts as caused by the site that has the link; from another site it brings no cookie.
         is_elsewhere = request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
         answer = HTMLResponse(_GO_ON) if is_elsewhere else RedirectResponse("/", HTTPStatus.SEE_OTHER)
@@ -142,7 +140,7 @@ def require_answering(request: Request) -> None:
         raise Refused("this dashboard is read-only", hint, "read_only")
     if not login.may_answer:
         raise Refused("this login only reads: its link was not printed for a person", hint, "login_only_reads")
-    token = request.headers.get("x-form-token") or form_of(request).get(FORM_TOKEN, "")
+    token = request.headers.get("x-form-token") or form_of(request).get("form_token", "")
     if not hmac.compare_digest(token.encode(), login.form_token.encode()):
         raise Refused("this form is not of your login", "load the page again, and answer there", "wrong_form_token")
 

@@ -16,6 +16,9 @@ from mcpctl.output import write_lines
 from mcpctl.output.text import line_of
 
 _MCPCTL = [sys.executable, "-P", "-m", "mcpctl"]
+_SERVERS = {
+    name: {"command": sys.executable, "args": ["-P", "-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")
+}
 _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tool_discovery", {"query": ["weather forecast for a city", "write a note"], "maxResults": 3}),
     ("tool_execute", {"toolKey": "weather:get_forecast", "arguments": {"city": "Oslo", "days": 2}}),
@@ -30,12 +33,14 @@ mcpctl install CLIENT --dry-run."""
 
 def run(*, keep: bool) -> None:
     """Play it once in a temporary home, which is removed unless it is to be kept."""
+    import tomli_w
+
     home = Path(tempfile.mkdtemp(prefix="mcpctl-demo-"))
     env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
     env["MCPCTL_HOME"] = str(home)
     env["COLUMNS"] = str(max(100, shutil.get_terminal_size().columns))
     try:
-        _configure(home)
+        (home / "config.toml").write_text(tomli_w.dumps({"servers": _SERVERS}), encoding="utf-8")
         write_lines(iter([f"A home in {home}, with two servers: notes and weather.", *_played(env)]))
         for command in _COMMANDS:
             write_lines(iter(["", f"$ mcpctl {command}", _shown(command, env)]))
@@ -44,15 +49,6 @@ def run(*, keep: bool) -> None:
     finally:
         if not keep:
             shutil.rmtree(home, ignore_errors=True)
-
-
-def _configure(home: Path) -> None:
-    import tomli_w
-
-    servers = {
-        name: {"command": sys.executable, "args": ["-P", "-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")
-    }
-    (home / "config.toml").write_text(tomli_w.dumps({"servers": servers}), encoding="utf-8")
 
 
 def _played(env: Mapping[str, str]) -> list[str]:
