@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import compress
 from pathlib import Path
 
@@ -59,16 +60,15 @@ class Pins:
                     level.setdefault(form, []).append(number)
         self._known = frozenset(self._servers)
 
-    def find(self, queries: Sequence[str]) -> dict[int, str]:
-        return {number: how for query in reversed(queries) for number, how in self._named(query.strip())}
-
-    def _named(self, query: str) -> Iterator[tuple[int, str]]:
+    def find(self, query: str) -> dict[int, str]:
+        """The tools that a query names, each with the kind of name that matched."""
+        query = query.strip()
         server = self._server_of(query)
         for level, form, how in zip(self._levels, (query, query, folded(query)), self.LEVELS, strict=True):
             numbers = [number for number in level.get(form, ()) if server in (None, self._servers[number])]
             if numbers and (how != self.LEVELS[-1] or len(numbers) == 1):
-                return ((number, how) for number in numbers)
-        return iter(())
+                return dict.fromkeys(numbers, how)
+        return {}
 
     def _server_of(self, query: str) -> str | None:
         """The server that a query names in the way of a key, known or not; before a dot, one that is known."""
@@ -111,11 +111,11 @@ class Bm25:
         weak = [answer.best < weak_below(len(self._keys), in_english=answer.query.in_english) for answer in answers]
         lifts = _lifts(answers, weak)
         lifted = [lift * answer.relevance for lift, answer in zip(lifts, answers, strict=True)]
-        relevance = np.max(lifted, axis=0) if lifted else np.zeros(len(self._keys))
+        relevance = reduce(np.maximum, lifted) if lifted else np.zeros(len(self._keys))
         nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else None
         if nearness is not None:
             relevance = relevance * (1 + CONTEXT * nearness)
-        named = [self._pins.find([query]) for query in queries]
+        named = list(map(self._pins.find, queries))
         pinned = {self._keys[number]: how for found in reversed(named) for number, how in found.items()}
         several = len(queries) > 1 and len(self._keys)
         best_of = list(self._best_of(queries, named, lifted, nearness)) if several else []
@@ -158,7 +158,8 @@ class Bm25:
                 yield query, best
 
     def named(self, queries: Sequence[str]) -> dict[str, str]:
-        return {self._keys[number]: how for number, how in self._pins.find(queries).items()}
+        found = map(self._pins.find, reversed(queries))
+        return {self._keys[number]: how for named in found for number, how in named.items()}
 
     def _load_or_build(self, path: Path) -> index_file.Index:
         if len(self.tools) < WORTH_KEEPING:

@@ -67,7 +67,6 @@ class Explanation(Struct, frozen=True):
             return ()
         ranked = min(self.score, _MAX_RANKED) if self.pinned else self.relevance
         exact = [part.score * ranked / (self.score or 1.0) * _DIGITS for part in self.parts]
-        exact_name = [Part("", PINNED_PART, self.relevance)] if self.pinned else []
         units = [math.floor(value) for value in exact]
         # The units lost by rounding down go to the parts that lost most.
         missing = round(ranked * _DIGITS) - sum(units)
@@ -75,8 +74,9 @@ class Explanation(Struct, frozen=True):
             units[number] += 1
         shares = zip(self.parts, units, strict=True)
         parts = [structs.replace(part, score=unit / _DIGITS) for part, unit in shares if unit]
-        rest = (structs.replace(part, score=round(part.score - sum(units) / _DIGITS, 4)) for part in exact_name)
-        return (*parts, *rest)
+        if self.pinned:
+            parts.append(Part("", PINNED_PART, round(self.relevance - sum(units) / _DIGITS, 4)))
+        return tuple(parts)
 
     def by_word(self) -> dict[str, dict[str, float]]:
         """The shares of each word by field, the largest first; shares that belong to no word come last, as ''."""
