@@ -75,7 +75,7 @@ def is_held(findings: Iterable[ToolFinding]) -> bool:
 
 def _hidden(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     for part in reading.parts:
-        if words := hidden.found(part.text) or spelled(part.text):
+        if words := hidden.odd_characters(part.text) or spelled(part.text):
             yield ToolFinding(tool.key, "E401", part.place, f"{part.place} has {words}")
 
 
@@ -177,7 +177,7 @@ def found_in(text: str) -> list[str]:
 def _in_piece(piece: str) -> Iterator[str]:
     shell = _JSON_ESCAPE.sub(_unescaped, piece).replace("${IFS}", " ").replace("$IFS", " ")
     yield from (quoted(match[0]) for match in hidden.COMMAND.finditer(shell))
-    if odd := hidden.found(piece.replace("\n", " ").replace("\t", " ").replace("\r", " ")):
+    if odd := hidden.odd_characters(piece.replace("\n", " ").replace("\t", " ").replace("\r", " ")):
         yield odd
     for match in matches(plain(piece), _PHRASES):
         if not match.quoted:

@@ -34,7 +34,7 @@ COMMAND = re.compile(
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
-def found(text: str) -> str:
+def odd_characters(text: str) -> str:
     if text.isascii():
         odd = _CONTROL.search(text)
         return f"the control character U+{ord(odd[0]):04X}" if odd else ""

@@ -133,33 +133,33 @@ class Peers:
         """The keys of other servers' tools that a text directs the model about."""
         if len(self._names) < _LEAST_SHARED:
             return
-        for number, found in enumerate(_IDENTIFIER.finditer(text)):
+        for number, match in enumerate(_IDENTIFIER.finditer(text)):
             if number >= _MOST_NAMES * 50:
                 return
-            name = found[0]
+            name = match[0]
             bare = name.lower().replace("_", "").replace("-", "")
             if (bare not in self._by_name and "__" not in name) or len(name) < _LEAST_WORD:
                 continue
             key = self._others(tool, name) or self._others(tool, name.rpartition("__")[2])
-            if key and self._directs(tool, text, found, key, is_own=bare in own):
+            if key and self._directs(tool, text, match, key, is_own=bare in own):
                 yield key
         yield from self._in_words(tool, text, own)
 
-    def _directs(self, tool: Tool, text: str, found: re.Match[str], key: str, *, is_own: bool) -> bool:
-        before, after = text[max(found.start() - _NEAR, 0) : found.start()], text[found.end() : found.end() + _NEAR]
+    def _directs(self, tool: Tool, text: str, match: re.Match[str], key: str, *, is_own: bool) -> bool:
+        before, after = text[max(match.start() - _NEAR, 0) : match.start()], text[match.end() : match.end() + _NEAR]
         lowered, rest, (_, name) = before.lower(), after.lower(), split(key)
         strict = bool(_STRICT.search(lowered) or _STRICT.search(rest))
         means_tool = _SAID_TOOL.search(rest) or _TOOL_SAID.search(lowered)
         if is_own and not means_tool:
             return False
-        if _is_distinctive(found[0]) and _is_distinctive(name):
+        if _is_distinctive(match[0]) and _is_distinctive(name):
             # Words with a hyphen are more often words than names, and DuckDuckGo is somebody's name.
-            is_camel = bool(_CAMEL.search(found[0]))
-            if is_camel and found[0][0].isupper() and not means_tool and found[0] != name:
+            is_camel = bool(_CAMEL.search(match[0]))
+            if is_camel and match[0][0].isupper() and not means_tool and match[0] != name:
                 return False
-            plainly = "_" in found[0] or is_camel or means_tool or _CALLED.search(lowered)
+            plainly = "_" in match[0] or is_camel or means_tool or _CALLED.search(lowered)
             return strict or bool(plainly and (_DIRECTIVE.search(lowered) or _DIRECTIVE.search(rest)))
-        if not strict or found[0] != name or not _pieces(found[0]).isdisjoint(self._words[tool.server]):
+        if not strict or match[0] != name or not _pieces(match[0]).isdisjoint(self._words[tool.server]):
             return False
         if before[-1:] in _MARKS and after[:1] in _MARKS:
             means_tool = means_tool or _CALLED.search(lowered) or _BEFORE_MARKS.search(lowered)
@@ -170,12 +170,12 @@ class Peers:
         lowered = text.lower()
         if " tool" not in lowered and " function" not in lowered:
             return
-        for found in _TOOL_IN_WORDS.finditer(lowered):
-            words = found[1].split()
+        for match in _TOOL_IN_WORDS.finditer(lowered):
+            words = match[1].split()
             for length in range(len(words), 1, -1):
                 name = "".join(words[-length:])
                 key = self._others(tool, name) if name in self._by_name and name not in own else ""
-                near = lowered[max(found.start() - _NEAR, 0) : found.end() + _NEAR]
+                near = lowered[max(match.start() - _NEAR, 0) : match.end() + _NEAR]
                 if key and len(_pieces(split(key)[1])) > 1 and _STRICT.search(near):
                     yield key
 

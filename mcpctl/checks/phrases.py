@@ -64,7 +64,7 @@ _NAMED = re.compile(r"G(\d+)|(" + "|".join(sorted(_WORDS, key=len, reverse=True)
 
 
 def _expanded(pattern: str) -> str:
-    return _NAMED.sub(lambda found: f"{_STEP}{{0,{found[1]}}}?" if found[1] else _WORDS[found[2]], pattern)
+    return _NAMED.sub(lambda match: f"{_STEP}{{0,{match[1]}}}?" if match[1] else _WORDS[match[2]], pattern)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,10 +148,10 @@ def matches(text: str, phrases: tuple[Phrase, ...]) -> Iterator[Match]:
     beginnings = {word[:_BEGINNING] for word in _WORD.findall(text)}
     likely = [mark for beginning in by_beginning.keys() & beginnings for mark in by_beginning[beginning]]
     marks = {mark for mark in (*others, *likely) if mark in text}
-    found = [match for phrase in phrases if not marks.isdisjoint(phrase.marks) for match in _of(text, phrase)]
-    found.sort(key=lambda match: (match.start, match.end))
+    every = [match for phrase in phrases if not marks.isdisjoint(phrase.marks) for match in _of(text, phrase)]
+    every.sort(key=lambda match: (match.start, match.end))
     last_quoted = -1
-    for match in found:
+    for match in every:
         between = text[last_quoted : match.start][:_LONGEST_CHAIN] if last_quoted >= 0 else "."
         chained = match.phrase.quotable and (match.start < last_quoted or bool(_CHAINED.fullmatch(between)))
         if match.quoted or chained:
@@ -174,15 +174,15 @@ def _marks(phrases: tuple[Phrase, ...]) -> tuple[dict[str, list[str]], list[str]
 
 def _of(text: str, phrase: Phrase) -> Iterator[Match]:
     said = 0
-    for found in phrase.pattern.finditer(text):
-        start, end = found.span()
+    for match in phrase.pattern.finditer(text):
+        start, end = match.span()
         sentence = _ENDS.split(text[max(start - _BEFORE, 0) : start])[-1]
         if phrase.excuse and phrase.excuse.search(sentence):
             continue
-        if phrase.must and not phrase.must.search(sentence + found[0] + _ENDS.split(text[end : end + _NEAR])[0]):
+        if phrase.must and not phrase.must.search(sentence + match[0] + _ENDS.split(text[end : end + _NEAR])[0]):
             continue
         quoted = _is_quoted(text, start, end, sentence, phrase)
-        yield Match(phrase, start, end, found[0], quoted, found.groupdict().get("name") or "")
+        yield Match(phrase, start, end, match[0], quoted, match.groupdict().get("name") or "")
         said += not quoted
         if said >= _MOST:
             return

@@ -92,23 +92,23 @@ def plain(text: str) -> str:
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.translate(_PUNCTUATION))).translate(_LATIN)
         text = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     if _SPREAD.search(text):
-        text = _SPREAD.sub(lambda found: found[0].replace(found[1], ""), text)
+        text = _SPREAD.sub(lambda match: match[0].replace(match[1], ""), text)
     text = " ".join(_PARAGRAPH.sub(" . ", text).split()).lower()
-    return _NOT.sub(lambda found: _NOTS.get(found[0], " not"), text) if "n't" in text or "not" in text else text
+    return _NOT.sub(lambda match: _NOTS.get(match[0], " not"), text) if "n't" in text or "not" in text else text
 
 
 def spelled(text: str) -> str:
     """Words that say that a text spells whole sentences, letter by letter; empty if it does not."""
-    for found in _SPREAD.finditer(text):
-        letters = found[0].lower().replace(found[1], "")
+    for match in _SPREAD.finditer(text):
+        letters = match[0].lower().replace(match[1], "")
         if len(letters) >= _LEAST_SPELLED and letters not in ascii_lowercase:
-            return f"{len(letters)} letters in a row with '{found[1]}' between them"
+            return f"{len(letters)} letters in a row with '{match[1]}' between them"
     return ""
 
 
-def _character(found: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     """The character that an escape stands for; a space for what is none."""
-    number = int(found[1] or found[2], 16)
+    number = int(match[1] or match[2], 16)
     return " " if 0xD800 <= number < 0xE000 or number > 0x10FFFF else chr(number)
 
 
@@ -117,7 +117,7 @@ def _lines(text: str) -> Iterator[str]:
     line = plain(text)
     yield line
     if len([*islice(_LEET_WORD.finditer(line), _LEAST_LEET)]) == _LEAST_LEET:
-        yield _LEET_WORD.sub(lambda found: found[0].translate(_LEET), line)
+        yield _LEET_WORD.sub(lambda match: match[0].translate(_LEET), line)
 
 
 def _parts(tool: Tool) -> tuple[Sequence[Passage], bool]:

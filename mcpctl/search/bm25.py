@@ -151,10 +151,10 @@ class Bm25:
         self, queries: Sequence[str], named: Sequence[Mapping[int, str]], lifted: Sequence[Scores],
         nearness: Scores | None,
     ) -> Iterator[tuple[str, int]]:  # fmt: skip
-        for query, found, scores in zip(queries, named, lifted, strict=True):
+        for query, numbers, scores in zip(queries, named, lifted, strict=True):
             relevance = scores if nearness is None else scores * (1 + CONTEXT * nearness)
-            best = max(found, key=lambda number: float(relevance[number])) if found else int(relevance.argmax())
-            if found or relevance[best]:
+            best = max(numbers, key=lambda number: float(relevance[number])) if numbers else int(relevance.argmax())
+            if numbers or relevance[best]:
                 yield query, best
 
     def named(self, queries: Sequence[str]) -> dict[str, str]:
@@ -267,7 +267,11 @@ def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
     yield range(len(query.meaning))
     for sentence in sentences(text, MAX_SENTENCES):
         said = set(meaning_words(sentence))
-        yield [row for row, (asked, word) in enumerate(query.meaning.items()) if asked in said or stem(word) in said]
+        yield [
+            row
+            for row, (query_stem, word) in enumerate(query.meaning.items())
+            if query_stem in said or stem(word) in said
+        ]
 
 
 def _known_words(queries: Sequence[Query]) -> tuple[str, ...]:

@@ -53,17 +53,17 @@ def _meaning_parts(
     is divided among the words that point towards the tool, by how far they do."""
     vectors, tool = answer.vectors, meaning.tools[number]
     towards = vectors @ tool
-    said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), tool))
-    counted = {row: float(towards[row]) for row in said if towards[row] > 0}
-    told = [(word, f"{stem(word)}~") for word, counts in words_of_tool.items() if any(counts) and word[-1] != "~"]
-    stems = meaning.rows([term for _, term in told])
+    rows = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), tool))
+    counted = {row: float(towards[row]) for row in rows if towards[row] > 0}
+    tool_words = [(word, f"{stem(word)}~") for word, counts in words_of_tool.items() if any(counts) and word[-1] != "~"]
+    stems = meaning.rows([term for _, term in tool_words])
     words = list(answer.query.meaning.items())
     for row, value in counted.items():
-        asked, word = words[row]
+        query_stem, word = words[row]
         cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
         nearest = int(cosines.argmax())
-        is_near = told[nearest][1] != f"{asked}~" and cosines[nearest] >= LEAST_NEAR
-        near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
+        is_near = tool_words[nearest][1] != f"{query_stem}~" and cosines[nearest] >= LEAST_NEAR
+        near = NearWord(tool_words[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
         yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
 
 

@@ -69,10 +69,10 @@ class WordTable:
 
     def rows_of(self, words: Sequence[str]) -> NDArray[np.int32]:
         # A word that is cut to the size of the column is longer than all that are in it.
-        asked = np.array([word.encode(errors="replace") for word in words], self.words.dtype)
-        places = np.searchsorted(self.words, asked)
-        found = self.words[np.minimum(places, len(self.words) - 1)] == asked
-        return np.where(found, places, -1).astype(np.int32)
+        encoded = np.array([word.encode(errors="replace") for word in words], self.words.dtype)
+        places = np.searchsorted(self.words, encoded)
+        matches = self.words[np.minimum(places, len(self.words) - 1)] == encoded
+        return np.where(matches, places, -1).astype(np.int32)
 
     def commonest(self, words: Sequence[str], least: int) -> str | None:
         rows = self.rows_of(words) if words else np.zeros(0, np.int32)

@@ -99,8 +99,8 @@ class Explanation(Struct, frozen=True):
             if part.near and (part.word not in near or part.near.cosine > near[part.word].cosine):
                 near[part.word] = part.near
         for word, fields in list(words.items())[:8]:
-            told = [str(near[word]) if field == MEANING_PART and word in near else field for field in fields]
-            reasons.append(f"'{word}' in {', '.join(told)}: {sum(fields.values()):.2f}")
+            places = [str(near[word]) if field == MEANING_PART and word in near else field for field in fields]
+            reasons.append(f"'{word}' in {', '.join(places)}: {sum(fields.values()):.2f}")
         reasons += [f"{field}: {score:.2f}" for field, score in rest.items()]
         return "; ".join(reasons)
 

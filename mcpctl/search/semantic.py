@@ -48,10 +48,10 @@ class Semantic:
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         queries = queries[:MAX_QUERIES]
-        asked = [*queries, context] if context else queries
-        most = max(MAX_SENTENCES // len(asked), 1) if asked else 0
+        inputs = [*queries, context] if context else queries
+        most = max(MAX_SENTENCES // len(inputs), 1) if inputs else 0
         try:
-            near = self._near({text: _sentences(text, most) for text in asked})
+            near = self._near({text: _sentences(text, most) for text in inputs})
         except Exception as error:
             return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
         ranking = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)

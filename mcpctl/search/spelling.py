@@ -42,10 +42,10 @@ class Speller:
             return []
         if not word.isascii():
             return self._compound(word)
-        if len(word) >= SHORTEST - 1 and (found := self._one_slip(word, is_name)):
-            return found
-        if is_short and (found := _halves(word, _SHORTEST_OF_NAME, self._catalog.__contains__)):
-            return found
+        if len(word) >= SHORTEST - 1 and (readings := self._one_slip(word, is_name)):
+            return readings
+        if is_short and (readings := _halves(word, _SHORTEST_OF_NAME, self._catalog.__contains__)):
+            return readings
         return self._compound(word) or ([] if is_name else self._in_dictionary(word))
 
     def named(self, words: Sequence[str], unknown: Container[str]) -> Mapping[str, str]:

@@ -175,8 +175,8 @@ def sentences(text: str, most: int) -> list[str]:
     if not _MAY_END.search(text):
         return []
     parts = _SENTENCE.split(text[:MAX_TEXT])
-    found = [part for part in parts if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS]
-    return found[:most] if len(found) > 1 else []
+    full = [part for part in parts if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS]
+    return full[:most] if len(full) > 1 else []
 
 
 def folded(name: str) -> str:

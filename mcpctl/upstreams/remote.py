@@ -214,8 +214,8 @@ class Remote(Connection):
             await asyncio.wait(tasks)
         await self.stop()
 
-    async def _take(self, text: bytes | bytearray, asked: Exchange | None) -> bool:
-        """Take one message, or a batch; whether `asked` was answered by it. An answer with the id of no request is
+    async def _take(self, text: bytes | bytearray, exchange: Exchange | None) -> bool:
+        """Take one message, or a batch; whether `exchange` was answered by it. An answer with the id of no request is
         kept: it counts for `_is_answered`, once there is nothing more to come."""
         await self._turn.readers.released()
         if len(text) > bounds.AT_ONCE:
@@ -228,11 +228,11 @@ class Remote(Connection):
         for message in messages:
             if isinstance(message, jsonrpc.Malformed):
                 continue
-            if message.method is None and asked and self.awaited(message.id) is None:
-                asked.other = message
+            if message.method is None and exchange and self.awaited(message.id) is None:
+                exchange.other = message
             else:
                 self._hear_out(message)
-        return asked is not None and asked.id not in self.pending
+        return exchange is not None and exchange.id not in self.pending
 
     def _hear_out(self, message: jsonrpc.Message) -> None:
         try:
@@ -241,16 +241,16 @@ class Remote(Connection):
             # One message's fault must cost neither those after it nor the stream that they come in.
             warn(f"internal error: {error!r}")
 
-    def _is_answered(self, asked: Exchange) -> bool:
-        if asked.id in self.pending and asked.other:
+    def _is_answered(self, exchange: Exchange) -> bool:
+        if exchange.id in self.pending and exchange.other:
             # Some servers answer with no id, or another: what is in its response is its answer.
-            asked.other.id = msgspec.Raw(asked.id)
-            self._hear_out(asked.other)
-        return asked.id not in self.pending
+            exchange.other.id = msgspec.Raw(exchange.id)
+            self._hear_out(exchange.other)
+        return exchange.id not in self.pending
 
     # ---- responses
 
-    async def _refusal(self, response: httpx2.Response, asked: Exchange | None, *, had_session: bool) -> None:
+    async def _refusal(self, response: httpx2.Response, exchange: Exchange | None, *, had_session: bool) -> None:
         """Take the answer that a response of 400 and above has, or raise `Failed` with what it says."""
         body = await http_client.body(response)
         status, said, code = http_client.status(response), http_client.detail(response, body), response.status_code
@@ -258,15 +258,15 @@ class Remote(Connection):
             self._needs_login(response, f": {status}{said}")
             raise failed("unauthorized", status, said=said + credentials(self._server, self._where), http_status=code)
         error = _error(body)
-        if error and asked and self.awaited(error.get("id", b"null")) is asked:
-            await self._take(body, asked)
+        if error and exchange and self.awaited(error.get("id", b"null")) is exchange:
+            await self._take(body, exchange)
         elif had_session and _is_no_session(code, body):
             raise failed("no_session", status, was_sent=False, said=said, http_status=code)
-        elif not error or asked is None:
+        elif not error or exchange is None:
             raise failed("http_error", status, said=said + self._other_transport(response), http_status=code)
         else:
-            await self._take(body, asked)
-            self._is_answered(asked)
+            await self._take(body, exchange)
+            self._is_answered(exchange)
 
     def _needs_login(self, response: httpx2.Response, said: str) -> None:
         challenge = response.headers.get("www-authenticate", "")

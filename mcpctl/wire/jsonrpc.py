@@ -192,18 +192,18 @@ def notification(method: str, params: bytes = b"") -> bytes:
     return b'{"jsonrpc":"2.0","method":%b%b}\n' % (msgspec.json.encode(method), rest)
 
 
-def object_of(found: Mapping[str, Json]) -> bytes:
+def object_of(values: Mapping[str, Json]) -> bytes:
     """A JSON object with these members, in this order, each value as it stands."""
-    return b"".join(_object_pieces(found))
+    return b"".join(_object_pieces(values))
 
 
 _KNOWN = {name: msgspec.json.encode(name) for name in ("name", "arguments", "_meta", "uri")}
 
 
-def _object_pieces(found: Mapping[str, Json]) -> list[Json]:
+def _object_pieces(values: Mapping[str, Json]) -> list[Json]:
     pieces: list[Json] = []
     before = b"{"
-    for name, value in found.items():
+    for name, value in values.items():
         pieces += (before, _KNOWN.get(name) or _name(name), b":", value)
         before = b","
     pieces.append(b"}" if pieces else b"{}")

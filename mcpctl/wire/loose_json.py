@@ -123,8 +123,8 @@ def _next_mark(text: bytes, position: int, depth: int) -> tuple[int, bytes]:
     while position < len(text):
         if depth > 1 and (flat := _FLAT.match(text, position, position + _WINDOW)):
             position = flat.end()
-        if found := marks.search(text, position, position + _WINDOW):
-            return found.end(), found.group()
+        if match := marks.search(text, position, position + _WINDOW):
+            return match.end(), match.group()
         position += _WINDOW
     raise NotJson("it is cut short")
 
