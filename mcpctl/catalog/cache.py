@@ -181,7 +181,7 @@ class Catalog:
                     self.lists.drop(key)
             self._renew_features(name, fingerprint, kept)
             if chosen := self.listed(name):
-                # One that is held in memory is told from every other by its time.
+                # Its time tells a list in memory alone from every other.
                 number = chosen.generation or -round(chosen.fetched_at * 1000)
                 generations[name] = (chosen.capabilities, number, self.lists.judged)
         return generations

@@ -85,7 +85,7 @@ def _why_not(loaded: Config, approval: Row, scope: str | None) -> Refused | None
         line = loaded.line_of(place, "confirm")
         where = f"{loaded.path}{f':{line}' if line else ''}"
         return Refused(
-            f'{where}: with confirm = "{confirm}" no yes holds for more than one call',
+            f'{where}: with confirm = "{confirm}" a yes applies to one call only',
             f'allow it once: mcpctl approvals allow {approval["id"]}; or write confirm = "session" there', "not_kept",
         )  # fmt: skip
     if hidden := hidden_words(approval["hidden"], approval["left_out"]):

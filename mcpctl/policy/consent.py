@@ -73,7 +73,7 @@ def in_form(arguments: bytes) -> str:
         f"Arguments: {len(text):,} characters, of which these are the first {_END:,}:", escaped(text[:_END]),
         f"… {len(text) - 2 * _END:,} characters are not shown; the last {_END:,} are:", escaped(text[-_END:]),
         summary,
-        "Since not all is shown, a yes holds for this call alone.",
+        "Since not all is shown, a yes applies to this call alone.",
     ))  # fmt: skip
 
 
@@ -81,4 +81,4 @@ def hidden_words(hidden: int, left_out: int) -> str:
     """Empty where a person sees all."""
     parts = [f"{counted(hidden, 'value')} {'is' if hidden == 1 else 'are'} hidden"] if hidden else []
     parts += [f"{left_out:,} bytes are left out"] if left_out else []
-    return f"{' and '.join(parts)}: a yes holds for this call alone" if parts else ""
+    return f"{' and '.join(parts)}: a yes applies to this call alone" if parts else ""

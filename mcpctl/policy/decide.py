@@ -78,7 +78,7 @@ def decide(subject: Subject) -> Verdict:
     `unknown_tool`, `not_in_project`, `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`,
     `not_listed`, `wrong_execute`, `held`, `denied`, `not_exposed` (of features), and `never_asked` (a call that needs a
     yes where nobody is to be asked)."""
-    if subject.view.access.is_barred:  # before anything is told from anything else
+    if subject.view.access.is_barred:  # first: nothing else is revealed then
         return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
     if subject.server == OWN:
         return _of_own(subject)

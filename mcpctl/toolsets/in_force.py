@@ -82,9 +82,9 @@ class Followed(Struct):
             self.toolset = read(self.place)
         except McpctlError as error:
             last = self.toolset or Toolset(self.place.reference, self.place.path, self.place.own)
-            counts = "it counts as it was last read" if self.toolset else "no tool can be found or called"
-            warn(f"toolset '{last.name}': {error.message}; {counts} until that is fixed")
-            self.toolset = replace(last, problem=f"{error.message}; {counts}")
+            applies = "it applies as it was last read" if self.toolset else "no tool can be found or called"
+            warn(f"toolset '{last.name}': {error.message}; {applies} until that is fixed")
+            self.toolset = replace(last, problem=f"{error.message}; {applies}")
 
 
 class ToolsetsInForce:

@@ -16,7 +16,7 @@ from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, ToolReference,
 from mcpctl.toolsets.toolset_files import NONE, hints_of, items, notes_of, policy_problems, reference_of
 
 _ALL = (
-    Rule("E101", "The file is not strict JSON, or cannot be read.", "None of its tools counts.",
+    Rule("E101", "The file is not strict JSON, or cannot be read.", "Its tools are ignored.",
          "Fix the file at this place."),
     Rule("E102", "A member has the wrong type.", "A member of another type is ignored without a word.",
          "Write the type that the message names; see mcpctl annotate schema."),
@@ -82,7 +82,7 @@ _ALL = (
          "Read the notes again, then renew the refId."),
     Rule("I302", "A repository's file loosens a hint.",
          "It is shown, but permits nothing: a repository's file may not loosen.",
-         "If it should count, keep the toolset in your own data directory."),
+         "If it should apply, keep the toolset in your own data directory."),
     Rule("I303", "An override repeats what the server declares.", "It changes nothing, until the server changes.",
          "Keep it as a safeguard, or remove it."),
     Rule("I304", "A rule of the policy is about a server that is not known.", "It waits for a server of that name.",

@@ -48,7 +48,7 @@ _OVERRIDE = {
 _RULES = {"type": "array", "maxItems": 1000, "items": {"type": "string", "maxLength": 1100}}
 _POLICY = {
     "type": "object",
-    "description": "Rules that count while the toolset is in force, if config.toml has a policy: server:tool, where *"
+    "description": "Rules that apply while the toolset is in force, if config.toml has a policy: server:tool, where *"
     " stands for any text, or a class such as @destructive. A toolset may only tighten.",
     "properties": {
         "deny": {**_RULES, "description": "Tools that are neither found nor callable."},

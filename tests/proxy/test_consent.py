@@ -349,7 +349,7 @@ def test_what_is_long_is_shown_in_part_and_searched_whole(revision: str, scene: 
         assert "the end" in message
         assert "hunter2222" in message
         assert "'rm -rf'" in message.split("In all of them there is: ")[1]
-        assert "for this call alone" in message
+        assert "to this call alone" in message
         assert len(message) < 4000
 
     scene(played)

@@ -156,13 +156,13 @@ def test_a_file_that_breaks_counts_as_it_was_and_is_said_to(served: Any, paths: 
     for broken in (b"{", None):
         path.write_bytes(broken) if broken else path.unlink()
         found = client.discover("counter:echo")
-        assert "it counts as it was last read" in found["notice"]
+        assert "it applies as it was last read" in found["notice"]
         assert found["results"][0]["description"] == NOTED
         assert not client.call("counter:echo", {}).is_error
         assert "is not in the toolset" in client.call("counter:count").text
         path.write_bytes(good)
         assert "notice" not in client.discover("counter:echo")
-    assert client.stderr.count("it counts as it was last read") == 2
+    assert client.stderr.count("it applies as it was last read") == 2
 
 
 def test_one_that_is_equipped_and_never_was_readable_holds_no_tool(mcpctl: Mcpctl, served: Any, paths: Paths) -> None:
