@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.base import bounds
-from mcpctl.catalog.uri_templates import UriTemplate
+from mcpctl.catalog.features import UriTemplate
 from tests.table import for_each
 
 VALUES = {
