@@ -90,8 +90,8 @@ class Catalog:
             return []
         sets = [*self.lists.sets(server, fingerprint, self.view.capability_sets)]
         sets += self.state.capability_sets(server, fingerprint)
-        found = [self._loaded(ListKey(server, fingerprint, capabilities)) for capabilities in dict.fromkeys(sets)]
-        return [listed for listed in found if listed]
+        lists = [self._loaded(ListKey(server, fingerprint, capabilities)) for capabilities in dict.fromkeys(sets)]
+        return [listed for listed in lists if listed]
 
     def features(self, server: str) -> list[Listed]:
         fingerprint = self.config.fingerprints.get(server)

@@ -35,7 +35,7 @@ def cached(paths: Paths) -> CheckedTools:
     with rows.catalog(paths) as catalog:
         lists = {name: listed for name in catalog.config.enabled if (listed := catalog.listed(name))}
         features = [each for name in lists for each in catalog.features(name)]
-    others = [lists_in_memory.said(name, listed.instructions) for name, listed in lists.items()]
+    others = [lists_in_memory.instructions_tool(name, listed.instructions) for name, listed in lists.items()]
     others += (feature for each in features for feature in each.tools)
     return CheckedTools([tool for listed in lists.values() for tool in listed.tools], others=others)
 
@@ -48,17 +48,17 @@ def of_file(path: Path) -> CheckedTools:
 def check(listed: CheckedTools, keys: Sequence[str], selection: Selection) -> list[Row]:
     chosen = _chosen((*listed.tools, *listed.others), keys)
     checker, path = Checker(listed.tools), str(listed.path) if listed.path else None
-    found: list[Row] = []
+    table: list[Row] = []
     for tool, line in zip_longest(listed.tools, listed.lines):
         if tool.key in chosen:
             findings = (finding for finding in checker.check(tool) if selection.wants(finding.rule))
-            found += (_row(finding, path, line, selection) for finding in findings)
+            table += (_row(finding, path, line, selection) for finding in findings)
     for other in listed.others:
         if (key := join(other.server, other.name)) in chosen:
             errors = (finding for finding in checker.check(other) if finding.severity == ERROR)
             errors = (finding for finding in errors if selection.wants(finding.rule))
-            found += (_row(each if other.name else _of_server(each, key), None, None, selection) for each in errors)
-    return found
+            table += (_row(each if other.name else _of_server(each, key), None, None, selection) for each in errors)
+    return table
 
 
 def _of_server(finding: ToolFinding, server: str) -> ToolFinding:

@@ -15,28 +15,28 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 
 def oddities(definitions: Sequence[bytes]) -> list[str]:
     """One sentence for each oddity, by tool name, in the order of the list."""
-    found: list[str] = []
+    sentences: list[str] = []
     seen: set[str] = set()
     bare: list[str] = []
     for number, text in enumerate(definitions, 1):
         try:
             definition = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            found.append(f"tool no. {number} is not strict JSON")
+            sentences.append(f"tool no. {number} is not strict JSON")
             continue
         name = definition.get("name") if isinstance(definition, dict) else None
         if not isinstance(name, str) or not name.strip():
-            found.append(f"tool no. {number} has no usable name: it is left out")
+            sentences.append(f"tool no. {number} has no usable name: it is left out")
         elif name in seen:
-            found.append(f"tool '{name}' is listed twice: the second is left out")
+            sentences.append(f"tool '{name}' is listed twice: the second is left out")
         else:
             seen.add(name)
-            found += (f"tool '{name}': {what}" for what in _of(name, definition))
+            sentences += (f"tool '{name}': {what}" for what in _of(name, definition))
             bare += [] if definition.get("description") else [name]
     if bare:
         rest = f" and {len(bare) - _NAMED} more" if len(bare) > _NAMED else ""
-        found.append(f"no description, so that only the name can be found: {', '.join(bare[:_NAMED])}{rest}")
-    return found
+        sentences.append(f"no description, so that only the name can be found: {', '.join(bare[:_NAMED])}{rest}")
+    return sentences
 
 
 def _of(name: str, definition: Mapping[str, Any]) -> Iterator[str]:

@@ -154,12 +154,12 @@ def since_pinned(
 ) -> list[Change]:
     """The changes since tools were pinned, of the servers in use, whatever clients they were listed for; where
     `with_unpinned`, also the tools that were never pinned, which nobody has seen."""
-    found: dict[Change, None] = {}
+    changed: dict[Change, None] = {}
     for server, fingerprint in catalog.config.fingerprints.items():
         if filters.has_server(server):
             changes = _ServerChanges(catalog, file, (server, fingerprint), suspicion, with_unpinned).changes()
-            found.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
-    return sorted(found, key=_order)
+            changed.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
+    return sorted(changed, key=_order)
 
 
 def suspicion(catalog: Catalog) -> Suspicion:
@@ -232,15 +232,15 @@ class _ServerChanges:
 
 def against(catalog: Catalog, lock: Lock, filters: ChangeFilter, suspicion: Suspicion) -> list[Change]:
     """The changes against a lock file, of the servers in use that have listed their tools."""
-    found: dict[Change, None] = {}
+    changed: dict[Change, None] = {}
     listed = [server for server in catalog.config.enabled if catalog.listed(server) and filters.has_server(server)]
     permitted = {(tool.server, tool.name) for tool in catalog.known()}
     for server in listed:
         changes = _locked(catalog, lock, server, permitted, suspicion)
-        found.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
+        changed.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
     others = [(server, name) for server, name in lock.tools if server not in listed and filters.has(server, name)]
-    found.update(dict.fromkeys(of_gone(*other, "its server has listed nothing here") for other in others))
-    return sorted(found, key=_order)
+    changed.update(dict.fromkeys(of_gone(*other, "its server has listed nothing here") for other in others))
+    return sorted(changed, key=_order)
 
 
 def _locked(
@@ -253,8 +253,8 @@ def _locked(
                 yield from of_tool(before, tool, suspicion)
         elif (server, name) in permitted:
             yield from of_new(tool, suspicion)
-    said, listed = lock.instructions.get(server), catalog.listed(server)
-    if listed and said is not None and said != definitions.hashed(listed.instructions):
+    locked_hash, listed = lock.instructions.get(server), catalog.listed(server)
+    if listed and locked_hash is not None and locked_hash != definitions.hashed(listed.instructions):
         yield Change(server, "", "W804", _INSTRUCTIONS_CHANGED, None, listed.instructions)
     yield from (of_gone(server, name) for locked, name in lock.tools if locked == server and name not in shown)
 

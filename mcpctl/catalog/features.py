@@ -200,8 +200,8 @@ class Features:
             raise _unknown(uri)
         if uri.startswith(EXPLICIT):
             return self._explicit(uri)
-        for found in (self._listing(uri), self._matching(uri), self._of_scheme(uri)):
-            servers = [server for server in found if not self._is_held(server, uri)]
+        for candidates in (self._listing(uri), self._matching(uri), self._of_scheme(uri)):
+            servers = [server for server in candidates if not self._is_held(server, uri)]
             if len(servers) == 1:
                 return FeatureOwner(servers[0], uri)
             if servers:

@@ -121,17 +121,17 @@ class Lists:
         if self.holding.checks == UNCHECKED:
             return
         if not kind_of_list(of.capabilities):
-            every = (*listed.tools, said(of.server, listed.instructions))
+            every = (*listed.tools, instructions_tool(of.server, listed.instructions))
             self._note(of, suspicious(every, {**peers, of.server: listed.tools}))
             return
-        before, found = self._checked.get(of, ({}, frozenset()))
+        before, names = self._checked.get(of, ({}, frozenset()))
         if before is not listed.by_name:
             # Unchanged tools are not checked again: a server may announce changes of its list without end.
             same = {name for name, tool in listed.by_name.items() if name in before and before[name].text == tool.text}
             new = [tool for tool in listed.tools if tool.name not in same]
-            found = frozenset((*found.intersection(same), *(suspicious(new, peers) if new else ())))
-            self._checked[of] = listed.by_name, found
-        self._note(of, found)
+            names = frozenset((*names.intersection(same), *(suspicious(new, peers) if new else ())))
+            self._checked[of] = listed.by_name, names
+        self._note(of, names)
 
     def _note(self, of: ListKey, suspicious_names: Collection[str]) -> None:
         with self._changing:
@@ -177,7 +177,7 @@ class Lists:
         return listed if is_same else replace(listed, tools=tools, drifts=drifts, held=held)
 
 
-def said(server: str, instructions: str) -> Tool:
+def instructions_tool(server: str, instructions: str) -> Tool:
     """A server's instructions, as checks see them."""
     return Tool(server, "", {"description": instructions}, "{}")
 

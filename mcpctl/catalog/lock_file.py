@@ -35,7 +35,7 @@ class Lock:
     def pins(self) -> Locked:
         pin_of = definitions.pin_of if self.version == _VERSION else definitions.older_pin_of
         tools = {key: pin_of(tool) for key, tool in self.tools.items()}
-        return tools | {(server, ""): said for server, said in self.instructions.items()}
+        return tools | {(server, ""): hashed for server, hashed in self.instructions.items()}
 
     def line(self, server: str, name: str = "") -> int:
         """The line of a tool, or of its server; the first where there is neither."""
@@ -106,10 +106,10 @@ def read(path: Path) -> Lock:
     tools: dict[tuple[str, str], Tool] = {}
     instructions: dict[str, str] = {}
     lines: dict[tuple[str, str], int] = {}
-    for server, said in _members(document.get("servers")).items():
-        instructions[server] = str(_members(said).get("instructions", ""))
+    for server, members in _members(document.get("servers")).items():
+        instructions[server] = str(_members(members).get("instructions", ""))
         lines[server, ""] = positions.of(("servers", server))[0]
-        for name, entry in _members(_members(said).get("tools")).items():
+        for name, entry in _members(_members(members).get("tools")).items():
             lines[server, name] = positions.of(("servers", server, "tools", name))[0]
             tools[server, name] = _tool(server, name, entry, version, f"{path}:{lines[server, name]}")
     return Lock(path, tools, instructions, lines, version)
@@ -118,8 +118,8 @@ def read(path: Path) -> Lock:
 def _tool(server: str, name: str, entry: Any, version: int, where: str) -> Tool:
     members = _members(entry)
     annotations = {**_members(members.get("annotations")), **_members(members.get("hints"))}
-    said = {member: members[member] for member in members if member not in ("hash", "hints", "annotations", "name")}
-    definition = {"name": name, **said, "annotations": annotations}
+    contract = {member: members[member] for member in members if member not in ("hash", "hints", "annotations", "name")}
+    definition = {"name": name, **contract, "annotations": annotations}
     tool = Tool(server, name, definition, json.dumps(definition, ensure_ascii=False))
     if definitions.hash_of(tool, _HASHES[version]) != members.get("hash"):
         # Who reads the file must be able to rely on what it says.

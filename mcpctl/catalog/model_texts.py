@@ -59,13 +59,13 @@ def _may_hide(text: str) -> bool:
 def _cleaned(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     if depth > _DEEPEST:
         return {}
-    found: dict[str, Any] = {}
+    cleaned: dict[str, Any] = {}
     for name, value in schema.items():
         if name in NAMED and isinstance(value, Mapping):
-            found[name] = {key: _member(item, depth + 1) for key, item in value.items()}
+            cleaned[name] = {key: _member(item, depth + 1) for key, item in value.items()}
         else:
-            found[name] = value if name in EXACT else _member(value, depth + 1)
-    return found
+            cleaned[name] = value if name in EXACT else _member(value, depth + 1)
+    return cleaned
 
 
 def _member(value: Any, depth: int) -> Any:
@@ -94,17 +94,17 @@ def shortened(schema: Mapping[str, Any], longest: int) -> dict[str, Any]:
 
 
 def _shortened(schema: Mapping[str, Any], longest: int, depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    short: dict[str, Any] = {}
     for name, value in schema.items():
         if name in _NAMED and isinstance(value, Mapping):
-            found[name] = {key: _shortened_member(item, longest, depth + 1) for key, item in value.items()}
+            short[name] = {key: _shortened_member(item, longest, depth + 1) for key, item in value.items()}
         elif name == "description" and isinstance(value, str):
-            found[name] = cut(value, longest)
+            short[name] = cut(value, longest)
         elif name in EXACT - _SUPERFLUOUS:
-            found[name] = value
+            short[name] = value
         elif not (name in _SUPERFLUOUS or (name == "additionalProperties" and value is False)):
-            found[name] = _shortened_member(value, longest, depth + 1)
-    return found
+            short[name] = _shortened_member(value, longest, depth + 1)
+    return short
 
 
 def _shortened_member(value: Any, longest: int, depth: int) -> Any:

@@ -9,7 +9,7 @@ from mcpctl.base import definitions
 from mcpctl.base.texts import visible
 from mcpctl.catalog import model_texts
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.lists_in_memory import Lists, said, suspicious
+from mcpctl.catalog.lists_in_memory import Lists, instructions_tool, suspicious
 from mcpctl.policy.decide import may_introduce
 from mcpctl.policy.holding import UNCHECKED
 from mcpctl.policy.view import View
@@ -27,14 +27,14 @@ _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02', "
 """Characters that could end the quotation of a server's words."""
 
 
-def text(said: str, server: str) -> str:
+def text(instructions: str, server: str) -> str:
     """Instructions with nothing hidden, no notes of a team's, cut at a sentence."""
-    return _cut(model_texts.FAKED.sub(f"notes of server '{server}'", visible(said)).strip(), MOST)
+    return _cut(model_texts.FAKED.sub(f"notes of server '{server}'", visible(instructions)).strip(), MOST)
 
 
-def introduction(server: str, said: str, held: str, view: View) -> str:
+def introduction(server: str, instructions: str, held: str, view: View) -> str:
     """The instructions that a model may be told, if they are not `held`; else empty."""
-    return text(said, server) if said and may_introduce(server, held, view) else ""
+    return text(instructions, server) if instructions and may_introduce(server, held, view) else ""
 
 
 def waiting(catalog: Catalog, servers: Collection[str], told: Collection[Introduction]) -> list[Introduction]:
@@ -122,8 +122,8 @@ class Introductions:
                     remember(hashed)
 
     def of(self, view: View) -> dict[str, str]:
-        said = {name: self._said(name, fingerprint, view) for name, fingerprint in view.config.fingerprints.items()}
-        told = {name: introduction(name, *each, view) for name, each in said.items()}
+        known = {name: self._said(name, fingerprint, view) for name, fingerprint in view.config.fingerprints.items()}
+        told = {name: introduction(name, *each, view) for name, each in known.items()}
         return {name: text for name, text in told.items() if text}
 
     def _said(self, server: str, fingerprint: str, view: View) -> tuple[str, str]:
@@ -159,4 +159,4 @@ class Introduced:
 
 
 def _suspicious(texts: Collection[str]) -> Collection[str]:
-    return {text for text in texts if text and suspicious([said("", text)], {})}
+    return {text for text in texts if text and suspicious([instructions_tool("", text)], {})}

@@ -105,16 +105,16 @@ def _union(types: list[str]) -> str:
 
 def _alternatives(schema: Any, root: _Root, depth: int) -> list[str]:
     """The types a value may have, each once; at most one more than are shown."""
-    found: dict[str, None] = {}
+    types: dict[str, None] = {}
     root.left -= 1
     if isinstance(schema, dict) and depth and root.left >= 0:
         for written in _own(schema, root, depth):
-            found[written] = None
-            if written == "any" or len(found) > MAX_CHOICES:
+            types[written] = None
+            if written == "any" or len(types) > MAX_CHOICES:
                 break
         if schema.get("nullable") is True:
-            found["null"] = None
-    return list(found) or ["any"]
+            types["null"] = None
+    return list(types) or ["any"]
 
 
 def _own(schema: Schema, root: _Root, depth: int) -> Iterator[str]:

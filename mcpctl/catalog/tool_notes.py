@@ -140,17 +140,17 @@ def listed(choice: ToolsetChoice, key: str | None) -> Found:
         else:
             subject = of_key(catalog, toolset, key)
             about = [(_key(subject.reference), _entry(toolset, subject))]
-    found = [row for key_, entry in about for row in _rows(key_, entry, place, toolset)]
-    return Found.of(found, filtered=key is not None)
+    table = [row for key_, entry in about for row in _rows(key_, entry, place, toolset)]
+    return Found.of(table, filtered=key is not None)
 
 
-def of_key(found: Catalog, toolset: Toolset, key: str) -> NotedTool:
+def of_key(catalog: Catalog, toolset: Toolset, key: str) -> NotedTool:
     """The tool of that key, which must be in the toolset; one that is not listed is taken as the toolset names it."""
     server, name = split_typed(key)
-    tool = found.find(server, name)
+    tool = catalog.find(server, name)
     named = next((reference for reference in toolset.tools if reference.name == f"{server}.{name}"), None)
     if tool is None and named is None:
-        raise rows.unknown(found, key)
+        raise rows.unknown(catalog, key)
     if tool is None and named is not None:
         return NotedTool(named, None)
     assert tool
@@ -184,13 +184,13 @@ def _noted(choice: ToolsetChoice, key: str) -> tuple[ToolsetFile, NotedTool, Too
 def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:
     """The entries by tool, also of tools that are not listed or not in the toolset."""
     known = ToolIndex(catalog.known())
-    found: dict[str, ToolsetEntry] = {}
+    entries: dict[str, ToolsetEntry] = {}
     for entry in toolset.entries:
         tool = known.tool(entry.reference)
         reference = ToolReference(dotted(tool), None) if tool else entry.reference
-        if _key(reference) not in found:
-            found[_key(reference)] = toolset.about(tool) if tool else toolset.said_of(reference)
-    return list(found.items())
+        if _key(reference) not in entries:
+            entries[_key(reference)] = toolset.about(tool) if tool else toolset.said_of(reference)
+    return list(entries.items())
 
 
 def _entry(toolset: Toolset, subject: NotedTool) -> ToolsetEntry:
@@ -202,10 +202,10 @@ def _key(reference: ToolReference) -> str:
 
 
 def _rows(key: str, entry: ToolsetEntry, place: ToolsetFile, toolset: Toolset) -> Iterator[Row]:
-    said: list[tuple[str, str, Any]] = [("note", note.name, note.text) for note in entry.notes]
-    said += [("override", name, entry.hints[name]) for name in HINTS if name in entry.hints]
-    said += [("override", "title", entry.title)] if entry.title else []
-    for kind, name, value in said:
+    values: list[tuple[str, str, Any]] = [("note", note.name, note.text) for note in entry.notes]
+    values += [("override", name, entry.hints[name]) for name in HINTS if name in entry.hints]
+    values += [("override", "title", entry.title)] if entry.title else []
+    for kind, name, value in values:
         yield {
             "key": key, "kind": kind, "name": name, "value": value, "toolset": toolset.name, "path": str(place.path),
         }  # fmt: skip

@@ -131,15 +131,15 @@ def keys(words: Sequence[str], every: Sequence[str], hint: str) -> list[str]:
     """The keys that words stand for, each once: `server:tool`, or with `*` or `?` all keys of `every` that match. `-`
     stands for the keys on stdin, one a line, without wildcards: a server may call a tool `*`. Raises `NotFound` with
     `hint` for a word that matches none."""
-    found: list[str] = []
+    chosen: list[str] = []
     for word in words:
         if word == "-":
-            found += [line.strip() for line in read_stdin().splitlines() if line.strip()]
+            chosen += [line.strip() for line in read_stdin().splitlines() if line.strip()]
         elif _WILDCARD.search(word):
-            found += _matching(word, every, hint)
+            chosen += _matching(word, every, hint)
         else:
-            found.append(word)
-    return list(dict.fromkeys(found))
+            chosen.append(word)
+    return list(dict.fromkeys(chosen))
 
 
 def _matching(word: str, every: Sequence[str], hint: str) -> list[str]:
@@ -147,10 +147,10 @@ def _matching(word: str, every: Sequence[str], hint: str) -> list[str]:
     if problem := policy_settings.problem_of(pattern):
         raise WrongUsage(problem, "for example: git:list_*", "bad_pattern")
     rule = PolicyRule(ALLOW, pattern, ("toolsets",), ALLOW)
-    found = [key for key in every if names_any(rule, [split(key)])]
-    if not found:
+    matches = [key for key in every if names_any(rule, [split(key)])]
+    if not matches:
         raise NotFound(f"no tool matches '{word}'", hint, "tool_not_found")
-    return found
+    return matches
 
 
 def _tools(paths: Paths, words: Sequence[str]) -> list[Tool]:
@@ -166,10 +166,10 @@ def _tools(paths: Paths, words: Sequence[str]) -> list[Tool]:
 def _places(paths: Paths, stem: str) -> list[ToolsetFile]:
     place = ToolsetFile(paths.toolsets / f"{stem}.json", None, own=True, is_named=True)
     try:
-        found = names(read_text(place), place)
+        in_file = names(read_text(place), place)
     except McpctlError:
-        found = [None]
-    return [ToolsetFile(place.path, name, own=True, is_named=True) for name in found]
+        in_file = [None]
+    return [ToolsetFile(place.path, name, own=True, is_named=True) for name in in_file]
 
 
 def _row(place: ToolsetFile, equipped: str | None) -> dict[str, Any]:
@@ -192,16 +192,16 @@ def _row(place: ToolsetFile, equipped: str | None) -> dict[str, Any]:
 
 def _tool_rows(catalog: Catalog, toolset: Toolset) -> list[dict[str, Any]]:
     known = ToolIndex(catalog.known())
-    found = []
+    table = []
     for reference in toolset.tools:
         tool = known.tool(reference)
         entry = toolset.about(tool) if tool else toolset.said_of(reference)
         changed = bool(tool and reference.ref_id and reference.ref_id != known.hash(tool))
-        found.append({
+        table.append({
             "key": tool.key if tool else reference.key,
             "ref_id": reference.ref_id,
             "status": "unknown" if tool is None else "changed" if changed else "ok",
             "notes": [{"name": note.name, "note": note.text} for note in entry.notes],
             "overrides": {**entry.hints, **({"title": entry.title} if entry.title else {})},
         })  # fmt: skip
-    return found
+    return table

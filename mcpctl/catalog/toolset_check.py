@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ def check(
     paths: Paths, candidates: Mapping[str, Candidate], known: KnownTools, max_note_chars: int, selection: Selection
 ) -> list[Row]:
     """The findings by file and then by place."""
-    found: list[Row] = []
+    table: list[Row] = []
     for file, candidate in candidates.items():
         own = toolset_files.place_of(paths, str(candidate.path.absolute())).own
         of_file: list[Row] = []
@@ -78,8 +77,8 @@ def check(
                 "message": _bounded(problem.message), "why": rule.why, "fix": rule.fix, "toolset": toolset,
                 "counts": selection.counts(rule.id),
             })  # fmt: skip
-        found += sorted(of_file, key=lambda row: (row["line"], row["column"], row["rule"]))
-    return found
+        table += sorted(of_file, key=lambda row: (row["line"], row["column"], row["rule"]))
+    return table
 
 
 def _located(
@@ -129,8 +128,8 @@ def _names(root: Any) -> dict[Place, str]:
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:
     """The place and the message of JSON that cannot be read."""
-    if found := fault(text):
-        return found.line, found.column, found.message
+    if syntax_fault := fault(text):
+        return syntax_fault.line, syntax_fault.column, syntax_fault.message
     if isinstance(error, RecursionError):
         return 1, 1, "it is too deep"
     byte = re.search(r"\(byte (\d+)\)", str(error))
@@ -142,9 +141,8 @@ def _against(content: Mapping[str, Any], at: Place, known: KnownTools, *, own: b
     """The problems of a toolset beside the tools that there are."""
     every = [item for member in ("tools", "toolNotes", "toolOverrides") for item in lint.entries(content, at, member)]
     missing = [item for item in every if known.tool(item.reference) is None]
-    near = {id(item) for item in islice(missing, _SIMILAR)}
-    for item in missing:
-        yield _missing(item, known, suggests=id(item) in near)
+    for number, item in enumerate(missing):
+        yield _missing(item, known, suggests=number < _SIMILAR)
     for item in every:
         tool, hash_ = known.tool(item.reference), item.reference.ref_id
         if tool and item.reference.name and hash_ and hash_ != known.hash(tool):
@@ -194,10 +192,10 @@ def _missing(item: Item, known: KnownTools, *, suggests: bool) -> Problem:
 
 
 def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
-    said = toolset_files.hints_of(item.said)
-    here = replace(tool, overrides=Overrides(said, "", own))
+    hints_set = toolset_files.hints_of(item.members)
+    here = replace(tool, overrides=Overrides(hints_set, "", own))
     shown, decides = hints.effective(here), hints.deciding(here)
-    for name, value in said.items():
+    for name, value in hints_set.items():
         place, told = (*item.place, "annotations", name), f"{name} {json.dumps(value)} of {tool.key}"
         yield from _declared(name, value, tool, place, told)
         if shown[name].value != decides[name].value:

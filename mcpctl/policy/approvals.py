@@ -160,13 +160,13 @@ def open_for(file: PolicyFile, wanted: CallApproval, *, expected: Sequence[str] 
         file.db.execute("DELETE FROM approvals WHERE created < ?", (now - _KEPT_S,))
         _forget_expired(file, now)
         for state in (ALLOWED, PENDING):
-            found = file.db.execute(
+            row = file.db.execute(
                 f"SELECT {_COLUMNS} FROM approvals WHERE binding IN ({', '.join('?' * len(bindings))})"
                 " AND state = ? AND expires >= ?",
                 (*bindings, state, now),
             ).fetchone()
-            if found:
-                approval = CallApproval(*found)._replace(binding=wanted.binding)
+            if row:
+                approval = CallApproval(*row)._replace(binding=wanted.binding)
                 if state == ALLOWED:
                     _set_state(file, approval.id, ALLOWED, USED)
                 return approval
@@ -182,10 +182,10 @@ def now_is(file: PolicyFile, approval: CallApproval) -> CallApproval:
         row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (approval.id,)).fetchone()
         if row is None:
             return approval
-        found = CallApproval(*row)
-        if found.state == ALLOWED:
-            _set_state(file, found.id, ALLOWED, USED)
-        return found
+        approval_now = CallApproval(*row)
+        if approval_now.state == ALLOWED:
+            _set_state(file, approval_now.id, ALLOWED, USED)
+        return approval_now
 
 
 def give_back(file: PolicyFile, id_: str) -> None:
@@ -233,8 +233,8 @@ def answer(
 
 def has_yes(file: PolicyFile, id_: str) -> bool:
     with told():
-        found = file.db.execute("SELECT 1 FROM approvals WHERE id = ? AND state IN (?, ?)", (id_, ALLOWED, USED))
-        return found.fetchone() is not None
+        rows = file.db.execute("SELECT 1 FROM approvals WHERE id = ? AND state IN (?, ?)", (id_, ALLOWED, USED))
+        return rows.fetchone() is not None
 
 
 def withdraw(file: PolicyFile, approval: CallApproval) -> bool:

@@ -64,11 +64,11 @@ class Holding(Struct, frozen=True):
                 drifts.append(Drift(tool.server, tool.key, definitions.pin_of(tool), why, bool(held)))
         return tuple(judged), tuple(drifts)
 
-    def of_instructions(self, of: ListKey, said: str, *, looks_bad: bool) -> Drift | None:
+    def of_instructions(self, of: ListKey, instructions: str, *, looks_bad: bool) -> Drift | None:
         """The drift of a server's instructions, where they changed or are held."""
-        if not said:
+        if not instructions:
             return None
-        pins, pin = self.pins.get((of.server, of.fingerprint), _NO_PINS), definitions.hashed(said)
+        pins, pin = self.pins.get((of.server, of.fingerprint), _NO_PINS), definitions.hashed(instructions)
         is_approved = pin in pins.approved_words
         drift = CHANGED if self.on_change != ALLOW and pins.words and pin not in pins.words else ""
         is_locked = self.locked is None or self.locked.get((of.server, "")) == pin

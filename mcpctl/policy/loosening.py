@@ -36,10 +36,10 @@ def loosened(before: Sequence[View], after: Sequence[View], known: ListedTools) 
     """The keys of the tools that may be called without a yes after a change, and not before it; `server:*` of a new
     server, and `server` where prompts or resources are newly exposed. The views are of the same projects, in the same
     order."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for old, new in zip(before, after, strict=True):
-        found.update(dict.fromkeys(_loosened(old, _with_removed(old, new), known)))
-    return list(found)
+        keys.update(dict.fromkeys(_loosened(old, _with_removed(old, new), known)))
+    return list(keys)
 
 
 def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:

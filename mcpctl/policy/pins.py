@@ -125,14 +125,14 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
         _inherit(file, of)
         before = read(file, of.server, of.fingerprint).get(of[:2], _UNKNOWN)
         now = time.time()
-        said = _said_first(file, of) if definitions.hashed(instructions) not in before.words else None
+        first = _said_first(file, of) if definitions.hashed(instructions) not in before.words else None
         drifts = {tool.name: before.drift(tool, of.capabilities) for tool in tools}
         for tool in tools:
             if not drifts[tool.name]:
                 _keep(file, of, tool, before, now)
         file.db.execute(
             "INSERT OR IGNORE INTO instructions VALUES (?, ?, ?, ?, ?, ?, NULL)",
-            (*of, *(said or (definitions.hashed(instructions), instructions)), now),
+            (*of, *(first or (definitions.hashed(instructions), instructions)), now),
         )
         file.db.execute("DELETE FROM waiting WHERE server = ? AND fingerprint = ? AND capabilities = ?", of)
         file.db.executemany(

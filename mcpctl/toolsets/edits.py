@@ -250,7 +250,7 @@ def remove_notes(draft: ToolsetDraft, subject: NotedTool, names: Collection[str]
 def rewrite_note(draft: ToolsetDraft, subject: NotedTool, note: Note) -> None:
     """Change the text of a tool's note; of several with one name the first, which is the one that counts. Raises
     `KeyError` if there is none."""
-    places = {found.get("name"): place for place, found in reversed(list(notes_of_tool(draft.content, subject)))}
+    places = {old.get("name"): place for place, old in reversed(list(notes_of_tool(draft.content, subject)))}
     draft.put((*places[note.name], "note"), note.text)
 
 

@@ -110,7 +110,7 @@ class Problem:
 @dataclass(frozen=True)
 class Item:
     place: tuple[str | int, ...]
-    said: Mapping[str, Any]
+    members: Mapping[str, Any]
     reference: ToolReference
     at: tuple[str | int, ...]  # the place of the reference
 
@@ -243,7 +243,7 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
     counted_notes: dict[str, dict[str, Note]] = {}
     for entry in entries(content, at, "toolNotes"):
         tool, before = who(entry.reference), spent.get(who(entry.reference), 0)
-        for number, note in enumerate(items(entry.said, "notes")):
+        for number, note in enumerate(items(entry.members, "notes")):
             name, text = (note.get("name"), note.get("note")) if isinstance(note, dict) else (None, None)
             place = (*entry.place, "notes", number)
             if isinstance(name, str):
@@ -261,7 +261,7 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
             yield Problem("W201", entry.place, message)
         counted = counted_notes.setdefault(tool, {})
         was_whole = len(first(counted.values())) == len(counted)
-        counted |= {note.name: note for note in notes_of(entry.said) if note.name not in counted}
+        counted |= {note.name: note for note in notes_of(entry.members) if note.name not in counted}
         if was_whole and (count := len(first(counted.values()))) < len(counted):
             yield Problem("E116", entry.place, f"{entry.reference.label} has {len(counted)} notes; {count} are shown")
 
@@ -293,8 +293,8 @@ def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) 
     for entry in entries(content, at, "toolOverrides"):
         yield from _override(entry)
         before = seen.setdefault(who(entry.reference), {})
-        values: dict[str, Any] = dict(hints_of(entry.said))
-        title = entry.said.get("title")
+        values: dict[str, Any] = dict(hints_of(entry.members))
+        title = entry.members.get("title")
         values |= {"title": title} if isinstance(title, str) and title.strip() else {}
         for name, value in values.items():
             if before.setdefault(name, value) != value:
@@ -307,14 +307,14 @@ def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) 
 
 
 def _override(entry: Item) -> Iterator[Problem]:
-    annotations = entry.said.get("annotations")
-    title = entry.said.get("title")
+    annotations = entry.members.get("annotations")
+    title = entry.members.get("title")
     for name in annotations if isinstance(annotations, dict) else ():
         if name not in HINTS:
             yield Problem("W207", (*entry.place, "annotations", name), f"'{name[:80]}' is not a hint")
     if isinstance(title, str):
         yield from _hidden(title, (*entry.place, "title"), f"the title of {entry.reference.label}")
-    if not hints_of(entry.said) and not (isinstance(title, str) and title.strip()):
+    if not hints_of(entry.members) and not (isinstance(title, str) and title.strip()):
         yield Problem("W206", entry.place, f"the override of {entry.reference.label} is empty")
 
 
