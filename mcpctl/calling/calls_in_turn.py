@@ -31,7 +31,7 @@ def run(
     All calls are on record in one session. Every line is answered, with what was raised where there is no result; the
     first failure is returned.
     """
-    loaded = one_shot.patient(one_shot.load(paths, project), timeout_s)
+    loaded = one_shot.load(paths, project, timeout_s)
     return asyncio.run(_run(loaded, paths, toolset, stdin, asked, answer))
 
 

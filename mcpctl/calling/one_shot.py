@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from mcpctl.base import bounds, tool_keys
@@ -46,13 +46,13 @@ def call(
     as_sent: bool = False,
     following: str = "",
 ) -> Result:
-    """Call a tool; raises what `McpctlError` fits where it has not answered.
+    """Call a tool; raises an `McpctlError` if it gave no answer.
 
     The arguments are asked for when the key is known to name a server, and before anything starts. With `tell`, the
     server is asked for its progress. An error has help on the arguments, unless it is wanted `as_sent`.
     `following` is the word behind the key, which may be the tool of a server that is named there.
     """
-    loaded = load(paths, project)
+    loaded = load(paths, project, timeout_s)
     server, name = tool_keys.split_typed(key)
     with State.opened(paths) as state:
         catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
@@ -61,7 +61,7 @@ def call(
         if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
             loaded.server(server)
         passed = arguments(catalog.find(server, name))
-    full_key, loaded = tool_keys.join(server, name), patient(loaded, timeout_s)
+    full_key = tool_keys.join(server, name)
 
     async def called() -> Result:
         async with own_session(loaded, paths, toolset, tell) as session:
@@ -100,7 +100,7 @@ def _read(
     timeout_s: float | None,
     project: str | None,
 ) -> RawJson:
-    loaded = patient(load(paths, project), timeout_s)
+    loaded = load(paths, project, timeout_s)
 
     async def answered() -> bytes:
         async with own_session(loaded, paths, None) as session:
@@ -115,15 +115,6 @@ def _read(
             raise words.for_person(error.failure, see) from None
         message = translate.message_of(error.error)
         raise UpstreamFailed(f"{name}: its server answered with an error: {message}", "", "read_failed") from None
-
-
-def patient(loaded: Config, timeout_s: float | None) -> Config:
-    if timeout_s is None:
-        return loaded
-    servers = {
-        name: msgspec.structs.replace(server, call_timeout_s=timeout_s) for name, server in loaded.servers.items()
-    }
-    return replace(loaded, servers=servers)
 
 
 def refresh(
@@ -203,11 +194,14 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
         telling.cancel()
 
 
-def load(paths: Paths, project: str | None) -> Config:
-    """The configuration, with a warning for each entry that cannot be used."""
+def load(paths: Paths, project: str | None, timeout_s: float | None = None) -> Config:
+    """The configuration, with a warning for each entry that cannot be used; with `timeout_s` for every call."""
     loaded = config.load(paths.config, project)
     State.check(paths)
     PolicyFile.check(paths, loaded.policy)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
-    return loaded
+    if timeout_s is None:
+        return loaded
+    patient = ((name, structs.replace(server, call_timeout_s=timeout_s)) for name, server in loaded.servers.items())
+    return replace(loaded, servers=dict(patient))

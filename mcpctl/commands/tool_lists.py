@@ -22,8 +22,8 @@ def write_found(results: Found, options: ListOptions, *, explained: bool) -> Non
     output.write_lines(line for row in rows for line in text.explained(row))
     if not rows:
         output.say(FOUND_TOOLS.empty)
-    elif options.limit is None and (total := results.count()) > len(rows) + options.offset:
-        output.say(f"{len(rows)} of {total:,} {FOUND_TOOLS.noun}; --limit 0 shows all")
+    elif options.limit is None:
+        output.say_more(len(rows), results, FOUND_TOOLS, options)
 
 
 def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False) -> Columns:

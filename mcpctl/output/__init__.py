@@ -51,9 +51,9 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
     if kind in ("json", "jsonl"):
         from mcpctl.output import json_text
 
-        _write(json_text.lines(rows, names, as_array=kind == "json"))
+        write_lines(json_text.lines(rows, names, as_array=kind == "json"))
     elif kind == "tsv":
-        _write(_tsv_rows(rows, names, columns))
+        write_lines(_tsv_rows(rows, names, columns))
     else:
         _write_table(list(rows), names, columns, results, options)
 
@@ -67,9 +67,9 @@ def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]],
         row = chosen = members(row, fields)
         text = lambda: pairs({name: _in_memory(value) for name, value in chosen.items()})  # noqa: E731
     if not json:
-        _write(text())
+        write_lines(text())
     elif isinstance(row, RawJson):
-        _write(iter([to_json(row)]))
+        write_lines(iter([to_json(row)]))
     else:
         from mcpctl.output import json_text
 
@@ -79,9 +79,9 @@ def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]],
 def write_done(json: bool, row: Callable[[], Any], *lines: str) -> None:
     """Print what a command has written: the names of it, or with `--json` the thing itself."""
     if json:
-        _write(iter([to_json(row())]))
+        write_lines(iter([to_json(row())]))
     else:
-        _write(map(line_of, lines))
+        write_lines(map(line_of, lines))
 
 
 def _in_memory(value: Any) -> Any:
@@ -89,17 +89,15 @@ def _in_memory(value: Any) -> Any:
 
 
 def write_text(text: str) -> None:
-    _write(iter([text]))
+    write_lines(iter([text]))
 
 
-def write_lines(lines: Iterator[str]) -> None:
-    _write(lines)
+def write_lines(lines: Iterator[str], *, coloured: bool = False, live: bool = False) -> None:
+    """Print lines; when the reader has gone, end as `cat` does.
 
-
-def write_live(lines: Iterator[str], *, coloured: bool = False) -> None:
-    """Print lines as they come; they reach the reader at the latest in the next `pause`. Those that are `coloured` have
-    no escapes but our own."""
-    _write_pieces((f"{line}\n" for line in lines), coloured=coloured, at_once=1)
+    `coloured` lines have no escapes but our own. `live` ones reach the reader at the latest in the next `pause`.
+    """
+    _write_pieces((f"{line}\n" for line in lines), coloured=coloured, at_once=1 if live else _PIECES_AT_ONCE)
 
 
 def pause() -> None:
@@ -155,7 +153,6 @@ def _progress_line(task: str, unit: str) -> "Iterator[ProgressLine | None]":
 
 
 def report(error: McpctlError, *, as_json: bool) -> None:
-    """Print a failure on stderr: a message and a hint, or one JSON object."""
     if as_json and error.exit_code != ExitCode.USAGE:
         # "##[" can only be in a string: with its last character escaped it is the same JSON, and not a CI command.
         print(re.sub(r"##(vso)?\[", r"##\1\\u005b", plain_json(to_json(error.body)), flags=re.I), file=sys.stderr)
@@ -209,15 +206,16 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
     fitted = table.fitted(headings, cells, keeps, leaving, times)
     lines = fitted.lines()
-    _write(_under_headings(lines, rows, columns, results) if columns.group else lines, coloured=True)
+    write_lines(_under_headings(lines, rows, columns, results) if columns.group else lines, coloured=True)
     if fitted.left_out:
         say(f"no room for {', '.join(fitted.left_out).lower()}; see {columns.more}")
-    if (
-        options.limit is None
-        and len(rows) == columns.newest
-        and (total := results.count()) > len(rows) + options.offset
-    ):
-        say(f"{len(rows)} of {total:,} {columns.noun}; --limit 0 shows all")
+    if options.limit is None and len(rows) == columns.newest:
+        say_more(len(rows), results, columns, options)
+
+
+def say_more(shown: int, results: Found, columns: Columns, options: ListOptions) -> None:
+    if (total := results.count()) > shown + options.offset:
+        say(f"{shown} of {total:,} {columns.noun}; --limit 0 shows all")
 
 
 def _unique_length(ids: list[str]) -> int:
@@ -239,11 +237,6 @@ def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, res
             yield ""
             yield f"{line_of(str(group))}: {totals[group]:,} {noun}"
         yield line
-
-
-def _write(lines: Iterator[str], *, coloured: bool = False) -> None:
-    """Print lines; when the reader has gone, end as `cat` does. Escapes reach a terminal only from our own colours."""
-    _write_pieces((f"{line}\n" for line in lines), coloured=coloured)
 
 
 def write_bytes(data: bytes) -> None:

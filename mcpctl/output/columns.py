@@ -1,4 +1,4 @@
-"""What a list has and what of it was asked for: its columns, and the options of the command that prints it."""
+"""The columns of a list, and the options of the command that prints it."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from mcpctl.base.models import Row
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 MOST = 1_000_000_000
-"""What a larger number of rows counts as: SQLite has a largest one."""
+"""The most rows: SQLite has a largest number."""
 KEPT = 20
 _LONGEST_NAME = 100
 
@@ -95,10 +95,8 @@ def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
     return _named(options.fields, columns)
 
 
-def members(row: Row, fields: str | None) -> Row:
-    """The members of one thing that `--fields` names, in their order, or all; raises `WrongUsage` for unknown ones."""
-    if fields is None:
-        return row
+def members(row: Row, fields: str) -> Row:
+    """The members of one thing that `--fields` names, in their order; raises `WrongUsage` for unknown ones."""
     return {name: row[name] for name in _named(fields, Columns(tuple(row), tuple(row)))}
 
 

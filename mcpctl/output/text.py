@@ -50,11 +50,7 @@ def quoted(text: str) -> str:
 
 def plain_json(text: str) -> str:
     """The same JSON with every character escaped that could command a terminal."""
-    return re.sub(_UNSAFE, lambda match: match[0] if match[0] == "\n" else _escaped(match[0]), text)
-
-
-def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1]
+    return re.sub(_UNSAFE, lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text)
 
 
 def _replacement(match: re.Match[str]) -> str:
@@ -142,33 +138,34 @@ CALL_OF_SESSION = ("id", "started_at", "server", "tool", "status", "duration_ms"
 def session(row: Row) -> Iterator[str]:
     lists = ("tools", "calls", "reads", "decisions")
     yield from pairs({name: value for name, value in row.items() if name not in lists})
-    if row["tools"]:
-        yield ""
-        yield "tools called:"
-        for entry in row["tools"]:
-            key = line_of(f"{entry['server']}:{entry['tool']}")
-            calls = counted(entry["calls"], "call")
-            denied = f", {entry['denied']} of them denied" if entry["denied"] else ""
-            yield f"  {key}  {calls}, {entry['failed']} failed{denied}, {entry['duration_ms'] or 0} ms"
-    for number, call in enumerate(row["calls"].rows(None, 0)):
+    yield from _section("tools called:", map(_calls_of_tool, row["tools"]))
+    yield from _section("calls:", map(_call_of_session, row["calls"].rows(None, 0)))
+    yield from _section("read:", map(_read, row["reads"].rows(None, 0)))
+    made = (f"{made['made_at']}  {made['key'] or '-'}  {decision(made)}" for made in row["decisions"].rows(None, 0))
+    yield from _section("decisions:", made)
+
+
+def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
         if number == 0:
-            yield ""
-            yield "calls:"
-        duration = "" if call["duration_ms"] is None else f"  {call['duration_ms']} ms"
-        yield line_of(
-            f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{duration}"
-        )
-    for number, read in enumerate(row["reads"].rows(None, 0)):
-        if number == 0:
-            yield ""
-            yield "read:"
-        what = f"{read['server'] or '-'}  {read['kind']} {read['name']}  {read['status']}  {read['duration_ms']} ms"
-        yield line_of(f"  {read['id']}  {read['started_at']}  {what}")
-    for number, made in enumerate(row["decisions"].rows(None, 0)):
-        if number == 0:
-            yield ""
-            yield "decisions:"
-        yield line_of(f"  {made['made_at']}  {made['key'] or '-'}  {decision(made)}")
+            yield from ("", heading)
+        yield line_of(f"  {line}")
+
+
+def _calls_of_tool(row: Row) -> str:
+    denied = f", {row['denied']} of them denied" if row["denied"] else ""
+    calls = f"{counted(row['calls'], 'call')}, {row['failed']} failed{denied}, {row['duration_ms'] or 0} ms"
+    return f"{row['server']}:{row['tool']}  {calls}"
+
+
+def _call_of_session(row: Row) -> str:
+    duration = "" if row["duration_ms"] is None else f"  {row['duration_ms']} ms"
+    return f"{row['id']}  {row['started_at']}  {row['server']}:{row['tool']}  {row['status']}{duration}"
+
+
+def _read(row: Row) -> str:
+    name = f"{row['server'] or '-'}  {row['kind']} {row['name']}"
+    return f"{row['id']}  {row['started_at']}  {name}  {row['status']}  {row['duration_ms']} ms"
 
 
 def decision(row: Row) -> str:
@@ -218,7 +215,7 @@ MEANINGS = {
     "idempotent": ("repeating it changes nothing more", "repeating it may do more"),
     "open_world": ("it reaches outside systems", "it stays in its own domain"),
 }
-"""What each hint in effect says of a tool: where it is true, and where it is false."""
+"""The meaning of each hint in effect, where true and where false."""
 
 
 def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
@@ -230,11 +227,8 @@ def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
 
 
 def _usage(row: Row) -> str:
-    return (
-        f"{counted(row['usage'], 'call')} on record, the last at {row['last_used']}"
-        if row["usage"]
-        else "no call on record"
-    )
+    number = counted(row["usage"], "call")
+    return f"{number} on record, the last at {row['last_used']}" if row["usage"] else "no call on record"
 
 
 def _indented(value: Any) -> list[str]:

@@ -61,7 +61,7 @@ def test_it_is_taken_away_before_rows_are_shown(mcpctl: Mcpctl, paths: Paths, mo
         assert isinstance(sys.stderr.buffer, io.BytesIO)
         said.append(sys.stderr.buffer.getvalue().decode())
 
-    monkeypatch.setattr("mcpctl.output._write", write)
+    monkeypatch.setattr("mcpctl.output.write_lines", write)
     mcpctl("calls", "ls", tty=True)
     assert said[0].startswith("\rreading")
     assert said[0].endswith(" \r")

@@ -73,9 +73,9 @@ def tail(
         events = records.events(wanted, since=since_position, newest=newest, without=() if json else _LEFT_OUT)
         come = records.follow(events, output.pause) if follow else events.read()
         if json:
-            output.write_live(_as_json(come, events.position))
+            output.write_lines(_as_json(come, events.position), live=True)
         else:
-            output.write_live(_as_text(come, records.client_of), coloured=True)
+            output.write_lines(_as_text(come, records.client_of), coloured=True, live=True)
 
 
 def _as_json(events: "Iterator[Event]", position: Callable[[], str]) -> Iterator[str]:

@@ -49,7 +49,7 @@ def logs(
             "no_stderr",
         )
     if follow:
-        output.write_live(_lines(server_logs.followed(paths, name, lines, output.pause), name, jsonl))
+        output.write_lines(_lines(server_logs.followed(paths, name, lines, output.pause), name, jsonl), live=True)
         return
     rows = server_logs.read(paths, name, lines)
     if json or jsonl:
