@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcpctl.base.models import Row
+from mcpctl import output
+from mcpctl.base.models import Found, Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -58,7 +59,6 @@ class Report(opt.Options):
 
 
 def write_rules(rules: "Rules", format: str) -> None:
-    from mcpctl import output
     from mcpctl.base.rules import FIELDS, listed
 
     columns = output.Columns(fields=FIELDS, shown=FIELDS, cut=frozenset(("what", "why", "fix")), noun="rules")
@@ -74,7 +74,6 @@ def write_findings(
     suites: Sequence[str],
 ) -> None:
     from mcpctl import __version__, output
-    from mcpctl.base.models import Found
     from mcpctl.base.rules import listed
     from mcpctl.output import findings
 
@@ -88,7 +87,6 @@ def write_findings(
 
 def summarize(command: str, rows: "Sequence[Row]", checked: str) -> None:
     """Print the number of findings; raises `Problems` if one fails the check."""
-    from mcpctl import output
     from mcpctl.base.errors import Problems
 
     numbers = Counter(row["severity"] for row in rows)

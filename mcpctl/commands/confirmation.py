@@ -11,6 +11,7 @@ import typer
 from mcpctl.base import posix
 from mcpctl.base.errors import Refused, warn
 from mcpctl.base.paths import Paths
+from mcpctl.catalog import loosening
 
 if TYPE_CHECKING:
     from mcpctl.toolsets.toolset_files import ToolsetFile
@@ -94,33 +95,23 @@ class Gate:
     dry: bool = False
 
     def config(self, before: str, after: str) -> None:
-        from mcpctl.catalog import loosening
-
         self._permit(loosening.by_config(self.paths, before, after), self.paths.config.name, before, after)
 
     def toolset(self, place: "ToolsetFile", before: str, after: str) -> None:
-        from mcpctl.catalog import loosening
-
         self._permit(loosening.by_toolset(self.paths, place, before, after), place.reference, before, after)
 
     def equip(self, reference: str | None) -> None:
-        from mcpctl.catalog import loosening
-
         changes = loosening.by_equipping(self.paths, reference)
         self._permit(changes, "the equipped toolset", "", str(reference))
 
     def of_client(self, reference: str | None) -> None:
         """For the entry of a client that names a toolset, in place of the equipped one."""
-        from mcpctl.catalog import loosening
-
         changes = loosening.by_equipping(self.paths, reference) if reference else []
         self._permit(changes, "the toolset of a client", "", str(reference))
 
     def _permit(self, changes: Sequence[str], place: str, before: str, after: str) -> None:
         if not changes:
             return
-        from mcpctl.catalog import loosening
-
         why = _why_nobody()
         if why and (_agent() or not self.from_script):
             message = f"only a person can have this called without a question: {loosening.told(changes)}: {why}"

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcpctl.base.models import Row
+from mcpctl.base.errors import Problems, inert
+from mcpctl.base.models import DOCTOR_FIELDS, Found, Row
 from mcpctl.commands import options as opt
 
 _MEANING = "what each code means: mcpctl doctor --list"
@@ -33,8 +34,6 @@ def doctor(
       mcpctl doctor --list
     """
     from mcpctl import output
-    from mcpctl.base.errors import Problems
-    from mcpctl.base.models import DOCTOR_FIELDS, Found
     from mcpctl.base.texts import counted
     from mcpctl.commands.check_options import write_rules
     from mcpctl.doctor.examination import examined, repaired
@@ -65,7 +64,6 @@ def doctor(
 
 def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
     """The facts that are in order in one line, and below it each finding with its fix."""
-    from mcpctl.base.errors import inert
     from mcpctl.output.text import line_of
 
     worst = next((status for status in ("error", "warning") if any(row["status"] == status for row in rows)), "ok")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mcpctl.base.errors import WrongUsage
+from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
 from mcpctl.base.paths import Paths
 from mcpctl.commands import complete
@@ -125,7 +125,6 @@ def _fits(value: str, name: str) -> bool:
 
 
 def _refuse(noun: str, name: str, names: set[str]) -> None:
-    from mcpctl.base.errors import NotFound
     from mcpctl.base.near_names import did_you_mean
 
     near = sorted(other for other in names if len(other) <= _MAX_NAME)

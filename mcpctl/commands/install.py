@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from mcpctl.base.models import Row
+from mcpctl import output
+from mcpctl.base.models import Found, Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.serve import Split
@@ -51,7 +52,6 @@ def install(
       mcpctl install vscode --project acme --split-execute --yes
       mcpctl install zed --rename github=github-zed
     """
-    from mcpctl import output
     from mcpctl.base.errors import warn
     from mcpctl.clients import importing, installing
     from mcpctl.commands import confirmation, server_logins
@@ -92,7 +92,6 @@ def install(
 
 
 def _say(rows: list[Row], dry_run: bool) -> None:
-    from mcpctl import output
     from mcpctl.clients.client_kinds import CLIENTS
 
     for row in rows:
@@ -109,8 +108,6 @@ def _say(rows: list[Row], dry_run: bool) -> None:
 
 def write_changes(rows: list[Row], diff: Sequence[str], *, dry_run: bool, json: bool) -> None:
     """Print the diff of a dry run, or a row for each file."""
-    from mcpctl import output
-    from mcpctl.base.models import Found
     from mcpctl.commands.columns import CLIENT_FILES
     from mcpctl.output.text import block_of
 

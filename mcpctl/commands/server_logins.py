@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mcpctl import output
-from mcpctl.base.errors import WrongUsage
+from mcpctl.base.errors import UpstreamFailed, WrongUsage
 from mcpctl.base.feature_names import EXPOSABLE
 from mcpctl.base.paths import Paths
 from mcpctl.base.texts import counted
@@ -86,7 +86,6 @@ def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
 
 def say_works(paths: Paths, name: str) -> None:
     """Connect to a server and say what it lists; raises `UpstreamFailed` where it cannot be used."""
-    from mcpctl.base.errors import UpstreamFailed
     from mcpctl.calling.server_check import check
 
     row, *_ = check(paths, [name], None, lambda *_: None)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -73,8 +74,6 @@ def check_no_file(words: Sequence[str]) -> None:
     """Raise `WrongUsage` for a client's file in place of a server."""
     import shlex
 
-    from mcpctl.base.errors import WrongUsage
-
     if words[-1].endswith(".json") and len(words) <= len(("NAME", "COMMAND")):
         hint = f"take over the servers in it with: mcpctl servers import --from {shlex.quote(words[-1])}"
         raise WrongUsage(f"'{words[-1]}' is a JSON file, not a server", hint, "file_as_server")
@@ -88,7 +87,6 @@ def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> 
     import shlex
     import shutil
 
-    from mcpctl.base.errors import WrongUsage
     from mcpctl.config.entry_secrets import masked_url
     from mcpctl.config.server_settings import URL
     from mcpctl.secrets.redact import mask
@@ -134,7 +132,6 @@ def _login(given: list[str]) -> dict[str, Any]:
 
 
 def _assignments(option: str, texts: list[str]) -> dict[str, str]:
-    from mcpctl.base.errors import WrongUsage
 
     values: dict[str, str] = {}
     for text in texts:

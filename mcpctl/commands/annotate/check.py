@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import options as opt
@@ -43,7 +44,6 @@ def check(
       mcpctl annotate check tools --catalog catalog.jsonl --fail-on warning --ignore W208 --format github
       mcpctl annotate check --rules
     """
-    from mcpctl.base.errors import WrongUsage
     from mcpctl.base.models import FINDING_FIELDS
     from mcpctl.catalog import toolset_check
     from mcpctl.toolsets import files_to_check
@@ -64,7 +64,6 @@ def check(
 
 def _known(paths: "Paths", catalog: Path | None, live: bool) -> "KnownTools":
     from mcpctl import output
-    from mcpctl.base.errors import WrongUsage
     from mcpctl.catalog import toolset_check
 
     if catalog and live:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -33,7 +34,6 @@ def edit(
       mcpctl annotate edit linear:create_issue team-selection
       mcpctl annotate edit github:merge ci 'Only when CI is green.' --toolset ./tools/triage.json --dry-run
     """
-    from mcpctl.base.errors import WrongUsage
     from mcpctl.catalog import tool_notes
     from mcpctl.commands import annotations, confirmation
     from mcpctl.toolsets.toolset_files import check_name
@@ -61,7 +61,6 @@ def _edited(note: "Note") -> Iterator[str]:
     import tempfile
 
     from mcpctl.base import files
-    from mcpctl.base.errors import McpctlError
     from mcpctl.toolsets.toolset import HIDDEN
 
     shown = HIDDEN.sub("", note.text.replace("\r\n", "\n"))
@@ -90,8 +89,6 @@ def _run_editor(path: Path) -> None:
     import shlex
     import signal
     import subprocess
-
-    from mcpctl.base.errors import McpctlError
 
     variable = next((name for name in ("VISUAL", "EDITOR") if os.environ.get(name)), "")
     hint = "set VISUAL or EDITOR to the command of your editor, or give the TEXT"

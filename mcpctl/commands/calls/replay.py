@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcpctl.base.errors import McpctlError
-from mcpctl.base.models import Row
+from mcpctl.base.errors import McpctlError, Problems, Refused, UpstreamFailed, WrongUsage
+from mcpctl.base.models import Found, Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -48,8 +48,6 @@ def replay(
       mcpctl calls replay --session 3f2a --execute --json | jq '.[] | select(.same == false)'
     """
     from mcpctl import output
-    from mcpctl.base.errors import WrongUsage
-    from mcpctl.base.models import Found
     from mcpctl.calling import replay as replays
     from mcpctl.commands.columns import REPLAYS
 
@@ -85,7 +83,6 @@ def replay(
 def _recorded(records: "Records", refs: Sequence[str], session: str | None) -> list[Row]:
     """The calls with these ids, or all of a session, oldest first: the first rounds only, without replays, and without
     reads of answers and resources by its model."""
-    from mcpctl.base.errors import WrongUsage
     from mcpctl.base.tool_keys import OWN
 
     if session is None:
@@ -132,7 +129,6 @@ def _diff(rows: Sequence[Row]) -> Iterator[str]:
 
 def _failure(rows: Sequence[Row], replays: Sequence["Replay"], *, compared: bool) -> "McpctlError | None":
     """The failure to raise once all is printed: the first call without an answer, or a difference."""
-    from mcpctl.base.errors import Problems, Refused, UpstreamFailed
 
     for replay in replays:
         if replay.plan == "cannot":

@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
-from mcpctl.base.errors import NotFound
+from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.models import Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -61,7 +61,6 @@ def _print(data: bytes) -> None:
 
 def _selected(parts: "Readable", expression: str) -> bytes:
     from mcpctl.answers import readable
-    from mcpctl.base.errors import WrongUsage
 
     try:
         return readable.apply(expression, parts.value)
@@ -70,7 +69,6 @@ def _selected(parts: "Readable", expression: str) -> bytes:
 
 
 def _not_kept(row: "Row") -> "NotFound":
-    from mcpctl.base.errors import NotFound
 
     if row["response_file"]:
         what, hint = "is not kept any more", "raise keep_mb under [responses] in config.toml to keep more"

@@ -10,6 +10,7 @@ from mcpctl.base.models import Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import RecordFilters
+from mcpctl.output import text, to_json
 
 if TYPE_CHECKING:
     from mcpctl.store.events import Event
@@ -79,7 +80,6 @@ def tail(
 
 
 def _as_json(events: "Iterator[Event]", position: Callable[[], str]) -> Iterator[str]:
-    from mcpctl.output import to_json
 
     for event in events:
         yield to_json({"type": event.type, "data": event.data, "timestamp": event.timestamp, "position": position()})
@@ -90,7 +90,6 @@ def _as_text(events: "Iterator[Event]", client_of: Callable[[str], str | None]) 
 
     `client_of` knows the client of a session: events of searches do not have it.
     """
-    from mcpctl.output import text
 
     client_of = functools.cache(client_of)
     is_terminal, paints = sys.stdout.isatty(), text.is_coloured()

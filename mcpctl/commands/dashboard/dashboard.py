@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from mcpctl import output
+from mcpctl.base.errors import NotFound, Refused
 from mcpctl.base.paths import Paths
 from mcpctl.commands import options as opt
 
@@ -39,7 +41,6 @@ def dashboard(
     """
     if ctx.invoked_subcommand:
         return
-    from mcpctl import output
     from mcpctl.dashboard.running import claimed, running
 
     paths = place.paths()
@@ -74,7 +75,6 @@ def dashboard(
 
 
 def the_running(paths: "Paths") -> "Running":
-    from mcpctl.base.errors import NotFound
     from mcpctl.dashboard.running import running
 
     if here := running(paths):
@@ -84,8 +84,6 @@ def the_running(paths: "Paths") -> "Running":
 
 def _is_person(read_only: bool) -> bool:
     """Whether the link may answer approvals; says why not."""
-    from mcpctl import output
-    from mcpctl.base.errors import Refused
     from mcpctl.commands.confirmation import only_for_people
 
     try:
@@ -98,7 +96,6 @@ def _is_person(read_only: bool) -> bool:
 
 
 def _say_of(here: "Running", port: int | None, *, wants_answers: bool) -> None:
-    from mcpctl import output
 
     where = f"the dashboard runs already, on port {here.port}"
     if port not in (None, here.port):

@@ -1,5 +1,6 @@
 """`mcpctl policy hook`"""
 
+from mcpctl import output
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -34,7 +35,6 @@ def hook(
       mcpctl policy hook claude-code --project work < call.json
     """
     opt.one_of("client", client, CLIENTS)
-    from mcpctl import output
     from mcpctl.clients import claude_hook
 
     if print_settings:
@@ -48,7 +48,6 @@ def hook(
 
 
 def _print_settings(entry: str, place: opt.ToolsetLocation) -> None:
-    from mcpctl import output
     from mcpctl.clients import claude_hook, client_config, client_kinds
     from mcpctl.toolsets import toolset_files
 

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcpctl.base.models import Row
+from mcpctl import output
+from mcpctl.base.errors import UpstreamFailed, warn
+from mcpctl.base.models import Found, Row
 from mcpctl.base.paths import Paths
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -32,7 +34,6 @@ def check(
       mcpctl servers check github --timeout 5
       mcpctl servers check --json | jq -r '.[] | select(.status != "ok") | .server'
     """
-    from mcpctl import output
     from mcpctl.calling.server_check import check
     from mcpctl.config import config
 
@@ -47,9 +48,6 @@ def check(
 
 
 def _write(rows: "Sequence[Row]", options: "ListOptions", paths: "Paths") -> None:
-    from mcpctl import output
-    from mcpctl.base.errors import UpstreamFailed, warn
-    from mcpctl.base.models import Found
     from mcpctl.commands.columns import CHECKED_SERVERS
     from mcpctl.store import server_logs
 
@@ -74,7 +72,6 @@ def _write(rows: "Sequence[Row]", options: "ListOptions", paths: "Paths") -> Non
 def _warn_of_hidden(paths: "Paths", rows: "Sequence[Row]") -> None:
     """Warn about checked servers whose command a program with a window would not find: those that are installed here
     with the PATH of their entry, or where none is, any."""
-    from mcpctl.base.errors import warn
     from mcpctl.clients.client_config import missing_in_windows
     from mcpctl.config import config
     from mcpctl.doctor.client_entries import own_entries

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcpctl import output
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
@@ -44,7 +45,6 @@ def import_(
       mcpctl servers import --from cursor --dry-run
       mcpctl servers import --from ./.vscode/mcp.json --prefix work-
     """
-    from mcpctl import output
     from mcpctl.base.models import Found
     from mcpctl.clients import importing
     from mcpctl.commands import server_logins
@@ -75,14 +75,12 @@ def import_(
 
 
 def _say_all(lines: Iterable[str]) -> None:
-    from mcpctl import output
 
     for line in lines:
         output.say(line, always=True)
 
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:
-    from mcpctl import output
     from mcpctl.base import errors
 
     if batch.files:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mcpctl import output
 from mcpctl.commands import options as opt
 
 
@@ -26,7 +27,6 @@ def login(
     """
     import asyncio
 
-    from mcpctl import output
     from mcpctl.commands import server_logins
     from mcpctl.commands.confirmation import only_for_people
     from mcpctl.config import config as configuration
@@ -58,7 +58,6 @@ def login(
 
 
 def _tell(text: str) -> None:
-    from mcpctl import output
 
     for line in text.splitlines():
         output.say(line, always=True)

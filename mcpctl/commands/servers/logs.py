@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from mcpctl.base.models import Row
+from mcpctl import output
+from mcpctl.base.models import Found, Row
 from mcpctl.commands import options as opt
 
 
@@ -28,9 +29,7 @@ def logs(
       mcpctl servers logs github -n 20 -f
       mcpctl servers logs github --jsonl -f | jq -r .text
     """
-    from mcpctl import output
     from mcpctl.base.errors import NotFound, WrongUsage
-    from mcpctl.base.models import Found
     from mcpctl.config import config as configuration
     from mcpctl.output import Columns
     from mcpctl.store import server_logs
@@ -59,7 +58,6 @@ def logs(
 
 
 def _lines(batches: "Iterable[Sequence[Row]]", name: str, jsonl: bool) -> "Iterator[str]":
-    from mcpctl import output
     from mcpctl.output.text import line_of
 
     for number, rows in enumerate(batches):

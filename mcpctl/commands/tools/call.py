@@ -3,13 +3,15 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpctl.base.errors import McpctlError
+from mcpctl import output
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError, UpstreamFailed, WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+from mcpctl.output import contents
 
 if TYPE_CHECKING:
     from mcpctl.calling.own_session import Result
@@ -50,11 +52,8 @@ def call(
       mcpctl tools call browser:screenshot url=https://example.com -o page.png
       printf '%s\\n' 'browser:open url=https://example.com' browser:screenshot | mcpctl tools call -
     """
-    from mcpctl import output
-    from mcpctl.base.errors import WrongUsage
     from mcpctl.calling import calls_in_turn, one_shot
     from mcpctl.commands.call_arguments import asked, read
-    from mcpctl.output import contents
 
     words, paths = arguments or [], place.paths()
     if key == "-":
@@ -66,13 +65,16 @@ def call(
         return
     if json and output_file == "-":
         raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
-    target = _Target.of(output_file, force)
+    if output_file:
+        _check_target(output_file, replaces=force)
     with output.telling(key) as tell:
         result = one_shot.call(
             paths, key, lambda tool: read(words, tool), timeout, place.toolset, place.project, tell,
             as_sent=json, following=words[0] if words else "",
         )  # fmt: skip
-    content = target.save(result.content) if target and not result.failure else result.content
+    content = result.content
+    if output_file and not result.failure:
+        content = _save(output_file, content, replaces=force)
     if json or not result.failure:
         output.write_row(result.raw, json, lambda: contents.content(content, brief=sys.stdout.isatty()))
     if result.failure:
@@ -81,8 +83,6 @@ def call(
 
 def _write_line(made: "Result | McpctlError") -> None:
     """Print the outcome of a call on one line: breaks in JSON are between its tokens only."""
-    from mcpctl import output
-    from mcpctl.base.errors import McpctlError
 
     if isinstance(made, McpctlError):
         output.write_text(output.to_json(made.body))
@@ -90,56 +90,30 @@ def _write_line(made: "Result | McpctlError") -> None:
         output.write_text(made.raw.replace("\r", " ").replace("\n", " "))
 
 
-@dataclass(frozen=True)
-class _Target:
-    """The file, or stdout, to which --output writes whatever is not text."""
+def _check_target(target: str, *, replaces: bool) -> None:
+    """Raise before anything is called if nothing could be written there."""
+    if target == "-" and sys.stdout.isatty():
+        raise WrongUsage("the bytes of a file are not for a terminal", "name a FILE, or pipe them: --output - | …")
+    if target != "-" and not replaces and os.path.lexists(target):
+        raise files.there_is(Path(target))
 
-    path: Path
-    replaces: bool
 
-    @classmethod
-    def of(cls, option: str | None, force: bool) -> "_Target | None":
-        """Raises before anything is called where nothing could be written there."""
-        from mcpctl.base import files
-        from mcpctl.base.errors import WrongUsage
-
-        if option is None:
-            return None
-        target = cls(Path(option), force)
-        if target.is_stdout and sys.stdout.isatty():
-            raise WrongUsage("the bytes of a file are not for a terminal", "name a FILE, or pipe them: --output - | …")
-        if not force and not target.is_stdout and os.path.lexists(target.path):
-            raise files.there_is(target.path)
-        return target
-
-    @property
-    def is_stdout(self) -> bool:
-        return str(self.path) == "-"
-
-    def save(self, blocks: Sequence[Any]) -> Sequence[Any]:
-        """Write the files of a result; the blocks that are left to print, none where stdout has a file.
-
-        Raises `UpstreamFailed` where there is no file, or one too many.
-        """
-        from mcpctl import output
-        from mcpctl.base import files
-        from mcpctl.base.errors import UpstreamFailed
-        from mcpctl.output import contents
-
-        found = contents.decoded(blocks)
-        if not found:
-            hint = "the call was made; see its result with: mcpctl calls show last"
-            raise UpstreamFailed("the result has no file to save", hint, "no_file")
-        if self.is_stdout and len(found) > 1:
+def _save(target: str, blocks: Sequence[Any], *, replaces: bool) -> Sequence[Any]:
+    """Write the files of a result; the blocks that are left to print, none where stdout has a file."""
+    saved = contents.decoded(blocks)
+    if not saved:
+        hint = "the call was made; see its result with: mcpctl calls show last"
+        raise UpstreamFailed("the result has no file to save", hint, "no_file")
+    if target == "-":
+        if len(saved) > 1:
             hint = "the call was made; name a FILE next time: --output FILE"
-            raise UpstreamFailed(f"the result has {len(found)} files, and stdout takes one", hint, "several_files")
-        if self.is_stdout:
-            output.write_bytes(found[0])
-            return []
-        for number, content in enumerate(found, 1):
-            path = self.path
-            if len(found) > 1:
-                path = path.with_name(f"{path.stem}-{number}{path.suffix}")
-            files.create(path, content, replaces=self.replaces)
-            output.say(f"saved {path}: {len(content):,} bytes")
-        return [block for block in blocks if not contents.encoded(block)]
+            raise UpstreamFailed(f"the result has {len(saved)} files, and stdout takes one", hint, "several_files")
+        output.write_bytes(saved[0])
+        return []
+    for number, content in enumerate(saved, 1):
+        path = Path(target)
+        if len(saved) > 1:
+            path = path.with_name(f"{path.stem}-{number}{path.suffix}")
+        files.create(path, content, replaces=replaces)
+        output.say(f"saved {path}: {len(content):,} bytes")
+    return [block for block in blocks if not contents.encoded(block)]
