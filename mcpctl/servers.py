@@ -54,8 +54,8 @@ def show(paths: Paths, name: str) -> Row:
 
 
 def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
-    """The row of one entry, with its secrets masked and the number of its tools as last listed. `problem` is the reason
-    why the entry cannot be used, or the server's last failure; `failed_at` is its time."""
+    """One entry, its secrets masked; `problem` is why it cannot be used, or the server's last failure, at
+    `failed_at`."""
     server = loaded.servers.get(name)
     listed = catalog.listed(name)
     values: dict[str, Any] = dict.fromkeys(FIELDS)

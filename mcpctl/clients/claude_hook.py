@@ -86,8 +86,8 @@ def prefix(entry: str) -> str:
 
 
 def answer(read: Callable[[], str], options: HookOptions) -> HookAnswer | None:
-    """The answer to the call that `read` gets from stdin; None where the hook has nothing to say. Whatever goes wrong,
-    a person is asked: a hook that fails would let the call through."""
+    """The answer to the call that `read` gets, or None. If anything fails, a person is asked: else the call would go
+    through."""
     try:
         call = msgspec.json.decode(read(), type=_Input)
         name = call.tool_name.removeprefix(prefix(options.entry))
@@ -169,8 +169,8 @@ def _answer(subject: Subject, verdict: Verdict, *, is_planning: bool) -> HookAns
 
 
 def _is_allowed(subject: Subject, ruling: Ruling | None, *, is_planning: bool) -> bool:
-    """Whether Claude Code is to ask nobody: its user has written so, and more than a default of ours lets it through.
-    While it plans, only for tools that read."""
+    """Whether Claude Code is to ask nobody: more than a default of ours allows it; while it plans, only tools that
+    read."""
     rule = ruling.rule if ruling else None
     is_written = rule is not None and rule.key == ALLOW and not rule.is_of_one_tool
     if not (is_written and subject.view.config.policy.table.claude_hook):

@@ -143,8 +143,8 @@ def _absolute(path: Path) -> Path:
 
 
 def inherited_from(client: str, server: Server) -> dict[str, str]:
-    """The variables that the process of an entry inherits of its client; `server` is the entry, as config.toml would
-    have it."""
+    """The variables that the process of an entry inherits of its client; `server` is the entry as config.toml has
+    it."""
     if not CLIENTS[client].from_shell:  # a window has nothing of what a shell's own files set
         usual = inherited(msgspec.structs.replace(server, inherit_env=MINIMAL))
         return {**usual, "PATH": os.pathsep.join(_STANDARD)}
@@ -154,8 +154,8 @@ def inherited_from(client: str, server: Server) -> dict[str, str]:
 
 
 def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
-    """The variables of an mcpctl that the client starts, of which `entry` is the value in its file; None for a new one.
-    For whether they are set: their values are as the client has them."""
+    """The variables, as the client has them, of an mcpctl that it starts; `entry` is the value in its file, None for a
+    new one."""
     raw = entry if isinstance(entry, dict) else {}
     named = raw.get("env_vars")
     server = Server(inherit_env=[str(name) for name in named] if isinstance(named, list) else MINIMAL)
@@ -164,9 +164,9 @@ def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
 
 
 def missing_program(server: Server, variables: Mapping[str, str]) -> str:
-    """The program of a server that an mcpctl with these variables does not find; empty where it does, and where only a
-    start can tell. Nothing is run to find out. A program on the PATH of this shell is found: `install` writes that into
-    the entry of a client with a window."""
+    """The program of a server that an mcpctl with these variables does not find; empty where only a start can tell.
+    Nothing is run to find out. A program on this shell's PATH is found: `install` writes that for a client with a
+    window."""
     texts = [server.command, server.cwd or "", server.env.get("PATH", "")]
     if not server.command or any(FROM_COMMAND in text for text in texts):
         return ""
@@ -184,8 +184,8 @@ def missing_program(server: Server, variables: Mapping[str, str]) -> str:
 
 
 def missing_in_windows(servers: Mapping[str, Server], path: str | None = None) -> dict[str, str]:
-    """The servers that start from this shell but not from a window, each with the program that is missing there. `path`
-    is another PATH than the usual one that a client with a window has."""
+    """The servers that start from this shell but not from a window with this PATH, each with the program missing
+    there."""
     path = os.pathsep.join(_STANDARD) if path is None else path
     missing = {}
     for name, server in servers.items():

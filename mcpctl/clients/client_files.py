@@ -21,7 +21,6 @@ class ClientFile:
 
     @property
     def source(self) -> str:
-        """The client's name, or the file's path if it belongs to no known client."""
         return self.client.name if self.client else str(self.path)
 
 
@@ -36,7 +35,6 @@ class ClientEntry:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """The values that VS Code would ask for, by their ids, each with the default that it would offer."""
     place: tuple[str, ...] = ()
-    """The names of the members that lead to it."""
     approval: str = ""
     """For a server of a project's .mcp.json, a person's decision in Claude Code: see `_approvals`."""
     switches: Mapping[str, Any] = field(default_factory=dict)
@@ -44,9 +42,8 @@ class ClientEntry:
 
 
 def files(source: str | None) -> list[ClientFile]:
-    """The existing files that `--from` names; without `--from` the user's own files of all clients. Raises `NotFound`.
-    A file of the current folder may come from a stranger, and the next `serve` would start its servers: it must be
-    named."""
+    """The existing files that `--from` names, else the user's own of all clients; raises `NotFound`. A file of the
+    current folder may come from a stranger, and the next `serve` would start its servers: it must be named."""
     if source is None:
         own = [path for client in CLIENTS.values() for path in client_kinds.own_places(client)]
         existing = [file for client in CLIENTS.values() for file in _existing(client)]
@@ -123,7 +120,6 @@ def decoded(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def members(value: Any) -> dict[str, Any]:
-    """The members of an object; none of another value."""
     return value if isinstance(value, dict) else {}
 
 

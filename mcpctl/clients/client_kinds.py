@@ -21,7 +21,6 @@ class ClientKind:
     timeout_unit_s: float | None = None
     """The unit of its `timeout`, if that limits a call; else None."""
     restart: str = "start a new session of it"
-    """How a person has it read its file again."""
 
 
 _CODE = ("Code", "Code - Insiders", "VSCodium")

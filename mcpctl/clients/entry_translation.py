@@ -74,7 +74,6 @@ def is_mcpctl(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Table:
-    """An entry under the keys that most clients use, without empty values."""
     if not isinstance(value, dict):
         raise CannotTake("it is not an object")
     try:
@@ -96,8 +95,6 @@ def _plain(value: Any) -> Table:
 
 
 class _Translation:
-    """One entry while its keys are taken and translated, with notes on it for a person."""
-
     def __init__(self, entry: ClientEntry) -> None:
         self._entry = entry
         self._client = entry.file.client
@@ -142,7 +139,6 @@ class _Translation:
             self.notes.append(text)
 
     def _switched_off(self, off: list[str]) -> list[str]:
-        """The tools of the server that opencode's file switches off."""
         prefix = f"{self._entry.name}_"
         names = [name.removeprefix(prefix) for name in off if name.startswith(prefix)]
         if patterns := [name for name in names if "*" in name and name.strip("*")]:
@@ -264,9 +260,8 @@ class _Translation:
     # ---- the variables in its texts
 
     def _text(self, value: Any, where: str, variable: str = "") -> str:
-        """A text with `${env:X}`, `${userHome}`, `${input:…}` and the like as config.toml writes them. `variable` is
-        the environment variable whose value this is. Raises `CannotTake` for a variable that only the client can fill
-        in."""
+        """A text with `${env:X}`, `${userHome}`, `${input:…}` and the like as config.toml has them, `variable` being
+        its name. Raises `CannotTake` for a variable that only the client can fill in."""
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, int | float):

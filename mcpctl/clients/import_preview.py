@@ -104,8 +104,7 @@ _TABLES: Mapping[str, Callable[[str], str]] = {
 
 
 def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """The place and the masked text of each text of an entry that has a secret; others keep the way they are
-    written."""
+    """The place of each text of an entry with a secret, and the masked text; others keep the way they are written."""
     for key, value in entry.items():
         texts: Iterable[tuple[tuple[str | int, ...], Any, str]] = ()
         if key in _TEXTS and isinstance(value, str):

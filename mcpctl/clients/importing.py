@@ -38,8 +38,8 @@ class Import:
     prefix: str = ""
     replace: bool = False
     rename: Sequence[tuple[str, str]] = ()
-    """Names of entries, each with a new one: of several such entries the first that can keeps its name, and each other
-    takes the next new one."""
+    """Names of entries with new ones: the first such entry that can keeps its name, each other takes the next new
+    one."""
     ways: str = "--replace or --prefix P, or "
     """The other options for an entry whose name is taken."""
     files: list[ClientFile] = field(default_factory=list)
@@ -49,8 +49,8 @@ class Import:
     rows: list[Row] = field(default_factory=list)
     taken: list[ClientEntry] = field(default_factory=list)
     variables: dict[tuple[str, Path], Mapping[str, str]] = field(default_factory=dict)
-    """The variables of an mcpctl that a client starts, by the client and the folder of its file: a server that cannot
-    start with them stays there."""
+    """The variables of an mcpctl by its client and folder: a server that cannot start with them stays in the client's
+    file."""
     consequences: list[str] = field(default_factory=list)
     """A person must not miss them: servers that are switched off, and those that do not start."""
 
@@ -230,8 +230,8 @@ def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> 
 
 
 def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
-    """Whether an entry of config.toml has all that a client's says; unless `exactly`, it may also have limits. Its
-    inherit_env is ours to set: no client's file has one."""
+    """Whether an entry of config.toml has all of a client's; unless `exactly`, it may have limits. inherit_env is ours
+    to set."""
     if exactly or not existing.tools.items() >= server.tools.items():
         return msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server
     set_here = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
@@ -244,9 +244,8 @@ def switched_off(name: str, why: str) -> str:
 
 
 def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = False) -> list[str]:
-    """Write the entries that can be imported into the configuration in `path`; `batch.rows` then says what was done. A
-    dry run writes nothing, has `permit` asked all the same, and returns the change as a diff. Raises `Unusable` if some
-    could not be imported."""
+    """Write the entries that can be imported; raises `Unusable` if some could not. A dry run writes nothing, has
+    `permit` asked all the same, and returns the change as a diff."""
     diff = []
 
     def change(document: Any) -> None:
@@ -272,8 +271,7 @@ def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = Fa
 
 
 def remarks(rows: Iterable[Row], outcome: str = "") -> Iterator[str]:
-    """Notes for a person on the entries that failed, were left out, or were changed. `outcome` takes the place of the
-    usual words for the first two."""
+    """Notes for a person; `outcome` takes the place of the usual words for entries that failed or were left out."""
     for row in rows:
         subject = row["source"] if row["source_name"] is None else f"{row['source']}: '{row['source_name']}'"
         if row["action"] in _OUTCOMES:

@@ -99,7 +99,6 @@ class Plan:
     stays: list[ClientEntry]
     rules: list[ClientRules]
     texts: tuple[str, str] = ("", "")
-    """The text of config.toml before and after it, once `preview` has looked at it."""
 
     @property
     def changes_config(self) -> bool:
@@ -111,8 +110,8 @@ class Plan:
 
     @property
     def consequences(self) -> list[str]:
-        """A person must not miss them: servers that are switched off, and those that stay since they would
-        not start."""
+        """A person must not miss them: servers that are switched off, and those that stay since they would not
+        start."""
         return [*self.batch.consequences, *(line for rules in self.rules for line in rules.consequences)]
 
     def put(self, document: Any) -> None:
@@ -122,8 +121,7 @@ class Plan:
 
 
 def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequence[tuple[str, str]] = ()) -> Plan:
-    """The plan of an installation. Raises `NotFound` for a client that is not here, and `Unusable` for a file that
-    cannot be read."""
+    """Raises `NotFound` for a client that is not here, and `Unusable` for a file that cannot be read."""
     batch = Import(rename=rename, ways="")
     changes: list[Installation] = []
     stays: list[ClientEntry] = []
@@ -167,8 +165,7 @@ def preview(plan: Plan) -> list[str]:
 
 
 def write(plan: Plan, permit: editing.Permit) -> None:
-    """Make the changes, where `permit` raises no `Refused`: first that of config.toml, so that no server is ever in
-    neither file."""
+    """Make the changes, that of config.toml first: no server is ever in neither file. `permit` may raise `Refused`."""
     if plan.changes_config:
         editing.edit(plan.paths.config, plan.put, permit)
     for change in plan.changes:
@@ -232,7 +229,6 @@ def _home(client: ClientKind, places: list[Path]) -> Path:
 
 
 def _section(client: ClientKind, path: Path) -> Place:
-    """The place for servers in a file without any."""
     if client.name == "opencode":
         newer = ("mcp", "servers")
         if isinstance(ClientDraft(path, uninstalling.content(path) or b"").at(newer), dict):

@@ -28,8 +28,8 @@ class ClientRule:
     """The rule as the client has it, or where it is."""
     effect: str = ""
     targets: tuple[tuple[str, str], ...] = ()
-    """Servers and tools, by the client's names; each may be a glob if `is_glob`. Or one of `policy_settings.CLASSES`,
-    with an empty tool."""
+    """Servers and tools by the client's names, globs if `is_glob`; or one of `policy_settings.CLASSES`, with an empty
+    tool."""
     is_glob: bool = True
     is_respelled: bool = False
     """Whether the client writes `_` in the names of tools for characters that it does not take."""
@@ -69,8 +69,7 @@ class Names:
         return list(pairs) or [(server, tool)]
 
     def patterns(self, rule: ClientRule) -> list[str]:
-        """The patterns that say the same here; a rule that loosens is carried only if its meaning is certain. Raises
-        `NotCarried`."""
+        """The patterns that say the same here; a rule that loosens needs a certain meaning. Raises `NotCarried`."""
         if rule.why:
             raise NotCarried(rule.why)
         patterns: list[str] = []

@@ -159,8 +159,7 @@ def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
 
 
 def _own(client: str) -> list[Path]:
-    """The user's own files that exist; those of the current folder belong to a project and must be named. A project's
-    rules hold in the project only, and config.toml holds everywhere."""
+    """The user's own files that exist; those of a project must be named, since its rules apply in the project only."""
     own = list(_places(client, None))
     for path in _places(client, Path.cwd()):
         if path.is_file() and path not in own:

@@ -130,8 +130,7 @@ def forget(paths: Paths, client: str, path: Path) -> None:
 
 
 def copy(paths: Paths, client: str, path: Path, content: bytes, place: Path | None) -> Path:
-    """Keep a copy of the file as it is, at `place` if that is known from a former try, and remove the oldest; returns
-    where."""
+    """Keep a copy of the file, at `place` if a former try has made one, and remove the oldest; returns where."""
     folder = _folder(paths, client, path) / "copies"
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     place = place or folder / f"{stamp}-{path.name}"
@@ -164,11 +163,11 @@ def _hash(content: bytes) -> str:
 
 
 def restored(installed: Installed, current: bytes) -> bytes | None:
-    """The bytes of a client's file without mcpctl and with the servers that it had before; None for no file.
+    """The bytes of a client's file without mcpctl and with its former servers; None for no file.
 
-    Where nothing has changed since, it is what it was, byte for byte. Else the lines that the installation changed are
-    what they were if nobody has touched them. If somebody has, the entry for mcpctl goes, and the former servers come
-    back in their own words, but not over a new one.
+    A file without changes since is as it was, byte for byte. Else the lines that the installation changed are as they
+    were if nobody has touched them. If somebody has, the entry for mcpctl goes, and the former servers come back in
+    their own words, but not over a new one.
     """
     installed = _in_line_ends_of(current, installed)
     if current == installed.after:
@@ -233,8 +232,8 @@ def _taken(older: ClientDraft, after: ClientDraft, section: Place) -> list[str]:
 
 
 def _unhunked(older: str, after: str, current: str) -> str:
-    """The current text, its lines of `after` changed back to those of `older`; empty if they are not there, or more
-    than once."""
+    """The current text, its lines of `after` changed back to those of `older`; empty if they are not there just
+    once."""
     old, new = older.splitlines(keepends=True), after.splitlines(keepends=True)
     head = import_preview.alike(old, new)
     tail = import_preview.alike(old[head:][::-1], new[head:][::-1])

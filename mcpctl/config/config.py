@@ -32,8 +32,8 @@ from mcpctl.config.settings import (
 
 
 class Config(Struct, frozen=True, eq=False, dict=True):
-    """The configuration as read for one project. A server's entry that cannot be used is in `problems`, by its name,
-    and not in `servers`."""
+    """A configuration as read for one project; entries that cannot be used are in `problems` by name, not in
+    `servers`."""
 
     path: Path
     servers: Mapping[str, Server] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def least_limit(self) -> int:
-        """The fewest bytes beyond which an answer may be shortened; more than any answer has where none is."""
+        """Bytes beyond which an answer may be shortened, at least."""
         written: list[Responses | ClientSettings | Server] = [self.responses]
         written += [*self.clients.values(), *self.servers.values()]
         return min((each.limit_tokens * TOKEN_BYTES for each in written if each.limit_tokens), default=sys.maxsize)
@@ -101,7 +101,6 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return any("resources" in self.exposes(server) for server in self.enabled)
 
     def exposes(self, server: str) -> Collection[str]:
-        """The kinds of `EXPOSABLE` that clients see of a server."""
         own = self.servers[server].expose if server in self.servers else None
         return self.serve.expose if own is None else own
 
@@ -130,7 +129,6 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return _known_projects(self.projects, self.members)
 
     def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
-        """The line of a key of the file, or of an item of its list; None where that is not known."""
         return toml.line_of(self.text, table, key, index)
 
     @property
@@ -139,8 +137,8 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return self.projects.get(self.project or "", Project())
 
     def server(self, name: str) -> Server:
-        """The server of that name. Raises `NotFound`, for an entry that cannot be used `Unusable`, and outside the
-        project in force `Refused`."""
+        """Raises `NotFound`, `Unusable` for an entry that cannot be used, and `Refused` outside the project in
+        force."""
         if name in self.elsewhere:
             raise self.not_in_project(name)
         if name in self.problems:
@@ -166,9 +164,8 @@ def no_server(name: str, known: Iterable[str]) -> NotFound:
 
 
 def load(path: Path, project: str | None = None) -> Config:
-    """The configuration in `path` with this project in force, empty when there is no such file. Raises `Unusable` when
-    the file is not TOML or a section other than one server's is wrong, `NotFound` when nothing in it names the
-    project."""
+    """The configuration in `path` for this project, empty when there is no such file. Raises `Unusable` for what is not
+    TOML or a wrong section other than a server's, `NotFound` for an unknown project."""
     try:
         text = files.read_text(path, code="config_unreadable").removeprefix(files.BOM)
     except NotFound:
@@ -183,7 +180,6 @@ _FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last s
 
 
 def parsed(path: Path, text: str, project: str | None = None) -> Config:
-    """The configuration that is the text of the file in `path`; raises the same as `load`."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -250,12 +246,10 @@ def _members(servers: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 
 
 def _known_projects(tables: Iterable[str], members: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The projects that there are: those that have a table, and those that servers name."""
     return frozenset(tables).union(*members.values())
 
 
 def check_project(name: str, known: Iterable[str], path: object) -> None:
-    """Raises `NotFound` for a project that nothing in the file at `path` names."""
     names = sorted(known)
     if name not in names:
         there_are = f"{path} has {', '.join(names)}" if names else f"{path} has none; write [projects.NAME] there"

@@ -111,8 +111,8 @@ def entry_of(path: Path, document: Any, name: str) -> Any:
 
 
 def table_of(entry: Any, field: str) -> Any:
-    """A table in an entry, made where it is not there: in a line of its own where the entry has no header, since a
-    header would take what follows the entry into it."""
+    """A table in an entry, made inline where the entry has no header, since a header would take what follows into
+    it."""
     from tomlkit import inline_table
     from tomlkit.items import Table
 
@@ -135,7 +135,6 @@ def body_of(table: Any) -> list[Any]:
 
 
 def cut_trailing_comments(table: Any) -> list[Any]:
-    """Remove the comments and blank lines after a table's last key, and return them."""
     body = body_of(table)
     end = next((n for n in range(len(body), 0, -1) if body[n - 1][0] is not None), 0)
     if body and end == len(body):
@@ -147,16 +146,15 @@ def cut_trailing_comments(table: Any) -> list[Any]:
 
 @contextmanager
 def before_comments(table: Any) -> Iterator[Any]:
-    """The table, with the comments after its last key kept behind the keys that are added: they are about the next
-    one."""
+    """The table, with the comments behind its last key kept behind the keys that are added: they are about the next
+    table."""
     after = cut_trailing_comments(table)
     yield table
     body_of(table).extend(after)
 
 
 def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
-    """Have `change` edit the document in the file, or tables for a new one; comments and order are kept. `permit` is
-    asked about the very text that is written."""
+    """Have `change` edit the file, or tables for a new one; `permit` is asked about the very text that is written."""
 
     def permitted(before: bytes | None) -> bytes:
         after = _changed(path, before, change)
@@ -167,7 +165,7 @@ def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
 
 
 def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
-    """The file's text before and after `edit`; nothing is written."""
+    """The text before and after `edit`; nothing is written."""
     try:
         before = files.read(path, code="config_unreadable")
     except NotFound:
@@ -176,7 +174,6 @@ def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
 
 
 def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) -> str:
-    """The file's new text after `change`; `before` is None if there is no file."""
     if before is None:
         import tomli_w
 

@@ -21,8 +21,7 @@ _LEAST = 8
 _LOOKS_SECRET = re.compile(
     r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])(?![a-z]+(?:-[a-z0-9]+)+\Z)[A-Za-z0-9_~+=!#$%&*-]{12,}"
 )
-"""Whatever its name, such a value may be a key: letters and digits; not a path, an address or a name such as eu-
-west-1."""
+"""Such a value may be a key under any name: letters and digits; no path, no address and no name such as eu-west-1."""
 
 
 def learn_all(servers: Mapping[str, Server], env: Mapping[str, str] = os.environ) -> None:

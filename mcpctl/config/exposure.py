@@ -48,7 +48,6 @@ def of_data(data: Path) -> list[Path]:
 
 
 def _entries(folder: Path) -> Iterator[tuple[Path, int, bool]]:
-    """The files and folders in a folder, with their modes and whether they are ours."""
     with os.scandir(folder) as entries:
         for entry in entries:
             status = entry.stat(follow_symlinks=False)

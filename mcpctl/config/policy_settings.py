@@ -48,7 +48,6 @@ class PolicyRule(NamedTuple):
     item: int | None = None
     """Its place in the list, where the key has one."""
     file: str = ""
-    """The toolset's file; empty for config.toml."""
     of_repository: bool = False
 
     @property
@@ -142,8 +141,7 @@ def in_force(
     *,
     only_tightens: bool = False,
 ) -> Policy:
-    """The policy of `[policy]` and of the table of the project in force; off where neither is written. Where the
-    project's `only_tightens`, it lets nothing through that `[policy]` keeps back."""
+    """The policy of both tables; off where neither is written. `only_tightens`: the project's loosens nothing."""
     if table is None and of_project is None:
         return OFF
     values = table or PolicyTable()
@@ -176,7 +174,6 @@ def in_force(
 
 
 def problem_of(pattern: str) -> str:
-    """The problem of a rule's pattern; empty where there is none."""
     if _BRACES.search(pattern):
         parts = [part[1:-1].split(",") if part[:1] == "{" else [part] for part in _BRACES.split(pattern)]
         each = ", ".join(map("".join, itertools.islice(itertools.product(*parts), _NAMED)))

@@ -65,7 +65,6 @@ class Endpoint(Struct, frozen=True):
     transport: str
     headers: dict[str, str]
     empty: frozenset[str] = frozenset()
-    """The variables in the headers that have an empty value."""
     oauth: OAuth | None = None
 
 
@@ -133,8 +132,7 @@ def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
 
 
 def is_here(host: str) -> bool:
-    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy. Nor must
-    those to the unspecified address, which the system connects to itself."""
+    """Whether a host is this machine, or unspecified, which is the same: requests to it must not go through a proxy."""
     name = host.lower().removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -173,7 +171,6 @@ def inherited(server: Server, env: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def described(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> str:
-    """The variables that the process of `server` gets, in a few words without any value."""
     variables = inherited(server, env)
     try:
         named = list({**_of_file(server, config_path, env), **server.env})
@@ -220,7 +217,6 @@ def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[st
 
 
 def _of_file(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a dotenv file: `NAME=value`, with `export`, quotes over several lines, and `#` comments."""
     if not server.env_file:
         return {}
     path = config_path.parent / Path(expand(server.env_file, _ours(env))).expanduser()
@@ -263,7 +259,6 @@ def _output_of(command: str, env: Mapping[str, str]) -> str:
 
 
 def known_output(command: str) -> str:
-    """Its output; empty where it has not run."""
     return _outputs.get(command, "")
 
 

@@ -79,8 +79,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def fingerprint(self) -> str:
-        """The identity of a server for the catalog cache and for pins: all that chooses the program, no secret, and no
-        variable."""
+        """The identity for the catalog cache and for pins: all that chooses the program, no secret, and no variable."""
         # The empty places are older: without a URL, and without variables, a fingerprint stays what it was.
         parts = [self.command, self.args, [self.transport, self.url] if self.url else None, ()]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]

@@ -33,8 +33,6 @@ class Project(Section, frozen=True):
 
 
 class Search(Section, frozen=True):
-    """`[search]`."""
-
     optimization: str = OPTIMIZATIONS[0]
     answer_tokens: int = 2000
     semantic_model: str = ""
@@ -57,8 +55,6 @@ STORES = ("file", "keyring")
 
 
 class OAuthSettings(Section, frozen=True):
-    """`[oauth]`: what holds for the logins to all servers."""
-
     store: str = STORES[0]
     client_metadata_url: str = ""
 
@@ -69,8 +65,6 @@ class OAuthSettings(Section, frozen=True):
 
 
 class RecordSettings(Section, frozen=True):
-    """The `[records]` of the configuration."""
-
     keep_sessions: int = 100
     """0 for no limit, as of the next two."""
     keep_days: int = 0
@@ -94,15 +88,11 @@ class Responses(Section, frozen=True):
 
 
 class ClientSettings(Section, frozen=True):
-    """One `[clients."NAME"]`."""
-
     limit_tokens: int | None = None
     may_be_0 = ("limit_tokens",)
 
 
 class Serve(Section, frozen=True):
-    """`[serve]`."""
-
     max_result_chars: int = 0
     expose: list[str] = msgspec.field(default_factory=lambda: list(EXPOSABLE))
     may_be_0 = ("max_result_chars",)

@@ -38,7 +38,6 @@ def check_one_of(key: str, value: str | None, allowed: Sequence[str]) -> None:
 
 
 def check_some_of(key: str, values: Iterable[str], allowed: Sequence[str]) -> None:
-    """Raises ValueError where a value is none of these."""
     if not set(values).issubset(allowed):
         raise ValueError(f".{key}: may have {', '.join(allowed[:-1])} and {allowed[-1]}")
 
@@ -64,7 +63,6 @@ def converted(table: Any, kind: type[_Struct]) -> _Struct:
 
 
 def _kind_at(where: str, kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The kind of the table in a `kind` that is at a place such as `.oauth`."""
     for name in where.split(".")[1:]:
         annotation: Any = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
         kind = next(

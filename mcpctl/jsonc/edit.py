@@ -58,8 +58,7 @@ def append(text: str, place: Place, *values: Any) -> str:
 
 
 def insert(text: str, place: Place, *items: tuple[int, Any]) -> str:
-    """The text with more items in the array at `place`, each before the item that has its number now. An item whose
-    number is that of the items so far, or more, goes to the end."""
+    """The text with items in the array at `place`, each before the item with its number now, or at the end."""
     source = _Source.of(text)
     at = _start(source, place)
     siblings = members(source.plain, at)
@@ -86,8 +85,7 @@ def put(text: str, place: Place, value: Any) -> str:
 
 
 def put_text(text: str, place: Place, value: str, before: str | int | None) -> str:
-    """The text with a new member at `place`, whose value is this JSON text; it comes before the member of that name, or
-    at the end of its object."""
+    """The text with this JSON text as a new member, before the member of that name or at the end of its object."""
     source = _Source.of(text)
     at = _start(source, place[:-1])
     label = _label(source, place[-1])

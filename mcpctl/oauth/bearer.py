@@ -40,8 +40,8 @@ _PAUSE_S = 5.0
 
 
 class Bearer:
-    """The tokens of one server's URL, for all requests of a connection; used on one event loop. No request waits for
-    another: only for a refresh, where the token has expired."""
+    """The tokens of one server's URL, on one event loop: requests wait for a refresh only where the token has
+    expired."""
 
     def __init__(self, paths: Paths, where: Endpoint) -> None:
         self._paths = paths
@@ -146,8 +146,7 @@ def _header(tokens: Tokens) -> str:
 
 
 class _TokenResponse(msgspec.Struct):
-    """An issuer's answer, of either kind. Unused members may have any type: rejecting the response would lose the new
-    tokens and end the login."""
+    """Unused members may have any type: rejecting the response would lose the new tokens and end the login."""
 
     access_token: str | None = None
     token_type: str | None = None
@@ -168,8 +167,8 @@ class _TokenResponse(msgspec.Struct):
 
 
 def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
-    """The login with new tokens, ours or those that another process has got meanwhile. `secret` is the client's. It
-    takes as long as others do and 30 s: call it in a thread, which nothing ends before the answer is kept. Raises
+    """The login with new tokens, ours or those that another process has got meanwhile; `secret` is the client's. It
+    takes 30 s and as long as others do: call it in a thread, which nothing ends before the answer is kept. Raises
     `Failed`, with `needs_login` where the login is over."""
     try:
         with store.locked(tokens) as path:

@@ -98,8 +98,7 @@ async def _resource(requests: Requests, where: Endpoint, refusal: httpx2.Respons
 
 
 async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMetadata:
-    """An issuer's own metadata; without a name, those of the one of 2025-03-26 at the server's own origin. Raises
-    `LoginFailed`."""
+    """An issuer's own metadata; without a name, that of 2025-03-26 at the server's own origin. Raises `LoginFailed`."""
     issuer = name or origin(server_url)
     for url in utils.build_oauth_authorization_server_metadata_discovery_urls(name or None, server_url):
         response = await requests.send("GET", url, _JSON)

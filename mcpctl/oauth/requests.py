@@ -139,9 +139,8 @@ _MOST_SCOPES = 8
 
 
 def refusal(status: int, challenge: str, said: str, *, has_login: bool, has_headers: bool) -> Failed | None:
-    """The failure of a 401 or 403 where a login helps; None where it does not, or nobody knows. `challenge` is its
-    WWW-Authenticate, `said` the server's own words; `has_headers` is whether the configuration has headers for it, of
-    which one may be meant."""
+    """The failure of a 401 or 403 where a login helps, else None; `said` is the server's own words. `challenge` is its
+    WWW-Authenticate; of the headers in the configuration, one may be meant."""
     challenge = challenge[:_MOST]
     if status == HTTPStatus.FORBIDDEN:
         if not has_login or not _LACKS_SCOPE.search(challenge):
@@ -165,8 +164,7 @@ _EVENTS = "text/event-stream"
 
 
 async def challenge(requests: Requests, where: Endpoint) -> httpx2.Response:
-    """A server's answer to a first request with the headers of its entry alone; raises `LoginFailed`. The body is read
-    only of a refusal."""
+    """A server's answer to a first request with the headers of its entry alone; only the body of a refusal is read."""
     if where.transport == "sse":
         return await requests.send("GET", where.url, {**where.headers, "accept": _EVENTS}, reads=False)
     line = _INITIALIZE % (LEGACY_REVISIONS[-1].encode(), __version__.encode())
@@ -175,8 +173,8 @@ async def challenge(requests: Requests, where: Endpoint) -> httpx2.Response:
 
 
 def needing_login(servers: Mapping[str, Endpoint], timeout_s: float) -> list[str]:
-    """The names of the servers that refuse a first request for want of a login, all asked at once; a late one is
-    none."""
+    """The servers that refuse a first request for want of a login, all asked at once; one that is late is not among
+    them."""
 
     async def needs(where: Endpoint) -> bool:
         try:

@@ -55,8 +55,8 @@ class TokenStore:
         return self._folder / f"{hashlib.sha256(key).hexdigest()}.json"
 
     def find(self, server_url: str, issuer: str = "", *, secrets: bool = True) -> Tokens | None:
-        """The login to a server, the latest of several where no issuer is named. Without `secrets` no keyring is asked
-        for any. Raises `McpctlError` where one does not give them."""
+        """The latest login to a server; without `secrets` no keyring is asked. Raises `McpctlError` where one does not
+        give them."""
         logins = self._of(server_url, issuer)
         latest = max(logins, key=lambda tokens: tokens.logged_in_at, default=None)
         return self._with_secrets(latest) if latest and secrets else latest
@@ -205,9 +205,8 @@ NEEDED, LOGGED_IN, EXPIRED = "needed", "logged in", "expired"
 def login_state(
     store: TokenStore, server: Server, config_path: Path, refused_at: float | None
 ) -> tuple[str | None, float | None]:
-    """One of these and, of a login that nothing refreshes, when it ends; None for a server without any login. Nothing
-    is connected and no keyring is asked. `refused_at` is when the server last refused a request for want of a login, if
-    it has not worked since."""
+    """The state of a login, and its end where nothing refreshes it; None for a server without any login. No server and
+    no keyring is asked. `refused_at` is when the server last wanted a login, if it has not worked since."""
     if server.kind == STDIO or server.has_token:
         return None, None
     issuer = server.oauth.issuer if server.oauth else ""
