@@ -24,7 +24,7 @@ from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 from mcpctl.clients.entry_translation import NEEDS_RULES, is_mcpctl
 from mcpctl.clients.importing import Import
-from mcpctl.clients.policy_import import ClientRules
+from mcpctl.clients.policy_import import PolicyImport
 from mcpctl.clients.uninstalling import FileChange, Installed
 from mcpctl.config import config, editing
 from mcpctl.config.server_settings import check_server
@@ -97,7 +97,7 @@ class Plan:
     batch: Import
     changes: list[Installation]
     stays: list[ClientEntry]
-    rules: list[ClientRules]
+    rules: list[PolicyImport]
     texts: tuple[str, str] = ("", "")
 
     @property
@@ -117,7 +117,7 @@ class Plan:
     def put(self, document: Any) -> None:
         editing.put(document, self.batch.select(config.load(self.paths.config)))
         for rules in self.rules:
-            rules.put(document, self.paths.config)
+            rules.put_beside_servers(document, self.paths.config)
 
 
 def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequence[tuple[str, str]] = ()) -> Plan:
@@ -175,8 +175,8 @@ def write(plan: Plan, permit: editing.Permit) -> None:
 
 def rule_remarks(plan: Plan) -> Iterator[str]:
     for rules in plan.rules:
-        copy = next((change.backup for change in plan.changes if change.client.name == rules.client), None)
-        yield from rules.remarks(str(copy) if copy else None)
+        copy = next((change.backup for change in plan.changes if change.client.name == rules.name), None)
+        yield from rules.install_remarks(str(copy) if copy else None)
 
 
 def rows(plan: Plan) -> list[Row]:

@@ -1,5 +1,6 @@
 """The permission rules of clients, put into config.toml: by `policy import`, and by `install` beside their servers."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.clients import client_files, client_kinds, import_preview, rule_readers
+from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.importing import switched_off
 from mcpctl.clients.permission_rules import ANY, OWN, ClientRule, Names, NotCarried
 from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
@@ -21,7 +23,6 @@ from mcpctl.config.server_settings import Server
 from mcpctl.policy.rules import names_any
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
-_TITLES = {"claude-code": "Claude Code", "cursor": "Cursor", "codex": "Codex", "gemini": "Gemini CLI"}
 _ADMINISTRATORS = {
     "claude-code": (
         Path("/etc/claude-code/managed-settings.json"),
@@ -36,14 +37,6 @@ _READ_ONLY_UNASKED = ("codex",)
 """Clients that do not ask about a tool that declares itself read-only."""
 
 
-@dataclass(frozen=True)
-class _Addition:
-    effect: str
-    pattern: str
-    tool_of: str = ""
-    """The server to whose `tools` it goes, before all of `ask`; else it goes to the list."""
-
-
 @dataclass
 class PolicyImport:
     client: str
@@ -51,14 +44,22 @@ class PolicyImport:
     documents: list[tuple[Path, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     tools: dict[str, frozenset[str]] = field(default_factory=dict)
-    additions: list[_Addition] = field(default_factory=list)
+    additions: list[tuple[str, str, str]] = field(default_factory=list)
+    """Effects and patterns, each with the server to whose own `tools` it goes, before all of `ask`, or none."""
     default: str = ""
     """The client's own rule for all tools that no other names."""
     _servers: Mapping[str, Server] = field(init=False)
     _written: PolicyTable | None = field(init=False)
     _lists: dict[str, list[str]] = field(init=False)
+    need_policy: list[str] = field(default_factory=list)
+    """The rules that config.toml has no place for without [policy], once they are put beside servers."""
+    consequences: list[str] = field(default_factory=list)
     is_lax: bool = False
     """Whether the configuration calls tools that no rule names."""
+
+    @property
+    def name(self) -> str:
+        return "gemini-cli" if self.client == "gemini" else self.client
 
     def select(self, loaded: Config) -> None:
         """Decide on each rule for a configuration: `rows`, and what is to be added to it."""
@@ -94,11 +95,8 @@ class PolicyImport:
             return ADDED, "policy.default", ""
         if not _is_laxer(self._written.default, effect):
             return UNCHANGED, None, ""
-        return (
-            LEFT_OUT,
-            None,
-            f'it is for all tools that no other rule names; for that here, write default = "{effect}"',
-        )
+        why = f'it is for all tools that no other rule names; for that here, write default = "{effect}"'
+        return LEFT_OUT, None, why
 
     def _take(self, rule: ClientRule, patterns: Iterable[str]) -> tuple[str, str | None, str]:
         """Add the patterns of a rule: the action, the table that they go to, and why not."""
@@ -114,7 +112,7 @@ class PolicyImport:
             else:
                 done.add(ADDED)
                 into = f"servers.{server}.tools" if server else f"policy.{rule.effect}"
-                self.additions.append(_Addition(rule.effect, pattern, server))
+                self.additions.append((rule.effect, pattern, server))
                 if not server:
                     self._lists[rule.effect].append(pattern)
         action = next(each for each in (ADDED, LEFT_OUT, UNCHANGED) if each in done)
@@ -132,8 +130,61 @@ class PolicyImport:
     def _is_said(self, effect: str, pattern: str) -> bool:
         server, name = split(pattern)
         setting = self._servers[server].tools.get(name) if server in self._servers else None
-        is_added = any((each.pattern, each.effect) == (pattern, effect) for each in self.additions)
+        is_added = any(addition[:2] == (effect, pattern) for addition in self.additions)
         return is_added or (setting is not None and setting == (False if effect == DENY else effect))
+
+    # ---- beside the servers of the client, by `install`
+
+    def put_beside_servers(self, document: Any, path: Path) -> None:
+        """Add the rules to the document of config.toml, which has the client's servers already."""
+        import tomlkit
+
+        loaded = parsed(path, tomlkit.dumps(document))
+        if "policy" in document:
+            put(document, loaded, self)
+        else:
+            self._put_denials(document, loaded)
+        self.consequences = list(self._consequences(loaded, parsed(path, tomlkit.dumps(document))))
+        # Rules about other things apply in the client as before, and the only tools came with their server.
+        self.rows = [row for row in self.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
+
+    def _put_denials(self, document: Any, loaded: Config) -> None:
+        """Add the denials that need no [policy]: of a tool by its name, and of a whole server."""
+        self.select(loaded)
+        denied = {pattern for effect, pattern, _ in self.additions if effect == DENY}
+        known = {each for each in denied if split(each)[0] in loaded.servers}
+        simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
+        for pattern in sorted(simple):
+            server, tool = split(pattern)
+            with editing.before_comments(document["servers"][server]) as table:
+                if tool == ANY:
+                    table["enabled"] = False
+                else:
+                    editing.table_of(table, "tools")[tool] = False
+        self.need_policy = [row["rule"] for row in self.rows
+                            if row["action"] == ADDED and not simple.issuperset(row["patterns"])]  # fmt: skip
+
+    def _consequences(self, before: Config, after: Config) -> Iterator[str]:
+        for row in self.rows:
+            for server in (split(pattern)[0] for pattern in row["patterns"] if split(pattern)[1] == ANY):
+                why = f"{self.name} denies it ({row['rule']})"
+                if server in after.servers and before.servers[server].enabled > after.servers[server].enabled:
+                    yield switched_off(server, why)
+                elif row["effect"] == DENY and row["into"] == "policy.deny" and row["action"] == ADDED:
+                    yield (
+                        f"'{server}': all its tools are denied in config.toml, for all clients: {why}; "
+                        "see: mcpctl policy check"
+                    )
+
+    def install_remarks(self, copy: str | None) -> Iterator[str]:
+        yield from (f"{self.name}: {remark}" for remark in remarks(self))
+        if self.need_policy:
+            # Codex and Gemini CLI have rules within the entries that are gone.
+            source = f" --from {copy}" if copy and self.client in ("codex", "gemini") else ""
+            yield (
+                f"{self.name}: these permission rules need a [policy] here: {_beginning(self.need_policy, 5)}; "
+                f"take them over with: mcpctl policy import {self.client}{source}"
+            )
 
 
 def _is_laxer(effect: str, other: str) -> bool:
@@ -145,7 +196,7 @@ def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
     """The rules of the client's own files, or of one file. Raises `NotFound`, or `Unusable` for a file that cannot be
     read: half of a client's rules may be looser than all of them."""
     batch = PolicyImport(client)
-    for path in [source] if source else _own(client):
+    for path in [source] if source else _own(client, CLIENTS[batch.name].title):
         document = client_files.document_in(path)
         batch.files.append(path)
         batch.documents.append((path, document))
@@ -158,7 +209,7 @@ def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
     return batch
 
 
-def _own(client: str) -> list[Path]:
+def _own(client: str, title: str) -> list[Path]:
     """The user's own files that exist; those of a project must be named, since its rules apply in the project only."""
     own = list(_places(client, None))
     for path in _places(client, Path.cwd()):
@@ -171,7 +222,7 @@ def _own(client: str) -> list[Path]:
         return existing
     looked = ", ".join(map(str, own)) or str(Path.home() / ".gemini")
     hint = f"looked at {looked}; if they are elsewhere: mcpctl policy import {client} --from FILE"
-    raise NotFound(f"{_TITLES[client]} has no file of permission rules here", hint, "client_not_found")
+    raise NotFound(f"{title} has no file of permission rules here", hint, "client_not_found")
 
 
 def _places(client: str, project: Path | None) -> Iterator[Path]:
@@ -205,13 +256,12 @@ def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
     if (batch.additions or batch.default) and "policy" not in document:
         unasked = batch.client in _READ_ONLY_UNASKED
         document["policy"] = {**_FAITHFUL, "default": batch.default or ASK, "auto_approve_read_only": unasked}
-    for addition in batch.additions:
-        if addition.tool_of:
-            with editing.before_comments(document["servers"][addition.tool_of]) as server:
-                editing.table_of(server, "tools")[split(addition.pattern)[1]] = addition.effect
-        else:
-            with editing.before_comments(document["policy"]) as policy:
-                policy.setdefault(addition.effect, []).append(addition.pattern)
+    for effect, pattern, server in batch.additions:
+        with editing.before_comments(document["servers"][server] if server else document["policy"]) as table:
+            if server:
+                editing.table_of(table, "tools")[split(pattern)[1]] = effect
+            else:
+                table.setdefault(effect, []).append(pattern)
 
 
 def remarks(batch: PolicyImport) -> Iterator[str]:
@@ -223,7 +273,7 @@ def remarks(batch: PolicyImport) -> Iterator[str]:
     if batch.is_lax:
         yield (
             f'[policy] has default = "{ALLOW}": here tools that no rule names are called without a question;'
-            f" {_TITLES[batch.client]} would ask"
+            f" {CLIENTS[batch.name].title} would ask"
         )
     for why, rules in reasons.items():
         yield f"left out: {_beginning(rules, 3)}: {why}"
@@ -233,75 +283,12 @@ def _beginning(rules: Sequence[str], most: int) -> str:
     return ", ".join(rules[:most]) + (f" and {len(rules) - most} more" if len(rules) > most else "")
 
 
-@dataclass
-class ClientRules:
-    """The rules of a client that `install` takes over, and those that config.toml has no place for without [policy]."""
-
-    client: str
-    batch: PolicyImport
-    need_policy: list[str] = field(default_factory=list)
-    consequences: list[str] = field(default_factory=list)
-
-    def put(self, document: Any, path: Path) -> None:
-        """Add the rules to the document of config.toml, which has the client's servers already."""
-        import tomlkit
-
-        loaded = parsed(path, tomlkit.dumps(document))
-        if "policy" in document:
-            put(document, loaded, self.batch)
-        else:
-            self._put_denials(document, loaded)
-        self.consequences = list(self._consequences(loaded, parsed(path, tomlkit.dumps(document))))
-        # Rules about other things apply in the client as before, and the only tools came with their server.
-        self.batch.rows = [row for row in self.batch.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
-
-    def _put_denials(self, document: Any, loaded: Config) -> None:
-        """Add the denials that need no [policy]: of a tool by its name, and of a whole server."""
-        self.batch.select(loaded)
-        denied = {addition.pattern for addition in self.batch.additions if addition.effect == DENY}
-        known = {each for each in denied if split(each)[0] in loaded.servers}
-        simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
-        for pattern in sorted(simple):
-            server, tool = split(pattern)
-            with editing.before_comments(document["servers"][server]) as table:
-                if tool == ANY:
-                    table["enabled"] = False
-                else:
-                    editing.table_of(table, "tools")[tool] = False
-        self.need_policy = [row["rule"] for row in self.batch.rows
-                            if row["action"] == ADDED and not simple.issuperset(row["patterns"])]  # fmt: skip
-
-    def _consequences(self, before: Config, after: Config) -> Iterator[str]:
-        for row in self.batch.rows:
-            for server in (split(pattern)[0] for pattern in row["patterns"] if split(pattern)[1] == ANY):
-                why = f"{self.client} denies it ({row['rule']})"
-                if server in after.servers and before.servers[server].enabled > after.servers[server].enabled:
-                    yield switched_off(server, why)
-                elif row["effect"] == DENY and row["into"] == "policy.deny" and row["action"] == ADDED:
-                    yield (
-                        f"'{server}': all its tools are denied in config.toml, for all clients: {why}; "
-                        "see: mcpctl policy check"
-                    )
-
-    def remarks(self, copy: str | None) -> Iterator[str]:
-        yield from (f"{self.client}: {remark}" for remark in remarks(self.batch))
-        if self.need_policy:
-            # Codex and Gemini CLI have rules within the entries that are gone.
-            source = f" --from {copy}" if copy and self.client in ("codex", "gemini-cli") else ""
-            yield (
-                f"{self.client}: these permission rules need a [policy] here: {_beginning(self.need_policy, 5)}; "
-                f"take them over with: mcpctl policy import {self.batch.client}{source}"
-            )
-
-
-def of_clients(clients: Iterable[str], paths: Paths) -> list[ClientRules]:
+def of_clients(clients: Iterable[str], paths: Paths) -> list[PolicyImport]:
     """The rules in the user's own files of those clients that have any; raises `Unusable`."""
     rules = []
     for client in dict.fromkeys(clients):
         name = "gemini" if client == "gemini-cli" else client
         if name in READERS:
-            try:
-                rules.append(ClientRules(client, read(name, None, paths)))
-            except NotFound:
-                continue
+            with contextlib.suppress(NotFound):
+                rules.append(read(name, None, paths))
     return rules
