@@ -37,7 +37,6 @@ _EXECUTE = re.compile(rf"tool_execute(?:_({'|'.join(PERMISSIONS)}))?")
 _UNASKED = ("auto", "bypassPermissions")
 """The modes in which Claude Code has let calls through that a hook answered `ask` for:
 https://github.com/anthropics/claude-code/issues/89561 and 77212."""
-_PLAN = "plan"
 _LONGEST_REASON = 1000
 _TIMEOUT_S = 10
 _PLAIN_RULE = re.compile(r"[A-Za-z0-9_@*?:./-]{1,200}")
@@ -125,7 +124,7 @@ def _decided(call: _Input, permission: str | None, options: HookOptions) -> Hook
         counts = view.config.policy.table.claude_hook
         if counts and verdict.outcome == ASK and call.permission_mode not in _UNASKED:
             _expect(paths, subject._replace(arguments_digest=digest_of(bytes(execute.arguments))), verdict, execute)
-        return _answer(subject, verdict, is_planning=call.permission_mode == _PLAN)
+        return _answer(subject, verdict, is_planning=call.permission_mode == "plan")
 
 
 def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute) -> None:
@@ -156,36 +155,26 @@ def _answer(subject: Subject, verdict: Verdict, *, is_planning: bool) -> HookAns
     policy = subject.view.config.policy
     counts = policy.enforces
     failure, decision = verdict.failure, explained.decision_of(verdict)
+    named = subject.key if is_plain(subject.key) else "this tool"  # models and people get plain names only
     if verdict.outcome == LIST or (failure and failure.code == "unknown_tool"):
-        return HookAnswer(ASK, f"{_named(subject)} is not known: no server has listed it") if policy.is_on else None
+        return HookAnswer(ASK, f"{named} is not known: no server has listed it") if policy.is_on else None
+    risk, rule = subject.view.rules.risk(subject.server, subject.tool), _rule(subject, verdict)
+    does = f"{named} {words.MAY[risk]}{rule}"
     if counts and decision == ASK:
-        return HookAnswer(ASK, f"{_does(subject)}{_rule(subject, verdict)}")
+        return HookAnswer(ASK, does)
     if failure is None:
-        may = counts and _is_allowed(subject, verdict.ruling, is_planning=is_planning)
-        return HookAnswer(ALLOW, f"{_does(subject)}{_rule(subject, verdict)}") if may else None
+        may = counts and _is_allowed(subject, verdict.ruling) and (risk == RISKS[0] or not is_planning)
+        return HookAnswer(ALLOW, does) if may else None
     if verdict.outcome == ALLOW and not counts:
         return None
-    return HookAnswer(DENY, f"{words.for_model(failure)}{_rule(subject, verdict)}")
+    return HookAnswer(DENY, f"{words.for_model(failure)}{rule}")
 
 
-def _is_allowed(subject: Subject, ruling: Ruling | None, *, is_planning: bool) -> bool:
-    """Whether Claude Code is to ask nobody: more than a default of ours allows it; while it plans, only tools that
-    read."""
+def _is_allowed(subject: Subject, ruling: Ruling | None) -> bool:
+    """Whether Claude Code is to ask nobody: its user has written so, and more than a default of ours allows it."""
     rule = ruling.rule if ruling else None
     is_written = rule is not None and rule.key == ALLOW and not rule.is_of_one_tool
-    if not (is_written and subject.view.config.policy.table.claude_hook):
-        return False
-    return not is_planning or subject.view.rules.risk(subject.server, subject.tool) == RISKS[0]
-
-
-def _named(subject: Subject) -> str:
-    """The tool's key; a name that is not plain is kept from models and people."""
-    return subject.key if is_plain(subject.key) else "this tool"
-
-
-def _does(subject: Subject) -> str:
-    risk = subject.view.rules.risk(subject.server, subject.tool)
-    return f"{_named(subject)} {words.MAY[risk]}"
+    return is_written and subject.view.config.policy.table.claude_hook
 
 
 def _rule(subject: Subject, verdict: Verdict) -> str:

@@ -47,7 +47,10 @@ class Installation(FileChange):
         draft = ClientDraft(self.path, before or b"")
         own = (*self.section, NAME)
         places = [each.place for each in self.taken if each.place != own and draft.at(each.place) == each.value]
-        places += self._others(draft, own)
+        # Other entries that start mcpctl, too: the one entry takes their place.
+        others = ((*section, name) for section in self.sections for name, value in draft.servers(section).items()
+                  if is_mcpctl(value))  # fmt: skip
+        places += [place for place in others if self.entry is None or place != own]
         self.action = "updated" if places else "unchanged"
         if self.entry is not None:
             self._put(draft, own)
@@ -64,13 +67,6 @@ class Installation(FileChange):
                 older = uninstalling.restored(kept, before)
             uninstalling.save(paths, Installed(name, self.path, older, after))
         return after
-
-    def _others(self, draft: ClientDraft, own: Place) -> Iterator[Place]:
-        """The other entries that start mcpctl too: the one entry takes their place."""
-        for section in self.sections:
-            for name, value in (draft.at(section) or {}).items():
-                if is_mcpctl(value) and (self.entry is None or (*section, name) != own):
-                    yield (*section, name)
 
     def _put(self, draft: ClientDraft, own: Place) -> None:
         old = draft.at(own)
