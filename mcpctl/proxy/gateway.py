@@ -33,7 +33,7 @@ from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.toolsets.in_force import ToolsetsInForce
 from mcpctl.upstreams.connection import Connection
-from mcpctl.upstreams.transports import RealTransports, Transports
+from mcpctl.upstreams.transports import Transports
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import WorkQueue
@@ -63,7 +63,7 @@ class Gateway:
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._toolset = toolset
         self._verbose = verbose
-        self._transports = transports or RealTransports(paths, self.turn)
+        self._transports = transports or Transports(paths, self.turn)
         self._lists = Lists()
         self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw
@@ -38,17 +38,9 @@ OnGone = Callable[[Connection], None]
 OnStderr = Callable[[int, bytes], None]  # takes what a process has written to stderr; nothing, when it has ended
 
 
-class Transports(Protocol):
+class Transports:
     """Opens connections to servers. A connection is `ready` later, and ends by its `stop`."""
 
-    async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
-        """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
-
-    def close(self) -> None:
-        """Open nothing more, once every connection has ended."""
-
-
-class RealTransports:
     def __init__(self, paths: Paths, turn: Turn) -> None:
         # It may hold tokens that no server gets, and servers run as the same user.
         posix.hide_environment()
@@ -57,6 +49,7 @@ class RealTransports:
         self._processes = ServerProcesses()
 
     async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
+        """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
         # Aside: what an entry takes its values from, a command or a file, may take its time.
         if server.kind == STDIO:
             started = await apart(_launch, server, self._paths.config)
@@ -69,6 +62,7 @@ class RealTransports:
         return kind(server, where, self._turn, on_message, on_gone, Bearer.of(self._paths, where))
 
     def close(self) -> None:
+        """Open nothing more, once every connection has ended."""
         self._processes.close()
 
 

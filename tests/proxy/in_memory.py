@@ -18,7 +18,7 @@ from mcpctl.proxy.follower import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
 from mcpctl.upstreams.connection import Connection, Exchange
-from mcpctl.upstreams.transports import OnGone, OnMessage, OnStderr
+from mcpctl.upstreams.transports import OnGone, OnMessage, OnStderr, Transports
 from mcpctl.wire.jsonrpc import Json, Message, decode
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, write_config
 
@@ -177,7 +177,7 @@ class MemoryConnection(Connection):
             self._is_gone(Failure("server_died", {"reason": "it ended (exit status 0)"}))
 
 
-class MemoryTransports:
+class MemoryTransports(Transports):
     """Opens connections to servers in memory, by the command of their entry."""
 
     def __init__(self, servers: Mapping[str, MemoryServer]) -> None:
