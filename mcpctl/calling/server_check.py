@@ -1,8 +1,9 @@
 """Every server connected and listed once, and what came of it in words: `mcpctl servers check`."""
 
 import asyncio
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,11 +11,10 @@ from msgspec.structs import replace
 
 from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.base.feature_names import EXPOSABLE
-from mcpctl.base.models import CHECK_FIELDS, Progress, Row
+from mcpctl.base.models import CHECK_FIELDS, HINTS, Progress, Row
 from mcpctl.base.paths import Paths
 from mcpctl.calling.one_shot import listed_row, told
 from mcpctl.calling.own_session import CALLER
-from mcpctl.catalog.definition_lint import oddities
 from mcpctl.config import config, exposure
 from mcpctl.config.config import Config
 from mcpctl.config.server_environment import described
@@ -27,6 +27,8 @@ from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.upstream import Upstream
 
 _AT_ONCE = 4
+_NAMED = 3
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 
 
 def check(
@@ -134,3 +136,72 @@ def _implementation(info: bytes) -> str | None:
     except msgspec.MsgspecError:
         return None
     return f"{named.name} {named.version}".strip() or None
+
+
+def oddities(definitions: Sequence[bytes]) -> list[str]:
+    """One sentence for each oddity, by the rules of the MCP schema's `Tool`: such tools are kept and callable, but
+    clients and models may stumble."""
+    sentences: list[str] = []
+    seen: set[str] = set()
+    bare: list[str] = []
+    for number, text in enumerate(definitions, 1):
+        try:
+            definition = msgspec.json.decode(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            sentences.append(f"tool no. {number} is not strict JSON")
+            continue
+        name = definition.get("name") if isinstance(definition, dict) else None
+        if not isinstance(name, str) or not name.strip():
+            sentences.append(f"tool no. {number} has no usable name: it is left out")
+        elif name in seen:
+            sentences.append(f"tool '{name}' is listed twice: the second is left out")
+        else:
+            seen.add(name)
+            sentences += (f"tool '{name}': {what}" for what in _oddities_of(name, definition))
+            bare += [] if definition.get("description") else [name]
+    if bare:
+        rest = f" and {len(bare) - _NAMED} more" if len(bare) > _NAMED else ""
+        sentences.append(f"no description, so that only the name can be found: {', '.join(bare[:_NAMED])}{rest}")
+    return sentences
+
+
+def _oddities_of(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
+    if not _NAME.match(name):
+        yield "its name has characters, or a length, that clients may refuse"
+    for member in ("title", "description"):
+        if not isinstance(definition.get(member), str | None):
+            yield f"its {member} is not a text"
+    yield from _schema_oddities("inputSchema", definition.get("inputSchema"))
+    if definition.get("outputSchema") is not None:
+        yield from _schema_oddities("outputSchema", definition["outputSchema"])
+    yield from _annotation_oddities(definition.get("annotations"))
+
+
+def _schema_oddities(member: str, schema: Any) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        yield f"its {member} is {'missing' if schema is None else 'not an object'}"
+        return
+    if schema.get("type") != "object":
+        yield f"its {member} is not of type object"
+        return
+    import jsonschema
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        yield f"its {member} is not a JSON Schema: {error.json_path}: {error.message[:100]}"
+    except RecursionError:
+        yield f"its {member} is too deep"
+
+
+def _annotation_oddities(annotations: Any) -> Iterator[str]:
+    if annotations is None:
+        return
+    if not isinstance(annotations, dict):
+        yield "its annotations are not an object"
+        return
+    for hint in HINTS:
+        if not isinstance(annotations.get(hint), bool | None):
+            yield f"its {hint} is neither true nor false: it counts as not declared"
+    if annotations.get("readOnlyHint") is True and annotations.get("destructiveHint") is True:
+        yield "it declares readOnlyHint and destructiveHint, which contradict each other"

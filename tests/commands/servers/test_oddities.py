@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.catalog.definition_lint import oddities
+from mcpctl.calling.server_check import oddities
 from tests.table import for_each
 
 GOOD = {"name": "a", "description": "d", "inputSchema": {"type": "object"}}
