@@ -21,6 +21,7 @@ from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
+from mcpctl.answers import readable
 from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage, warn
 from mcpctl.base.texts import escaped
 from mcpctl.catalog import rows
@@ -231,20 +232,10 @@ def indented(recorded: str | None) -> Excerpt | None:
     return Excerpt(text[:MOST_SHOWN], len(text))
 
 
-class _TextBlock(msgspec.Struct):
-    type: str = ""
-    text: str = ""
-
-
-class _ToolResult(msgspec.Struct):
-    content: list[_TextBlock] = []
-
-
 def texts(recorded: str | None) -> list[str]:
     """The texts of a tool's result; none where they are together too long."""
     try:
-        result = msgspec.json.decode(str(recorded or "null"), type=_ToolResult)
-    except (ValueError, RecursionError):
+        found = [text.decode("utf-8", "replace") for text in readable.of_result((recorded or "null").encode()).texts]
+    except ValueError:
         return []
-    found = [block.text for block in result.content if block.type == "text"]
     return found if 0 < sum(map(len, found)) <= MOST_SHOWN else []
