@@ -26,7 +26,6 @@ from mcpctl.proxy.consent_forms import NO, ConsentForm, Forms, form_of
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.proxy.request import Request
-from mcpctl.proxy.tool_calls import CallRecord
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire.threads import beside
@@ -68,12 +67,12 @@ class Consent:
         call.record.start()
         try:
             if self._may_hold(call) and await self._is_repeat(binding):
-                self._note(call, failure, "allowed", channel="grant", scope=SESSION)
+                call.record.note("allowed", failure, channel="grant", scope=SESSION)
                 return binding
             return await self._obtain(call, failure)
         except Unusable as error:
             warn(f"nobody can be asked for consent: {error}")
-            self._note(call, failure, "unanswerable")
+            call.record.note("unanswerable", failure)
             return failure
 
     async def _obtain(self, call: Request, failure: Failure) -> Outcome:
@@ -85,9 +84,9 @@ class Consent:
         if not call.is_at_work:
             return None
         if why := self._why_not_asked(approval, call):
-            self._note(call, failure, "unanswerable", channel=why)
+            call.record.note("unanswerable", failure, channel=why)
             return await self._pending(failure, approval)
-        self._note(call, failure, "asked", channel="client")
+        call.record.note("asked", failure, channel="client")
         return await self._ask(approval, call, failure)
 
     async def heard(self, call: Request) -> Failure | None:
@@ -114,11 +113,11 @@ class Consent:
             return None
         if approval.state == ALLOWED:  # and used up by that look at it
             channel = approval.channel or ""
-            self._note(call, failure, "allowed", channel=channel, scope=ONCE, waited_ms=approval.waited_ms)
+            call.record.note("allowed", failure, channel=channel, scope=ONCE, waited_ms=approval.waited_ms)
             return self._go_on(call, approval)
         if approval.state == DENIED:
             channel = approval.channel or "client"
-            self._note(call, failure, "declined", channel=channel, waited_ms=approval.waited_ms)
+            call.record.note("declined", failure, channel=channel, waited_ms=approval.waited_ms)
             return Failure("declined", failure.facts)
         return None
 
@@ -187,7 +186,7 @@ class Consent:
         # It stays open in the client, and a later yes applies to the same call made again.
         form.is_waited_for = False
         form.look_at_the_clock()
-        self._note(call, failure, "expired", channel="client", waited_ms=form.waited_ms)
+        call.record.note("expired", failure, channel="client", waited_ms=form.waited_ms)
         return await self._pending(failure, approval)
 
     async def _waited(self, form: ConsentForm, call: Request, failure: Failure) -> Outcome:
@@ -240,7 +239,7 @@ class Consent:
         if scope is None:
             # Many clients decline by themselves: it stays open for a person to answer, elsewhere.
             decision, channel = ("expired", "dismissed") if form.was_dismissed else ("unanswerable", "client")
-            self._note(call, failure, decision, channel=channel, waited_ms=form.waited_ms)
+            call.record.note(decision, failure, channel=channel, waited_ms=form.waited_ms)
             if not form.was_dismissed:
                 self._was_asked[approval.binding] = None
             return False
@@ -254,11 +253,11 @@ class Consent:
         )  # fmt: skip
         was_open = await self._gateway.policy.run(settled)
         if was_open and not is_yes and not form.is_waited_for:
-            self._note(call, failure, "declined", channel="client", waited_ms=form.waited_ms)
+            call.record.note("declined", failure, channel="client", waited_ms=form.waited_ms)
         if not was_open or not is_yes:
             return False
         self._has_granted |= grant is not None
-        self._note(call, failure, "approved", channel="client", scope=scope, waited_ms=form.waited_ms)
+        call.record.note("approved", failure, channel="client", scope=scope, waited_ms=form.waited_ms)
         if goes_on:
             self._go_on(call, approval)
         return goes_on
@@ -296,13 +295,6 @@ class Consent:
         subject = call.subject
         tool = subject.tool
         return tool is not None and call.view.rules.hints(subject.server, tool)["idempotentHint"].value
-
-    def _note(
-        self, call: Request, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
-        waited_ms: int | None = None,
-    ) -> None:  # fmt: skip
-        assert isinstance(call.record, CallRecord)
-        call.record.note(decision, failure, channel=channel, scope=scope, waited_ms=waited_ms)
 
     async def end(self) -> None:
         if self._has_granted:

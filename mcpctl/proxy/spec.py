@@ -83,6 +83,12 @@ class Record:
     ) -> None:  # fmt: skip
         """Put the outcome on record, once; `recorded` and `delivered` are as in `Recorder`."""
 
+    def note(
+        self, decision: str, failure: Failure, *, channel: str = "rule", scope: str = "", waited_ms: int | None = None,
+        enforced: bool = True,
+    ) -> None:  # fmt: skip
+        """Put a decision on record."""
+
     def note_exception(self) -> None: ...
 
     def refuse(self, failure: Failure) -> None:
