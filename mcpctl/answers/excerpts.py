@@ -36,8 +36,7 @@ class Piece(NamedTuple):
 
 
 def head(text: bytes, most: int, *, is_json: bool) -> bytes:
-    """The beginning, of at most `most` bytes: cut behind a line, or in JSON behind an element, if one ends late
-    enough."""
+    """The beginning, of at most `most` bytes: cut behind a line, or in JSON behind an element, if one ends late."""
     if len(text) <= most:
         return text
     end = text.rfind(b"\n", 0, most) + 1
@@ -137,8 +136,7 @@ def shape(value: bytes) -> str:
 
 
 def example(value: bytes) -> str:
-    """A path that selects a little of a JSON text: of its first array, some items with some of their names; empty where
-    there is nothing to select."""
+    """A path that selects a little of a JSON text: of its first array, some items with some of their names."""
     if len(value) > bounds.ANSWER_JSON:
         return ""
     try:

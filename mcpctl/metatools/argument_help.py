@@ -42,8 +42,7 @@ _helping = WorkQueue()
 def give(
     tool: Tool, arguments: bytes, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]
 ) -> None:
-    """Give `then` a refusal with the help added to it. The check runs aside, where neither an import nor a strange
-    schema holds up others. An answer waits only a moment for its help: another server's schemas may take long."""
+    """Give `then` a refusal with help added, made aside; it waits only a moment, since schemas may take long."""
 
     def helped() -> Json:
         text = help_with(tool, arguments)

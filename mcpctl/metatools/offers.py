@@ -111,8 +111,7 @@ class Offer(Struct, frozen=True):
 
     @property
     def executes(self) -> dict[str, str | None]:
-        """The tools that call tools, and the only permission that each may call, one of `hints.PERMISSIONS`; None for
-        any."""
+        """The tools that call tools, and the only permission that each may call; None for any."""
         return {execute_with(name): name for name in PERMISSIONS} if self.split else {EXECUTE: None}
 
     @property

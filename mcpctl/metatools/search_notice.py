@@ -29,8 +29,7 @@ class Notice(Struct, frozen=True, dict=True):
     missing: Mapping[str, str]  # why servers without known tools have none
 
     def text(self, *, shown: Collection[str], left_out: int, without_schema: str) -> str:
-        """`shown` are the keys of the results; `left_out` others did not fit, nor did the schema of the tool
-        `without_schema`."""
+        """`left_out` results did not fit beside those with the keys `shown`, nor did the schema of `without_schema`."""
         named = f'The schema of {without_schema} did not fit; ask for it with detail "full".' if without_schema else ""
         return _bounded([named, *self._of_ranking(), *self._of_queries(shown), *self._of_rest(left_out)])
 

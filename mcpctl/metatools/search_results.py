@@ -26,8 +26,7 @@ BRIEF = 100  # the longest description, except of the first results
 _FIRST = 3  # results with longer descriptions
 _LONG = 600
 _FIRST_SHARE, _SCHEMA_SHARE = 0.5, 0.25
-"""Shares of the budget for the schema of the best result, and of each other one: a large schema that matches less well
-would leave only signatures to the rest."""
+"""Shares of the budget for the best result's schema, and for each other one: large ones must leave room."""
 _LONGEST = 1 << 16
 """The most bytes of a schema that is shortened: going through a larger one would hold up other searches."""
 _LINE = 80  # the longest signature where there is room for little else
@@ -148,8 +147,7 @@ def _spread(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hi
 def fitted(
     hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: bool
 ) -> list[dict[str, Any]]:
-    """The entries of as many hits as fit a budget of tokens, in this detail, best first. The first `sure` hits come
-    before the others, which take the room that these leave."""
+    """The entries of as many hits as fit a budget of tokens, best first; the first `sure` ones before the others."""
     entries = [_entry(tool, hit, split, full=detail == "full") for tool, hit in zip(tools, hits, strict=True)]
     if detail == "full":
         results = _in_full(entries, tools, budget)
@@ -166,8 +164,7 @@ def fitted(
 def introduced_beside(
     fitted_in: Callable[[int], list[dict[str, Any]]], waiting: Sequence[tuple[str, str]], budget: int
 ) -> list[tuple[str, str]]:
-    """The instructions of servers, by server and text, that fit beside the entries that `fitted_in` gives for a number
-    of tokens: of servers with an entry, whole and once each."""
+    """Instructions of servers that fit beside the entries that `fitted_in` gives for a number of tokens, whole."""
     costs = [size(introduction(*each)) for each in waiting]
     least = min(costs, default=0)
     results = fitted_in(budget - (least if least <= budget * _INTRODUCED_SHARE else 0))

@@ -39,8 +39,7 @@ _MOST_REMEMBERED = 1000
 
 
 Outcome = str | Failure | None
-"""The binding of a yes; or why there is none; or None, where nobody wants the call any more or its client brings it
-again."""
+"""The binding of a yes; or why there is none; or None, where the call was taken back or will come again."""
 
 
 class Consent:
@@ -49,8 +48,7 @@ class Consent:
         self._recorder = recorder
         self._questions = questions
         self._was_asked = Newest[str, None](_MOST_REMEMBERED)
-        """The approvals that the client was asked for, and the calls that it declined by itself: it is not asked
-        again."""
+        """Approvals that the client was asked for, and bindings that it declined by itself: not asked again."""
         self._forms = Forms()
         self._repeatable: dict[str, str] = {}
         """The id of the approval by binding, of calls that do nothing more when they are repeated."""

@@ -75,8 +75,7 @@ class Dispatch:
         self.recorder.decision_made(key, "denied", rule, origin=self._gateway.view(caller).origin)
 
     def begin(self, request: Request) -> None:
-        """Decide on a request whose view was just taken, or as soon as it is known what is in force. Requests that wait
-        for nothing else keep their order."""
+        """Decide on a request once it is known what is in force; requests that need not wait keep their order."""
         self.in_flight[request.incoming.id] = request
         if self._gateway.follower.settling:
             self._gateway.when_current(partial(self._begin, request))

@@ -144,8 +144,7 @@ class FeatureRequests:
             self._error(request, jsonrpc.INTERNAL_ERROR, f"mcpctl: internal error: {type(error).__name__}")
 
     async def _page(self, kind: str, request: Incoming) -> bytes | None:
-        """The members of the result that lists features from a cursor on, as JSON without braces; None for a cursor
-        that is not of this list. A page is made once, beside the event loop."""
+        """The members of a list's result, as JSON without braces, made once and aside; None for a wrong cursor."""
         features = self._owners.listable(request.caller)
         offset = _offset(request.extra.get("cursor", b""), features.generation)
         if offset is None:
@@ -157,8 +156,7 @@ class FeatureRequests:
         return page
 
     async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring | None = None) -> bytes:
-        """The result of `resources/read`, on record; of this server, or else of the one whose URI it is. Raises
-        `Failed`, with the server's error or with what is `barring` it."""
+        """The result of `resources/read`, on record; raises `Failed`, also with the server's error."""
         name = f"{EXPLICIT}{server}:{uri}" if server else uri
         return await self._result(RESOURCES_READ, name, caller, {"uri": msgspec.json.encode(name)}, barring)
 

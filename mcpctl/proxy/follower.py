@@ -61,8 +61,7 @@ class ConfigFile:
         return read
 
     async def read_again(self) -> Config | None:
-        """The configuration once its file is written whole; None while it is not, or where it says the same as before.
-        A file that is gone was not emptied on purpose: that raises `NotFound`; otherwise as `read`."""
+        """The file once it is written whole; None if it is not, or as before. Raises as `read`, or `NotFound`."""
         loop = asyncio.get_running_loop()
         last = loop.time() + _LONGEST_S
         seen = await beside(self._look)
@@ -107,8 +106,7 @@ class ConfigFile:
 
 
 def _only_tightens(before: str | None, now: str | None) -> bool:
-    """Whether an edit only switches off, denies or asks about tools and servers: then the text is not the beginning of
-    something else, and nobody has to wait for it."""
+    """Whether an edit only switches off, denies or asks: then the text is not the beginning of something else."""
     if before is None or now is None or before == now:
         return before == now
     try:
@@ -140,8 +138,7 @@ def _bars(permission: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The configuration, toolsets, decisions and lists at one moment; replaced whole, with its views, when any of them
-    changes."""
+    """Everything in force at one moment; replaced whole, with its views, when any of it changes."""
 
     config: Config
     lists: Lists
@@ -152,8 +149,7 @@ class Snapshot:
     toolsets: ToolsetsInForce | None = None
     changes: int = 0
     views: dict[int, View] = field(default_factory=dict, init=False)
-    """Views by the identity of their caller, which each view keeps: a caller is the same object for all requests that
-    say the same of themselves."""
+    """By the identity of their caller, which is the same object for requests that say the same of themselves."""
     catalogs: dict[int, Catalog] = field(default_factory=dict, init=False)
 
     def view(self, caller: Caller | None) -> View:
@@ -188,8 +184,7 @@ class Follower:
         background: Callable[[Coroutine[Any, Any, Any]], "asyncio.Task[Any]"],
         follow: Callable[[Config], Awaitable[None]], judge: Callable[[Config], Awaitable[bool]],
     ) -> None:  # fmt: skip
-        """Without a `file` the configuration stays as it is. `follow` does as a new one says, and `judge` judges all
-        tools by what is pinned; whether that could be read."""
+        """Without a `file` the configuration stays as it is. `judge` returns whether pins could be read."""
         self.snapshot = snapshot
         self._turn = turn
         self._policy = policy
@@ -281,8 +276,7 @@ class Follower:
         self._replace(toolsets=toolsets)
 
     async def judge(self) -> None:
-        """Have all tools judged by what is pinned now. Where that cannot be read, the pins known before apply, and it
-        is tried again a while later, for which no request waits."""
+        """Judge all tools by what is pinned; where that cannot be read, again later, for which nobody waits."""
         self._policy.standing()
         self._pinned = pinned = self._policy.pinned
         is_known = await self._judge(self.snapshot.config)

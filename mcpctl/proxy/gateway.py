@@ -53,8 +53,7 @@ class Gateway:
         split: bool = False, verbose: bool = False, followed: ConfigFile | None = None,
         transports: Transports | None = None, locked: Locked | None = None,
     ) -> None:  # fmt: skip
-        """Changes of the file `followed` apply while this runs; without it `config` stays as it is. `token` is that of
-        the process, for requests that have none of their own. Tools that differ from `locked` are held."""
+        """Changes of the file `followed` apply. `token` is for requests without one. Tools unlike `locked` are held."""
         self.paths = paths
         self.turn = Turn()
         self.sessions: list[ServerListener] = []

@@ -158,8 +158,7 @@ class InputRounds:
         self._open: set[bytes] = set()
 
     def begin(self, result: bytes, may_put: Callable[[str], bool], record_id: str) -> None:
-        """Ask the client what `result` wants, as far as its server may ask, then repeat the request with the
-        answers."""
+        """Ask the client what `result` wants, as far as its server may ask, then repeat the request with it."""
         self._number, self._record_id = self._number + 1, record_id
         try:
             self._take(result, may_put)

@@ -135,8 +135,7 @@ class ServerMemory:
         return kept
 
     async def load(self, name: str, server: Server, capability_sets: Iterable[str]) -> None:
-        """Load a server's kept tools for these sets of capabilities, each once; nothing where the database cannot be
-        read."""
+        """Load a server's kept tools for these sets of capabilities, each once, if the database can be read."""
         for capabilities in capability_sets:
             key = ListKey(name, server.fingerprint, capabilities)
             if self._lists.get(key) is None and key not in self._loads:
@@ -156,8 +155,7 @@ class ServerMemory:
         return True
 
     async def load_features(self, fingerprints: Mapping[str, str]) -> None:
-        """Load the kept prompts, resources and templates of these servers, and their tools, which decide who sees
-        those; nothing where the database cannot be read."""
+        """Load kept prompts, resources and templates, and the tools that decide who sees those, if they can be read."""
 
         def load(state: State) -> None:
             for pair in fingerprints.items():
@@ -231,8 +229,7 @@ class PolicyMemory:
         self.mine = mine
 
     async def open(self) -> None:
-        """Open the file, where that was not done. Without it no decision of a person applies, but the policy does: its
-        denials need nothing that is kept here."""
+        """Open the file. Without it no decision of a person applies, but the policy's own denials do."""
         if self.mine is None:
             try:
                 await self.run(lambda _: None)
@@ -240,8 +237,7 @@ class PolicyMemory:
                 warn(f"{error}; until it can be read, no approval, pin or token applies ({error.hint})")
 
     def standing(self) -> Standing:
-        """The decisions that apply by now: none where the file is gone or damaged; those of before where another
-        process holds it."""
+        """The decisions that apply: none where the file is gone or damaged; those of before where it is in use."""
         if self.mine is None:
             return self._standing
         try:

@@ -50,8 +50,7 @@ def run(
     paths: Paths, *, project: str | None, toolset: str | None = None, token_file: Path | None = None,
     split: bool = False, annotate: bool = False, verbose: bool = False, locked: Path | None = None,
 ) -> None:  # fmt: skip
-    """Serve the client on stdin and stdout, then end the process with status 0. Raises `McpctlError` before it begins
-    where the configuration, project, toolset, token or lock file cannot be used."""
+    """Serve on stdin and stdout, then end the process with status 0. Raises `McpctlError` before it begins."""
     with not_waited_for() as stderr:
         gateway = gateway_for(paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked)
         stdout = _stdout_alone()
@@ -149,10 +148,7 @@ async def serve(
     made: Callable[[], Gateway], offer: Offer, ending: asyncio.Event, *, stdin: int, stdout: int,
     on_ending: Callable[[], None] = lambda: None,
 ) -> None:  # fmt: skip
-    """Serve one client on two descriptors until it goes or `ending` is set; then nothing that was started is left.
-
-    `stdout` is closed at the end; `stdin` stays the caller's. `on_ending` is called when the end begins.
-    """
+    """Serve one client until it goes or `ending` is set; then nothing is left, and `stdout` is closed."""
     gateway = made()
     readers = gateway.turn.of_client()
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=readers)
@@ -199,8 +195,7 @@ async def _watch_for_hang_up(stdin: int, readers: Readers, writer: Writer, endin
 
 
 class Stderr(io.TextIOBase):
-    """Takes text at once, and has a thread write it to `stream`, line by line. Lines that find no room are only
-    counted."""
+    """Takes text at once, and has a thread write it line by line. Lines that find no room are only counted."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

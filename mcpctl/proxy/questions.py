@@ -186,8 +186,7 @@ class _Parent(NamedTuple):
 
 
 class Parents:
-    """Which call asked for the input that another brings, between two sides of 2026-07-28: for the record, and for the
-    consent that the rounds of one call share."""
+    """Calls of 2026-07-28 whose input others bring: for the record, and for the consent that they share."""
 
     def __init__(self) -> None:
         self.calls: dict[bytes, _Parent] = {}
@@ -195,9 +194,7 @@ class Parents:
     def remember(
         self, key: str, result: bytes, record_id: str, consent: str | None, ask: Callable[[str, bytes], OpenQuestion]
     ) -> None:
-        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input.
-        `consent` is the user's yes to this call, which its rounds share. `ask` opens a question, of a method with its
-        params."""
+        """The call was answered with `result`, which asks for input; `ask` opens a question with its params."""
         try:
             state = jsonrpc.members(result).get("requestState", b"")
             requests = input_requests(result)
@@ -214,8 +211,7 @@ class Parents:
         self.calls[key_] = _Parent(record_id, consent, opened)
 
     def of(self, key: str, state: bytes, responses: Mapping[str, bytes]) -> tuple[str | None, str | None]:
-        """The call, and its consent, whose input a request with this `requestState` and these `inputResponses` brings:
-        once."""
+        """Record id and consent of the call, once, whose input a request with this state and responses brings."""
         parent = self.calls.pop(_round(key, state, responses), None) if self.calls else None
         if parent is None:
             return None, None
@@ -257,8 +253,7 @@ class ServerListener(Protocol):
 
 
 def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[ServerListener]) -> None:
-    """Hand on a message that a server sends of its own accord; a question that nobody can answer is refused, so that no
-    server waits."""
+    """Hand on a server's message; a question that nobody can answer is refused, so that no server waits."""
     if message.method == "notifications/cancelled":
         for session in sessions:
             session.questions.withdrawn(connection, jsonrpc.members_or_empty(message.params))

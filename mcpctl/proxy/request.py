@@ -58,8 +58,7 @@ class Request(Reply):
         self, dispatch: Dispatcher["Request"], spec: Spec["Request"], incoming: Incoming, view: View, key: str,
         server: str, name: str, passed: Json,
     ) -> None:  # fmt: skip
-        """`key` tells what it asks for; `server` is empty as long as it is not known whose that is; `passed` are the
-        arguments in JSON, empty where it gets none."""
+        """`key` tells what it asks for; `server` is empty if not known; `passed` are its arguments in JSON."""
         self._dispatch = dispatch
         self.spec = spec
         self.incoming = incoming
@@ -196,8 +195,7 @@ class Request(Reply):
         self._dispatch.question_log.refused(self.server, question.method, question.params, self.record.id)
 
     def ask(self, question: Question, form: object = None) -> None:
-        """Ask a client of 2026-07-28, before anything is sent (`form` is ours) or in the middle; its answer comes with
-        the request that goes on."""
+        """Ask a newer client, before anything is sent (with our `form`) or in the middle; another request answers."""
         self.record.start()
         parked = Parked(self.server, self.key, self.record.id, self.exchange, self._dispatch.question_log)
         parked.arguments_digest, parked.consent, parked.form = told_apart(self.arguments), self.consent, form

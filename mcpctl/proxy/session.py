@@ -301,8 +301,7 @@ class ClientSession:
             self.dispatch.interrupt()
 
     async def close(self, last: float) -> None:
-        """Close the record once the last search is on it; searches that go on at `last`, on the loop's clock, are
-        ended."""
+        """Close the record once the last search is on it; searches are ended at `last`, on the loop's clock."""
         if self._answering:
             await asyncio.wait(self._answering, timeout=last - asyncio.get_running_loop().time())
         for task in self._answering:

@@ -19,8 +19,7 @@ from mcpctl.upstreams.connection import Connection, Exchange
 Barring = Callable[[], Failure | None]
 R = TypeVar("R", contravariant=True)
 AT_ONCE = 1 << 13
-"""Bytes that are looked at on the event loop: nothing but secrets takes some milliseconds to redact. More is looked at
-beside it."""
+"""Bytes that are looked at on the event loop; more could take milliseconds to redact, and is looked at beside it."""
 
 
 class Incoming(msgspec.Struct, eq=False):
@@ -106,8 +105,7 @@ class Spec(Protocol[R]):
         return Record()
 
     def decide(self, request: R, view: View) -> Verdict:
-        """The verdict as seen from this view, which is the request's from now on, with the tool or owner that it
-        names."""
+        """The verdict as seen from this view, which is the request's from now on, with its tool or owner."""
 
     async def learn(self, request: R) -> None:
         """Find out more after the verdict `list`."""

@@ -173,8 +173,7 @@ class ToolCalls(Spec[Request]):
         return verdict
 
     def _decide_own(self, call: Request) -> Verdict:
-        """The verdict on a call of our own tool and, where it reads a resource, on reading that: `list` as long as its
-        owner is not known."""
+        """The verdict on a call of our own tool, and on its resource: `list` until the owner is known."""
         call.tool, call.fetched = own_tool.TOOL if call.key == own_tool.TOOL.key else None, None
         verdict = decide(call.subject)
         if verdict.outcome == REFUSE or not own_tool.resource(call.arguments) or isinstance(call.owner, Failed):
@@ -185,8 +184,7 @@ class ToolCalls(Spec[Request]):
         return decide(call.subject)
 
     async def learn(self, call: Request) -> None:
-        """Get the list before deciding: the tool may be in the cache or new, and where hints decide only the current
-        list counts."""
+        """Get the list: the tool may be in the cache or new, and where hints decide only the current list counts."""
         gateway, caller = self._gateway, call.caller
         if call.server == OWN and (resource := own_tool.resource(call.arguments)):
             try:

@@ -110,8 +110,7 @@ def is_waiting(top: Head) -> bool:
 
 
 def with_names(result: bytes, server: str, may_put: Callable[[str], bool]) -> bytes | None:
-    """A result that wants input, each question for a person named by its server; None where the server may not ask it.
-    Everything else of it stays as it came. Raises `Malformed` where it cannot be told what is asked."""
+    """A result that wants input, each question with its server's name; None if it may not ask. Raises `Malformed`."""
     members = jsonrpc.members(result)
     if not members.get("inputRequests", b"").startswith(b"{"):
         return result  # whatever it is, it asks nobody anything
@@ -258,8 +257,7 @@ def no_results(message: str, caller: Caller) -> bytes:
 
 
 def own_result(result: bytes, caller: Caller, *, complete: bool = True) -> bytes:
-    """A result of mcpctl's own, a JSON object with members, as the caller's revision has it. 2026-07-28 wants the
-    server's name in its `_meta`, and a `resultType`, which a result that is not `complete` has itself."""
+    """A result of our own as the caller's revision has it; one that is not `complete` has a `resultType` itself."""
     if not caller.modern:
         return result
     return b"%b,%b%b}" % (result[:-1], _STAMP, _COMPLETE if complete else b"")

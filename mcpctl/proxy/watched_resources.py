@@ -221,8 +221,7 @@ class WatchedResources:
 
 
 def _wholes(uri: str) -> Iterator[str]:
-    """The URI, and those that it may be a part of: the beginnings that end at its last slashes, with the slash and
-    without. Not compared with all that are watched: a server may speak ten thousand times a second."""
+    """The URI, and its beginnings that end at its last slashes: all that are watched would be too many."""
     yield uri
     end = len(uri)
     for _ in range(_DEEPEST):
