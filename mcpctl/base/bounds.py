@@ -3,23 +3,19 @@
 Messages beyond a bound harm only their sender: a call fails, tools are left out, a server is connected again.
 """
 
-MESSAGE = 64 << 20
-"""Bytes of one message, decompressed: a line, a body, an event's data, or what is printed over several lines."""
+MESSAGE = 64 << 20  # bytes of one message, decompressed: a line, a body, an event's data, or several printed lines
 BATCH = 1000  # messages in one batch
 MEMBERS = 10_000  # members of an object that is taken apart, such as a message's params
 
 ENDLESS = 4 * MESSAGE  # bytes of a line that does not end, after which nothing more is read
 
-AT_ONCE = 5 << 18
-"""Bytes that are decoded on the event loop, a millisecond's work (1 MB, and its escapes); more is decoded beside it."""
+AT_ONCE = 5 << 18  # bytes that are decoded on the event loop, a millisecond's work; more is decoded beside it
 LITTLE = 1 << 14  # bytes that are scanned in Python on the event loop
-DEEP = 1 << 20
-"""Bytes of a value that is nested deeper than decoders go, and so is looked at bracket by bracket."""
+DEEP = 1 << 20  # bytes of a value that is nested deeper than decoders go, and so is looked at bracket by bracket
 SLICE_S = 0.002  # seconds that the lines of one reader may take in a row before others have their turn
 
 UNREAD = 16 << 20  # bytes that a client or server may leave unread before nothing more is taken for it
-UNREAD_NOTICES = 1 << 18
-"""Bytes that a client may leave unread and still be sent log messages, progress and questions."""
+UNREAD_NOTICES = 1 << 18  # bytes that a client may leave unread and still be sent log messages, progress and questions
 
 JUNK_LINES = 1000  # lines on stdout that are not messages, after which a server's next ones wait for a moment
 JUNK_PAUSE_S = 0.1
@@ -31,14 +27,12 @@ PAGES = 1000  # pages of one list of tools
 TOOLS = 10_000  # tools of one server
 ONLY = 500  # patterns of the tools that a server's entry offers alone: each tool is compared with each of them
 FEATURES = 5_000  # prompts of one server, and resources, and templates
-LIST_BYTES = 16 << 20
-"""Bytes of all definitions of one server's tools, and of its prompts, resources and templates each."""
+LIST_BYTES = 16 << 20  # bytes of all definitions of one server's tools, and of its prompts, and of the others
 DEFINITION = 1 << 20  # bytes of one tool's definition
 INSTRUCTIONS = 1 << 16  # characters of a server's text about itself
 NAME = 1024  # characters of the name of a tool or prompt
 URI = 4096  # characters of a URI or URI template
-TEMPLATES_TRIED = 100
-"""Templates of one server with which a URI is compared whole, once it begins and ends as they do."""
+TEMPLATES_TRIED = 100  # templates of one server with which a URI is compared whole, once it begins and ends as they do
 EXPRESSIONS = 30  # expressions of a URI template; one with more stands for no URI here
 
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
@@ -49,8 +43,7 @@ PATH = 1000  # characters of a path into an answer
 PATH_S = 1  # seconds of CPU that a path may take
 PATH_MEMORY = 512 << 20  # bytes of memory that it may take
 
-FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
-"""The shortest and longest wait before a stream is opened again, whatever its server asks for."""
+FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0  # before a stream is opened again, whatever its server asks for
 
 
 def back_off(failures: int, first_s: float, last_s: float) -> float:

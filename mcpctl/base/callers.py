@@ -9,11 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""The revisions that an `initialize` handshake agrees on, oldest first."""
+LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # those of the handshake, oldest first
 MODERN_REVISION = "2026-07-28"  # each of its requests carries its own envelope; there is no handshake
-ASKED = ("elicitation", "roots", "sampling")
-"""The capabilities of clients that servers make use of, and that are translated from one era to the other."""
+ASKED = ("elicitation", "roots", "sampling")  # servers make use of these; they are translated between the eras
 _LONGEST_SET = 200
 
 
@@ -28,10 +26,8 @@ class Client(Struct, frozen=True):
 class Claims:
     """The claims of a request beside its envelope; unproven, secret in part, and never passed on."""
 
-    token: str | None = field(default=None, repr=False)
-    """None where the request has none: the process's own token applies."""
-    project: str | None = field(default=None, repr=False)
-    """The project to which it narrows what is seen; empty for none of them, None where it does not say."""
+    token: str | None = field(default=None, repr=False)  # None: the process's own applies
+    project: str | None = field(default=None, repr=False)  # the only one that is seen; empty for none, None if unnamed
     of_person: bool = False  # a person at the command line asks, whom no project has to be named for
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-OF_LOGIN = frozenset(("needs_login", "login_not_refreshed"))
-"""Requests that were not begun for want of a login: with one, their connection is good as it is."""
+OF_LOGIN = frozenset(("needs_login", "login_not_refreshed"))  # with a login, their connection is good
 
 
 class Failure(Struct, frozen=True):

@@ -6,8 +6,7 @@ Each server has a list of its own for each kind, under a set of capabilities tha
 
 PROMPTS, RESOURCES, TEMPLATES = "prompts", "resources", "templates"
 KINDS = (PROMPTS, RESOURCES, TEMPLATES)
-NAMED_BY = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}
-"""The member that identifies a definition on its server."""
+NAMED_BY = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}  # the key of a definition
 EXPOSABLE = (PROMPTS, RESOURCES)  # servers declare these, and the configuration shows them to clients
 EXPOSED_AS = {PROMPTS: PROMPTS, RESOURCES: RESOURCES, TEMPLATES: RESOURCES}
 EXPLICIT = "mcpctl+"  # a URI that names its server begins so

@@ -418,7 +418,6 @@ class ServerRow:
 
 INDEX_VERSION = 9  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
-"""The rows of the index, by the names of their tables."""
 
 
 class Index:
@@ -466,5 +465,4 @@ def meanings(kind: type) -> dict[str, str]:
 
 SESSION_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, DECISION_FIELDS = map(names, TABLES.values())
 APPROVAL_FIELDS, TOTAL_FIELDS = names(Approval), names(Total)
-CALL_PAYLOADS = ("arguments", "response", "error", "error_message")
-"""The fields of a call that have what was sent and what came back."""
+CALL_PAYLOADS = ("arguments", "response", "error", "error_message")  # what was sent and what came back

@@ -16,7 +16,6 @@ PERMISSIONS = ("read", "write", "destructive")  # clients can give these separat
 MARK = "*"  # marks an overridden hint in narrow columns
 
 _LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-"""The value of each hint that makes a tool look harmless."""
 
 MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
 

@@ -36,16 +36,14 @@ RESOURCE_FIELDS = (
     "uri", "server", "name", "title", "description", "mime_type", "size", "is_template", "label", "listed_at",
 )  # fmt: skip
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
-NOT_FAILED = ("ok", "running", "input_required")
-"""The statuses of calls that did what was asked, or may still do it."""
+NOT_FAILED = ("ok", "running", "input_required")  # the statuses of calls that did what was asked, or may still do it
 
 
 HOLDS = ("changed", "new", "suspicious", "not_locked")
 """Why a tool may be held: it, or its server's text about itself, has changed since it was pinned; it is new on a server
 that is pinned; its definition looks like an attack; the lock file does not have it."""
 
-Usage = Mapping[tuple[str, str], tuple[int, str | None]]
-"""By server and tool: its calls on record, failed ones included, and the start of the newest."""
+Usage = Mapping[tuple[str, str], tuple[int, str | None]]  # calls by server and tool, and the start of the newest
 
 Progress = Callable[[int, int], None]  # it is called with the amount done and the total, at the end too
 
@@ -80,8 +78,7 @@ class RawJson(str):
 class Overrides(NamedTuple):
     hints: Mapping[str, bool]
     file: str
-    own: bool
-    """Whether the file is in the user's own data directory; a repository's file may only tighten permissions."""
+    own: bool  # whether the file is in the user's own data directory; a repository's file may only tighten permissions
 
 
 @dataclass(frozen=True, eq=False)

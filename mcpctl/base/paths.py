@@ -27,16 +27,14 @@ class Paths:
 
     sessions = _InData("sessions")  # the journals, one file a session
     evictions = _InData("evicted.jsonl")  # the removals from the record, and for which limit
-    responses = _InData("responses")
-    """Whole answers of which a client got a part, one folder a session, one file a call."""
+    responses = _InData("responses")  # whole answers of which a client got a part, by session and call
     redaction_key = _InData("redaction.key")  # with one key, equal secrets have equal marks
     toolsets = _InData("toolsets")  # those that are not in a repository, one file each
     state = _InData("state.db")  # not a record, such as the catalog cache
     policy = _InData("policy.db")  # people's decisions: pins, consent, tokens. Nothing else has them.
     oauth = _InData("oauth")  # logins to remote servers, one file each; several configurations may share them
     installs = _InData("installs")  # clients' files before and after mcpctl was installed there
-    dashboard = _InData("dashboard.json")
-    """Where the dashboard runs, and the key of its logins; locked by its process."""
+    dashboard = _InData("dashboard.json")  # where the dashboard runs, and the key of its logins; locked by its process
     search_index = _InData("search-index.npz")  # the last search of a command, derived from the catalog alone
 
     @property

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import subprocess
 
 _PR_SET_DUMPABLE = 4
-_MOST_ENVIRONMENT = 2 << 20
-"""Linux's limit on arguments and environment together, unless somebody has raised that on stacks."""
+_MOST_ENVIRONMENT = 2 << 20  # Linux's limit on arguments and environment together, unless stacks may be larger
 _THREADS = 13  # the position of the number of threads in `/proc/PID/stat`, counted from after the session
 
 

@@ -3,7 +3,7 @@
 import unicodedata
 
 _HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")
-"""Controls, marks of format and direction, tags, and characters without a meaning that people share."""
+"""Controls, marks of format and direction, tags, characters without a common meaning."""
 _KEPT = "\n\t"
 _BREAKS = ("Zl", "Zp")
 _SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")

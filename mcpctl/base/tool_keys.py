@@ -7,8 +7,7 @@ from functools import lru_cache
 _PLAIN = re.compile(r"(?:[A-Za-z0-9_-]{1,64}|@mcpctl)(?::[A-Za-z0-9_./-]{1,128})?")
 """Server names are ours; tool names have this form by the specification (2025-11-25, Tool Names)."""
 
-OWN, READ_TOOL = "@mcpctl", "read"
-"""Our own tool, which reads more of an answer; no server can have such a name."""
+OWN, READ_TOOL = "@mcpctl", "read"  # our own tool, which reads more of an answer; no server can have such a name
 
 
 def split(key: str) -> tuple[str, str]:

@@ -17,8 +17,7 @@ from mcpctl.secrets.shapes import Span, has
 _NAME = rb"[ \t]{0,8}+[\"'`\\\]]*+([^\s\"'`\\:=,;&?(){}\[\]<>|]{1,%d}+)" % LONGEST
 _BEFORE_COLON = re.compile(b":" + _NAME)
 _BEFORE_EQUALS = re.compile(b"=[:+?]?" + _NAME)
-NAMES = _BEFORE_COLON, _BEFORE_EQUALS
-"""They match every name that a value follows, in a text that is spelled backwards."""
+NAMES = _BEFORE_COLON, _BEFORE_EQUALS  # in a text that is spelled backwards
 _SEPARATED = re.compile(rb"[\"'`\\\]]*+[ \t]{0,8}+(?::|\+?=)")
 _FEW = 8
 _AROUND = b" \t\n\r\f\v\"'`\\:=,;&?(){}[]<>|"
@@ -26,8 +25,7 @@ _PIECES = re.compile(b"[" + re.escape(_AROUND) + b"]")
 _NAMES_KEPT = 10_000
 _DIGITS = tuple(b"%c" % digit for digit in b"-0123456789")
 _OPENING_BRACKETS = (b"{", b"[")
-_LOOKED_INTO = 512
-"""A longer object or list is hidden whatever text is in it: one within another would be read again and again."""
+_LOOKED_INTO = 512  # a longer object or list is hidden whole: one within another would be read again and again
 _MOST_JUDGED, _MOST_WEAK = 500, 3000
 """So many values under telling names are judged in one text; further ones are hidden, whatever they are. Only texts
 made for it have so many, and to judge all that fit takes a tenth of a second."""
@@ -69,8 +67,7 @@ _REST = re.compile(rb"[^\s\"'`&;,\\]*+")
 _COOKIES = re.compile(rb"(?:[^\s=;,\"'\\]{1,128}+=[^\s;,\"'\\]*+(?:; ?)?)++")
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,31}+ {1,4}+(?=[^\s\"'\\,;]{6})")
 _OPENED = {b")": b"(", b"]": b"[", b"}": b"{"}
-_SETTING = re.compile(rb"--|[A-Z0-9_]{3,64}\Z")
-"""An option or a variable of the environment: a plain word is a secret there, too."""
+_SETTING = re.compile(rb"--|[A-Z0-9_]{3,64}\Z")  # a plain word is a secret there, too
 _PROSE = re.compile(rb"[A-Za-z'-]{1,32}+[.,]? {1,4}+[A-Za-z(]")
 
 

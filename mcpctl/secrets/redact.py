@@ -25,8 +25,7 @@ _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _LONGEST_TOKEN = 32_768
 _LEAST_LEARNT = 12
 _OF_ONE, _MOST_LEARNT = 9, 64
-learnt = Newest[str, tuple[bytes, ...]](_MOST_LEARNT)
-"""The secrets of this process by owner, the latest last: nobody's many drive out another's."""
+learnt = Newest[str, tuple[bytes, ...]](_MOST_LEARNT)  # by owner, the latest last
 _learning = threading.Lock()
 _OUTSIDE_STRINGS = frozenset(b"{}[],: \t\r\n+-.0123456789Etruefalsn")  # JSON outside strings
 _BEGUN = re.compile(rb"\\(u[0-9a-fA-F]{0,3})?\Z")

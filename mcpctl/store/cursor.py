@@ -31,8 +31,7 @@ class JournalPlace(NamedTuple):
 
 class Cursor:
     def __init__(self) -> None:
-        self.places: dict[str, JournalPlace] = {}
-        """By the name of the journal; those that are not here were not read."""
+        self.places: dict[str, JournalPlace] = {}  # by the name of the journal; those that are not here were not read
         self._texts: dict[str, bytes] = {}
         self._done_before = 0
 

@@ -72,8 +72,7 @@ class JournalEvents:
         self._db = db
         self._folder = folder
         self._criteria = criteria
-        self._of_rows = replace(criteria, since=None, until=None)
-        """The conditions on rows; a time is compared with that of the event."""
+        self._of_rows = replace(criteria, since=None, until=None)  # the time that is compared is that of the event
         self._is_of_calls = replace(self._of_rows, sessions=(), projects=(), clients=()) != EVERYTHING
         self._without = without
         self._ended = Newest[str, None](_ENDED)

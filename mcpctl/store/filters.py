@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from mcpctl.store.query import Conditions
 
 FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
-"""The statuses of calls that did not do what was asked."""
 
 _PLACE = "started_at, session_id, position"
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
@@ -21,8 +20,7 @@ _LETTERS = "RDIO"
 HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")
 """The hints of a tool when it was called; undeclared: neither that it only reads, nor whether it destroys."""
 
-GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")
-"""Totals of calls are grouped by these."""
+GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")  # totals of calls are grouped by these
 MOST_VALUES = 200  # a filter takes so many values; SQLite takes some more alternatives
 _LONGEST_TEXT = 1000  # SQLite takes no pattern that is much longer
 _OF_GROUP = {"tool": ("server", "tool"), "client": ("client_name",)}
@@ -45,7 +43,7 @@ class CallFilter:
     since: str | None = None  # a time as records have it
     until: str | None = None
     grep: str | None = None
-    """A text in arguments, response or error, in whatever case; in query, context or results of a search."""
+    """In arguments, response or error, in whatever case; in query, context or results of a search."""
     min_duration_ms: int | None = None
     before: str | None = None  # listed after the call with this full id, newest first
 

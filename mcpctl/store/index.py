@@ -25,8 +25,7 @@ DEAD = (
 """The sessions that `mark_the_dead` has marked, but for that of today's commands."""
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 1 << 20
-_READER_PATIENCE_S = 1.0
-"""A reader waits so long for those who write the index: then it answers from what that has."""
+_READER_PATIENCE_S = 1.0  # a reader waits so long for those who write the index: then it answers from what that has
 # A new index has no readers and may be thrown away: nothing is kept to roll back, and its file reaches the disk before
 # it has its name. Pages are large since each call touches several, one of them anywhere in the file.
 _BUILDING = """PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;

@@ -61,7 +61,7 @@ _kinds: msgspec.json.Decoder[_Kind] = msgspec.json.Decoder(_Kind)
 
 
 encode_all: Callable[[Sequence[AnyLine]], bytes] = msgspec.json.Encoder().encode_lines
-"""The lines as a journal holds them, newlines included; a function of C, since every call waits for it."""
+"""A function of C: every call waits for it."""
 
 
 def encode(line: AnyLine) -> bytes:

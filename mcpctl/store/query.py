@@ -18,13 +18,11 @@ COLUMNS = {table: {name: name for name in names(row)} for table, row in TABLES.i
 COLUMNS["sessions"].update(status=schema.session_status("dead"), end_time=schema.session_end("dead"))
 COLUMNS["calls"].update(schema.ELSEWHERE["calls"], status=schema.call_status("dead"))
 BY_TIME = "started_at DESC, session_id DESC, position DESC"
-_FEW = 1000
-"""Rows that are found first and read then; many are read as they are found, so that they need no memory."""
+_FEW = 1000  # rows that are found first and read then; many are read as they are found, so that they need no memory
 
 _DEPTH = 3
 """How deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
-_NEVER_ESCAPED = r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+'
-"""Unescaped in JSON, unless as `\\u0041`. To compile it takes a sixth of the start of Python."""
+_NEVER_ESCAPED = r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+'  # to compile it takes a sixth of the start of Python
 _ESCAPE = re.compile(r'\\(?:((?:u[0-9a-fA-F]{4}\\?)+(?<!\\))|(["\\/bfnrt]))')
 _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 

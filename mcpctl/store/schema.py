@@ -15,7 +15,7 @@ _ASIDE = {
 ELSEWHERE = {"calls": {"config_path": "(SELECT config_path FROM sessions WHERE id = calls.session_id)"}}
 """The fields of rows that another table has."""
 _LARGE = "annotations", "arguments", "error_message", "error", "response"
-"""They stand last: SQLite goes through a row from its beginning to reach a column."""
+"""Last: SQLite goes through a row to reach a column."""
 
 
 def _type(name: str, written: str) -> str:

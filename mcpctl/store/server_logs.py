@@ -29,8 +29,7 @@ KEPT = 200  # lines of a server that are kept; its file is trimmed to them when 
 _LINE = 1000  # bytes of a line that are kept
 _WAITING = 1 << 18  # bytes of one process that wait to be written; the end of more is kept
 _GATHER_S = 0.05  # lines of one moment are written together, so that a secret of several lines is seen whole
-_LINE_S = 1 / KEPT
-"""Seconds that are waited after a line before more is written: a flood costs no more than that."""
+_LINE_S = 1 / KEPT  # seconds that are waited after a line before more is written: a flood costs no more than that
 _PIECE = 8192  # bytes that are searched for secrets at once: nothing else can run meanwhile
 _REST = 4  # others have the processor so many times longer than that took
 _LAST_S = 0.2
@@ -75,7 +74,7 @@ class ServerLogs:
         self._changed = threading.Condition()
         self._waiting: dict[tuple[str, int], _Stderr] = {}
         self._begun: dict[tuple[str, int], bytes | None] = {}
-        """The lines that have no end yet; None for one whose beginning was written or left out."""
+        """Lines without an end yet; None: the beginning was written."""
         self._lines: Counter[str] = Counter()  # how many lines the files have, as far as this process knows
         self._thread: threading.Thread | None = None
         self._is_closing = False

@@ -23,8 +23,7 @@ PATIENCE_S = 10
 LAST = "\U0010ffff"  # sorted behind every text that begins with the text before it
 _of_thread = threading.local()
 _TABLE = re.compile(r"(CREATE|DROP) TABLE (\w+)")
-Steps = tuple[tuple[str, str], ...]
-"""Names and statements. A database with a step that is not here was written by a newer mcpctl."""
+Steps = tuple[tuple[str, str], ...]  # names and statements
 
 
 @contextlib.contextmanager
@@ -196,8 +195,7 @@ class DatabaseKind(NamedTuple):
     code: str  # `state` or `policy`: the codes of its failures begin so
     steps: Steps
     if_damaged: str
-    noted_in: str = ""
-    """The database beside it that notes that it was made; as long as that does, it is not made again."""
+    noted_in: str = ""  # the database beside it that notes that it was made, so that it is not made again
 
 
 def connect_grown(path: Path, kind: DatabaseKind) -> sqlite3.Connection:
