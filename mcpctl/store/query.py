@@ -112,12 +112,8 @@ def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: st
             raise NotFound(f"no {noun} is on record yet", "connect a client to: mcpctl serve", f"{noun}_not_found")
         return str(ids[0])
     prefix = ref.lower()
-    ids = [
-        row[0]
-        for row in db.execute(
-            f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY {order} LIMIT 4", (prefix, prefix + sqlite.LAST)
-        )
-    ]
+    begins_so = f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY {order} LIMIT 4"
+    ids = [id_ for (id_,) in db.execute(begins_so, (prefix, prefix + sqlite.LAST))]
     if not prefix or not ids:
         raise NotFound(f"no {noun} '{ref}'", f"list them with: {lister}", f"{noun}_not_found")
     if len(ids) > 1 and prefix not in ids:
