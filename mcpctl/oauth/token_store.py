@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from mcpctl.base import files, posix
+from mcpctl.base import bounds, files, posix
 from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.base.paths import Paths, cannot_write, private_dir
 from mcpctl.config.server_environment import CannotLaunch, endpoint
@@ -144,11 +144,22 @@ class TokenStore:
     @contextmanager
     def _lock(self, path: Path) -> Iterator[None]:
         private_dir(self._folder)
-        fd = _locked(_lock_of(path))
-        try:
-            yield
-        finally:
-            os.close(fd)
+        lock, until = _lock_of(path), time.monotonic() + _WAIT_S
+        for attempt in itertools.count(1):
+            try:
+                fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                raise cannot_write(lock, error, _HINT) from error
+            with os.fdopen(fd, "rb"):
+                if posix.lock(fd) and files.is_at(lock, fd):  # who deletes a login deletes its lock
+                    yield
+                    return
+            if time.monotonic() > until:
+                raise Unusable(
+                    f"another process has held {lock} for {_WAIT_S:g} s", "end it, or try again", "login_busy"
+                )
+            # Not `flock` that waits: nothing could bound it.
+            time.sleep(bounds.back_off(attempt, _FIRST_LOOK_S, _LAST_LOOK_S))
 
 
 def _read(path: Path) -> _Kept | None:
@@ -175,28 +186,6 @@ def _learn(tokens: Tokens) -> None:
 def _lock_of(path: Path) -> Path:
     """The file that is locked: beside the login's own, which each refresh replaces."""
     return path.with_suffix(".lock")
-
-
-def _locked(path: Path) -> int:
-    """The descriptor of a file that is locked for as long as it is open, by the end of its process at the latest."""
-    until, pause = time.monotonic() + _WAIT_S, _FIRST_LOOK_S
-    while True:
-        try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise cannot_write(path, error, _HINT) from error
-        try:
-            if posix.lock(fd) and files.is_at(path, fd):  # who deletes a login deletes its lock
-                fd, held = -1, fd
-                return held
-        finally:
-            if fd >= 0:
-                os.close(fd)
-        if time.monotonic() > until:
-            raise Unusable(f"another process has held {path} for {_WAIT_S:g} s", "end it, or try again", "login_busy")
-        # Not `flock` that waits: nothing could bound it.
-        time.sleep(pause)
-        pause = min(2 * pause, _LAST_LOOK_S)
 
 
 NEEDED, LOGGED_IN, EXPIRED = "needed", "logged in", "expired"
