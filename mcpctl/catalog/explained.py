@@ -16,7 +16,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.config import config
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
-from mcpctl.jsonc.positions import Positions
+from mcpctl.jsonc import Positions
 from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import Grant
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, Verdict, decide

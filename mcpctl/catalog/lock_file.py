@@ -12,8 +12,7 @@ from mcpctl.base import definitions, files
 from mcpctl.base.errors import Refused, Unusable, warn
 from mcpctl.base.models import Tool
 from mcpctl.catalog.cache import Catalog
-from mcpctl.jsonc import fault_in_words
-from mcpctl.jsonc.positions import Positions
+from mcpctl.jsonc import Positions, fault_in_words
 from mcpctl.policy.holding import Locked
 from mcpctl.toolsets.toolset_files import repository_of
 

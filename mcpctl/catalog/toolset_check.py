@@ -18,8 +18,7 @@ from mcpctl.base.rules import Selection
 from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows
 from mcpctl.config.policy_settings import CLASSES, PolicyRule
-from mcpctl.jsonc import fault
-from mcpctl.jsonc.positions import Place, Positions
+from mcpctl.jsonc import Place, Positions, fault
 from mcpctl.policy.rules import Matcher, names_any
 from mcpctl.toolsets import lint, toolset_files
 from mcpctl.toolsets.files_to_check import Candidate

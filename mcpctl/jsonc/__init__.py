@@ -1,7 +1,10 @@
-"""JSON as editors write it, with comments and trailing commas, and the faults of other text in plain words."""
+"""JSON as editors write it, with comments and trailing commas: its values and where they stand, or its fault in words."""
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +28,12 @@ _WORDS = {
     "Invalid \\": "a backslash is wrong here; a backslash itself is written \\\\",
     "Extra data": "there is something after the end of the JSON",
 }
+Place = Sequence[str | int]
+"""A path in a file's JSON: names of members and numbers of items."""
+_decoder = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DEEPEST = 16
+"""How many levels are searched: a toolset has fewer, and each level is decoded again."""
 
 
 def decoded(data: bytes) -> Any:
@@ -89,3 +98,69 @@ def fault_in_words(text: str, otherwise: object) -> str:
     """The fault of text in words, with its place, or `otherwise` where that is not known."""
     place = fault(text)
     return f"line {place.line}, column {place.column}: {place.message}" if place else str(otherwise)
+
+
+class Member(Struct, frozen=True):
+    """A member of an object or an item of an array, with the positions of its start, its value and its end."""
+
+    name: str | int
+    start: int
+    value: int
+    end: int
+
+
+def members(text: str, at: int) -> list[Member]:
+    """The members of the object, or the items of the array, that begins at `at`; empty for another value."""
+    if text[at] not in "{[":
+        return []
+    is_object = text[at] == "{"
+    result: list[Member] = []
+    at = space(text, at + 1)
+    while text[at] not in "}]":
+        start, name = at, len(result)
+        key: str | int = name
+        if is_object:
+            key, at = _decoder.raw_decode(text, at)
+            at = space(text, space(text, at) + 1)
+        _, end = _decoder.raw_decode(text, at)
+        result.append(Member(key, start, at, end))
+        at = space(text, end)
+        if text[at] == ",":
+            at = space(text, at + 1)
+    return result
+
+
+def space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+class Positions:
+    """Lines and columns, both from 1, of places in JSON text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._within: dict[int, dict[str | int, int]] = {}
+        """By the start of an object or array, the start of each of its values; of equal names the last counts."""
+
+    def of(self, place: Place) -> tuple[int, int]:
+        """The start of the value at `place`; of the innermost value around it if it does not exist."""
+        at = space(self._text, 0)
+        for name in islice(place, _DEEPEST):
+            value = self._values(at).get(name)
+            if value is None:
+                break
+            at = value
+        line = bisect_right(self._lines, at)
+        return line, at - self._lines[line - 1] + 1
+
+    def _values(self, at: int) -> dict[str | int, int]:
+        values = self._within.get(at)
+        if values is None:
+            try:
+                values = {member.name: member.value for member in members(self._text, at)}
+            except RecursionError:  # deeper than any toolset is
+                values = {}
+            self._within[at] = values
+        return values

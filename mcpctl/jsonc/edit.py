@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from mcpctl import jsonc
-from mcpctl.jsonc.positions import Member, Place, members, space
+from mcpctl.jsonc import Member, Place, members, space
 
 _UNIT = re.compile(r"[{\[][ \t]*\r?\n(?:[ \t]*\r?\n)*([ \t]+)\S")
 

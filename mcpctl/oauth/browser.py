@@ -30,11 +30,8 @@ _PATIENCE_S = 20.0
 
 
 def can_open(env: Mapping[str, str] = os.environ) -> bool:
-    if env.get("BROWSER"):
-        return bool(_named(env))
-    if any(env.get(name) for name in _ELSEWHERE):
-        return False
-    return has_window(env)
+    is_elsewhere = not env.get("BROWSER") and any(env.get(name) for name in _ELSEWHERE)
+    return not is_elsewhere and has_window(env)
 
 
 def has_window(env: Mapping[str, str] = os.environ) -> bool:

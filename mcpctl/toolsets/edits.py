@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, Unusable, WrongUsage
 from mcpctl.base.models import Tool
+from mcpctl.jsonc import Place
 from mcpctl.jsonc import edit as json_edit
-from mcpctl.jsonc.positions import Place
 from mcpctl.store import clock
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, ToolReference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import (

@@ -10,7 +10,7 @@ from typing import Any
 from mcpctl.base import near_names
 from mcpctl.base.models import HINTS
 from mcpctl.base.rules import Rule
-from mcpctl.jsonc.positions import Place
+from mcpctl.jsonc import Place
 from mcpctl.toolsets.schema import MEMBERS, SCHEMA
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, ToolReference, first
 from mcpctl.toolsets.toolset_files import NONE, hints_of, items, notes_of, policy_problems, reference_of

@@ -16,8 +16,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
 from mcpctl.config import policy_settings
 from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
-from mcpctl.jsonc import fault_in_words
-from mcpctl.jsonc.positions import Place
+from mcpctl.jsonc import Place, fault_in_words
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, ToolReference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"
