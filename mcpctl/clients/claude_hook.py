@@ -43,15 +43,6 @@ _PLAIN_RULE = re.compile(r"[A-Za-z0-9_@*?:./-]{1,200}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class HookOptions(NamedTuple):
-    """The options with which Claude Code starts `mcpctl serve`, and so the hook."""
-
-    find_paths: Callable[[], Paths]
-    project: str | None = None
-    toolset: str | None = None
-    entry: str = "mcpctl"
-
-
 class HookAnswer(NamedTuple):
     """The hook's decision, `allow`, `ask` or `deny`, and why."""
 
@@ -84,16 +75,18 @@ def prefix(entry: str) -> str:
     return f"mcp__{_NOT_IN_NAMES.sub('_', entry)}__"
 
 
-def answer(read: Callable[[], str], options: HookOptions) -> HookAnswer | None:
+def answer(
+    read: Callable[[], str], find_paths: Callable[[], Paths], project: str | None, toolset: str | None, entry: str
+) -> HookAnswer | None:
     """The answer to the call that `read` gets, or None. If anything fails, a person is asked: else the call would go
     through."""
     try:
         call = msgspec.json.decode(read(), type=_Input)
-        name = call.tool_name.removeprefix(prefix(options.entry))
+        name = call.tool_name.removeprefix(prefix(entry))
         if call.hook_event_name != EVENT or name == call.tool_name:
             return None
         execute = _EXECUTE.fullmatch(name)
-        return _decided(call, execute[1], options) if execute else None
+        return _decided(call, execute[1], find_paths(), project, toolset) if execute else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return HookAnswer(ASK, "this is not a call that mcpctl understands")
     except McpctlError as error:
@@ -112,11 +105,12 @@ def settings(entry: str, options: Mapping[str, Path | str | bool | None]) -> str
     return json.dumps(block, indent=2, ensure_ascii=False)
 
 
-def _decided(call: _Input, permission: str | None, options: HookOptions) -> HookAnswer | None:
+def _decided(
+    call: _Input, permission: str | None, paths: Paths, project: str | None, toolset: str | None
+) -> HookAnswer | None:
     execute = msgspec.json.decode(call.tool_input, type=_Execute)
     server, name = split(execute.toolKey)
-    paths = options.find_paths()
-    with rows.catalog(paths, options.toolset, options.project, quiet=True) as catalog:
+    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
         view = replace(catalog.view, standing=explained.standing(paths))
         tool = own_tool.TOOL if execute.toolKey == own_tool.TOOL.key else catalog.find(server, name)
         subject = Subject(CALL, server, name, tool, view, permission, listing=CURRENT)

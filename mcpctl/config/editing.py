@@ -191,9 +191,12 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
     try:
         document = tomlkit.parse(text)
         change(document)
-        after = _with_one_end(tomlkit.dumps(document), text)
+        after = tomlkit.dumps(document)
     except tomlkit.exceptions.TOMLKitError as error:
         raise Unusable(f"{path} cannot be edited: {error}", "edit the file by hand", code="config_syntax") from error
+    if after.strip() and not text.endswith(("\n\n", "\n\r\n")):
+        # One line break at the end: additions and removals may leave none, or more each time.
+        after = after.rstrip("\r\n") + ("\r\n" if "\r\n" in text else "\n")
     # A table without keys may have no line of its own.
     read, meant = (
         {name: each for name, each in made.items() if each} for made in (tomllib.loads(after), document.unwrap())
@@ -201,10 +204,3 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
     if read != meant:
         raise Unusable(f"{path} cannot be edited: it mixes forms of tables", "edit the file by hand", "config_form")
     return after
-
-
-def _with_one_end(after: str, before: str) -> str:
-    """The text with one line break at its end: additions and removals may leave none, or more each time."""
-    if before.endswith(("\n\n", "\n\r\n")) or not after.strip():
-        return after
-    return after.rstrip("\r\n") + ("\r\n" if "\r\n" in before else "\n")

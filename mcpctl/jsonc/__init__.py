@@ -1,4 +1,4 @@
-"""JSON as editors write it, with comments and trailing commas: its values and where they stand, or its fault in words."""
+"""JSON as editors write it, with comments and trailing commas: its values, where they stand, or its fault."""
 
 import json
 import re

@@ -113,22 +113,17 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
                 f"the issuer {brief(issuer)} calls itself {brief(str(metadata.issuer))}",
                 "tell whoever runs the server: the two must be the same (RFC 8414)",
             )
-        _check(requests, metadata)
+        for place in (metadata.authorization_endpoint, metadata.token_endpoint, metadata.registration_endpoint):
+            if place is not None:
+                requests.check(str(place))
+        methods = metadata.code_challenge_methods_supported
+        if methods is not None and "S256" not in methods:
+            raise LoginFailed("the issuer does not support PKCE with S256", "tell whoever runs it")
         return metadata
     if name:
         raise LoginFailed(f"the issuer {brief(name)} does not describe its login", "tell whoever runs the server")
     hint = "it may want a token in a header, which mcpctl servers set --header gives it"
     raise LoginFailed("the server does not say who logs in for it", hint)
-
-
-def _check(requests: Requests, metadata: OAuthMetadata) -> None:
-    """Raises `LoginFailed` for an issuer that one must not log in with."""
-    for url in (metadata.authorization_endpoint, metadata.token_endpoint, metadata.registration_endpoint):
-        if url is not None:
-            requests.check(str(url))
-    methods = metadata.code_challenge_methods_supported
-    if methods is not None and "S256" not in methods:
-        raise LoginFailed("the issuer does not support PKCE with S256", "tell whoever runs it")
 
 
 _JSON: Mapping[str, str] = {"accept": "application/json"}

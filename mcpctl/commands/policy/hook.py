@@ -42,8 +42,7 @@ def hook(
         return
     from mcpctl.base import files
 
-    options = claude_hook.HookOptions(place.paths, place.project, place.toolset, entry)
-    if answer := claude_hook.answer(files.read_stdin, options):
+    if answer := claude_hook.answer(files.read_stdin, place.paths, place.project, place.toolset, entry):
         output.write_text(answer.json)
 
 
