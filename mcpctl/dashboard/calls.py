@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -140,15 +140,11 @@ def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row
 
 
 def _search(row: Row) -> Row:
-    query = from_json(row["query"])
+    query, results = from_json(row["query"]), from_json(row["results"])
     queries = query if isinstance(query, list) else [] if query is None else [query]
-    return {**row, "queries": list(map(str, queries)), "hits": list(_hits(from_json(row["results"])))}
-
-
-def _hits(results: Any) -> Iterator[Mapping[str, Any]]:
-    for hit in results if isinstance(results, list) else ():
-        if isinstance(hit, dict) and isinstance(hit.get("key"), str):
-            yield {"key": hit["key"], "relevance": hit.get("relevance")}
+    hits = [hit for hit in results if isinstance(hit, dict)] if isinstance(results, list) else []
+    hits = [hit for hit in hits if isinstance(hit.get("key"), str)]
+    return {**row, "queries": list(map(str, queries)), "hits": hits}
 
 
 _OF_PAGE = (*WINDOW, "before", "payloads")

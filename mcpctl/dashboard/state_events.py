@@ -135,13 +135,11 @@ class _Catalog:
         self._files = _Files(paths.config, paths.state, paths.policy)
         self._servers: Mapping[str, Row] | None = None
         self._tools: Mapping[str, _ToolState] = {}
-        self._found: list[Event] = []
+        self._events: list[Event] = []
 
     def changes(self) -> Sequence[Event]:
         """Servers that were added, changed, removed, listed again or have failed; then tools."""
-        self._found = []
-        self._files.changed(self._read)
-        return self._found
+        return self._events if self._files.changed(self._read) else ()
 
     def _read(self) -> None:
         loaded = config.load(self._paths.config)
@@ -152,11 +150,12 @@ class _Catalog:
             servers = {name: server_rows.row(loaded, name, catalog, TokenStore(self._paths)) for name in names}
             tools = {tool.key: tool for tool in catalog.visible(with_held=True)}
             seen = {key: _ToolState(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
+            self._events = []
             if self._servers is not None:
                 changed = [row for name, row in servers.items() if row != self._servers.get(name)]
                 gone = [{"name": name, "gone": True} for name in self._servers.keys() - servers.keys()]
                 of_servers = [_event("servers.changed", row) for row in (*changed, *gone)]
-                self._found = [*of_servers, *self._of_tools(catalog, tools, seen)]
+                self._events = [*of_servers, *self._of_tools(catalog, tools, seen)]
         self._servers, self._tools = servers, seen
 
     def _of_tools(self, catalog: Catalog, tools: Mapping[str, Tool], seen: Mapping[str, _ToolState]) -> Iterator[Event]:
