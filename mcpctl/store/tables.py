@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any, TypeVar
 
 from mcpctl.store import projection
@@ -54,21 +55,8 @@ def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
     about = [(line.id, line.call_id) for _, line in changes.decisions.values() if line.call_id]
     db.executemany("UPDATE calls SET decision_id = ? WHERE id = ?", about)
     of_lines = (line for _, line in discoveries.values()), (line for _, line in reads.values())
-    _count(db, calls, projection.activity(calls.values(), ended, *of_lines))
-
-
-def _count(
-    db: sqlite3.Connection,
-    calls: Mapping[str, projection.StartedCall],
-    gained: Mapping[str, projection.Activity],
-) -> None:
-    db.executemany(
-        _ACTIVITY,
-        [
-            (each.calls, each.tokens, each.discoveries, each.discovery_tokens, each.last, id_)
-            for id_, each in gained.items()
-        ],
-    )
+    gained = projection.activity(calls.values(), ended, *of_lines)
+    db.executemany(_ACTIVITY, [(*astuple(gains), id_) for id_, gains in gained.items()])
     db.executemany(_USAGE, projection.usage(calls.values()))
 
 
@@ -96,10 +84,8 @@ def forget(db: sqlite3.Connection, journals: Iterable[str]) -> None:
     for name in journals:
         for (session,) in db.execute("SELECT session_id FROM journals WHERE name = ?", (name,)).fetchall():
             tools.update(db.execute("SELECT DISTINCT server, tool FROM calls WHERE session_id = ?", (session,)))
-            db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
-            db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
-            db.execute("DELETE FROM reads WHERE session_id = ?", (session,))
-            db.execute("DELETE FROM decisions WHERE session_id = ?", (session,))
+            for table in ("calls", "discoveries", "reads", "decisions"):
+                db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session,))
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
         db.execute("DELETE FROM journals WHERE name = ?", (name,))
     for server, tool in tools:
