@@ -112,7 +112,7 @@ def declared(tool: Tool) -> dict[str, bool]:
 
 @lru_cache(maxsize=4096)
 def snapshot(tool: Tool | None) -> bytes:
-    """For a call's record: JSON `{hint: {value, source}}`, null when there are none."""
+    """The hints for a call's record: JSON `{hint: {value, source}}`, null when there are none."""
     import msgspec
 
     hints = (
@@ -139,7 +139,7 @@ def cell(hint: Hint) -> str:
 
 
 def compact(known: Mapping[str, Any] | None) -> str:
-    """Such as `RdI-`: a capital for true, small for false, `-` not declared, `*` overridden."""
+    """The hints as letters such as `RdI-`: a capital for true, small for false, `-` not declared, `*` overridden."""
     out, hints = "", recorded(known)
     for name, letter in zip(HINTS, "RDIO", strict=True):
         if hint := hints.get(name):

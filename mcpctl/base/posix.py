@@ -112,7 +112,7 @@ def await_exit(process: "subprocess.Popen[bytes]") -> int:
 
 
 def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
-    """Those of these sessions by id, without zombies; without `sessions` all, in ten times the time."""
+    """The processes of these sessions by id, without zombies; without `sessions` all, in ten times the time."""
     return _processes_by_proc(sessions) if sys.platform == "linux" else _processes_by_ps()
 
 

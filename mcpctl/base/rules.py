@@ -44,7 +44,7 @@ class Selection:
 
 
 def selection(rules: Rules, fail_on: str, select: Iterable[str], ignore: Iterable[str], command: str) -> Selection:
-    """From the options of a check; raises `WrongUsage` for an unknown severity or rule."""
+    """The selection by the options of a check; raises `WrongUsage` for an unknown severity or rule."""
     if fail_on not in FAIL_ON:
         raise WrongUsage(f"--fail-on has no value '{fail_on}'", f"values: {', '.join(FAIL_ON)}")
     return Selection(fail_on, _prefixes(rules, select, command), _prefixes(rules, ignore, command))

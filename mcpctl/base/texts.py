@@ -37,5 +37,5 @@ def escaped(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Such as `1 tool`, `2 tools` or `1,000 tools`."""
+    """A number with its noun, such as `1 tool`, `2 tools` or `1,000 tools`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -43,7 +43,7 @@ class CallFilter:
     since: str | None = None  # a time as records have it
     until: str | None = None
     grep: str | None = None
-    """In arguments, response or error, in whatever case; in query, context or results of a search."""
+    """A text in arguments, response or error, in whatever case; in query, context or results of a search."""
     min_duration_ms: int | None = None
     before: str | None = None  # listed after the call with this full id, newest first
 

@@ -127,7 +127,7 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
 
 
 def _read(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
-    """For a reader: caught up, or as it is where others write it for longer than a moment."""
+    """The index for a reader: caught up, or as it is where others write it for longer than a moment."""
     with sqlite.closed_on_error(_connect(paths, on_progress)) as db:
         db.execute(f"PRAGMA busy_timeout = {1000 * _READER_PATIENCE_S:.0f}")
         try:
@@ -281,7 +281,7 @@ def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[tuple[in
 
 
 def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO, unreadable: list[int]) -> int | None:
-    """Where the next whole lines end, or None when there is none. `unreadable` gains where bad ones are."""
+    """Returns where the next whole lines end, or None when there is none. `unreadable` gains the begins of bad ones."""
     from mcpctl.store import journal_lines, projection, tables
 
     row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()

@@ -82,7 +82,7 @@ _MADE = {
     },
 }  # fmt: skip
 VIEWS = tuple(_view(table, fields.names(row), **_MADE.get(table, {})) for table, row in fields.TABLES.items())
-"""For others' SQL: the fields and the words of --json, whatever the tables are like."""
+"""The tables for others' SQL: the fields and the words of --json, whatever the tables are like."""
 INDEXES = (
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
     """CREATE INDEX calls_by_time ON calls (

@@ -118,7 +118,7 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
 
 
 def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Connection:
-    """For reading, left as it lies; raises sqlite3.Error where none can be read in time."""
+    """A database for reading, left as it lies; raises sqlite3.Error where none can be read in time."""
     # Without both files of its log, opening it would make them; then nobody is writing, and it stays as it is.
     how = "mode=ro" if all(file.exists() for file in files(path)) else "mode=ro&immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience_s)

@@ -95,7 +95,7 @@ class State:
 
     @classmethod
     def as_it_lies(cls, paths: Paths) -> Self:
-        """On disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
+        """State on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
         with told():
             return cls(sqlite.connect_unchanged(paths.state, patience_s=0.1))
 
@@ -219,7 +219,7 @@ class State:
             self._rows("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
     def last_failure(self, server: str, fingerprint: str) -> LastFailure | None:
-        """None when the server has worked since."""
+        """The failure, or None when the server has worked since."""
         with told():
             try:
                 row = self._db.execute(
