@@ -11,6 +11,7 @@ from msgspec import Raw
 from mcpctl.base import bounds
 from mcpctl.base.callers import LEGACY_REVISIONS, NO_CLAIMS, Caller, Claims
 from mcpctl.base.errors import warn
+from mcpctl.base.models import Newest
 from mcpctl.metatools import offers
 from mcpctl.metatools.offers import AnswerForm, Offer
 from mcpctl.policy.view import View
@@ -25,6 +26,7 @@ from mcpctl.wire.messages import id_of
 _ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
 """Matches an id that can stand in an answer as it came."""
 _MOST_CALLERS = 100
+_Constant = tuple[tuple[str, ...] | None, Offer, AnswerForm]
 _WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list"}
 
 
@@ -58,7 +60,7 @@ class ClientProtocol:
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
         """The servers named to clients that claim nothing: those of the first time, since clients ask only once."""
-        self._constant: dict[tuple[tuple[str, ...] | None, Offer, AnswerForm], dict[tuple[str, bool], bytes]] = {}
+        self._constant = Newest[_Constant, dict[tuple[str, bool], bytes]](_MOST_CALLERS)
         self._senders = Senders(session.caller)
         self._warmed: set[Claims] = set()
         self._warmed_last: Claims | None = None
@@ -173,8 +175,6 @@ class ClientProtocol:
         form = offers.form_of(caller)
         key = servers if servers is None else tuple(servers), offer, form
         if key not in self._constant:
-            if len(self._constant) > _MOST_CALLERS:
-                self._constant.clear()
             self._constant[key] = offers.answers(servers, offer, form)
         return self._constant[key]
 

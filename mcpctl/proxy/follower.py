@@ -9,7 +9,7 @@ import time
 import tomllib
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcpctl.base import files
 from mcpctl.base.callers import Caller
@@ -31,11 +31,6 @@ _LONGEST_S = 0.6  # how long requests wait for a file that is written again and 
 _MOST_VIEWS = 256
 _NO_TOOLSET = Followed()
 _AGAIN_S = 5.0
-
-
-class _Look(NamedTuple):
-    stamp: object
-    text: str | None
 
 
 class ConfigFile:
@@ -64,18 +59,18 @@ class ConfigFile:
         """The file once it is written whole; None if it is not, or as before. Raises as `read`, or `NotFound`."""
         loop = asyncio.get_running_loop()
         last = loop.time() + _LONGEST_S
-        seen = await beside(self._look)
-        while not await beside(_only_tightens, self._text, seen.text):
+        stamp, text = await beside(self._look)
+        while not await beside(_only_tightens, self._text, text):
             if loop.time() > last:
                 self._pause(loop)
                 return None
             await asyncio.sleep(_SETTLED_S)
-            before, seen = seen, await beside(self._look)
-            if seen == before:
+            before, (stamp, text) = (stamp, text), await beside(self._look)
+            if (stamp, text) == before:
                 break
-        if seen.stamp is None:
+        if stamp is None:
             raise NotFound(f"there is no {self.path} any more", "put it back, or restart mcpctl", "config_missing")
-        if seen.text is not None and seen.text == self._text:
+        if text is not None and text == self._text:
             return None
         return await beside(self.read)
 
@@ -97,12 +92,12 @@ class ConfigFile:
         self._pauses = True
         loop.call_later(_SETTLED_S, go_on)
 
-    def _look(self) -> _Look:
+    def _look(self) -> tuple[object, str | None]:
         stamp = files.stamp(self.path)
         try:
-            return _Look(stamp, files.read_text(self.path).removeprefix(files.BOM))
+            return stamp, files.read_text(self.path).removeprefix(files.BOM)
         except McpctlError:
-            return _Look(stamp, None)
+            return stamp, None
 
 
 def _only_tightens(before: str | None, now: str | None) -> bool:
@@ -167,10 +162,9 @@ class Snapshot:
         return view
 
     def catalog(self, view: View) -> Catalog:
-        catalog = Catalog(view, None, self.lists)
         if len(self.catalogs) >= _MOST_VIEWS:
             self.catalogs.clear()
-        self.catalogs[id(view)] = catalog
+        catalog = self.catalogs[id(view)] = Catalog(view, None, self.lists)
         return catalog
 
 
@@ -206,7 +200,7 @@ class Follower:
         self.look()
         snapshot = self.snapshot
         if snapshot.changes != snapshot.lists.changes:
-            snapshot = self._replace(changes=snapshot.lists.changes)
+            snapshot = self.replace(changes=snapshot.lists.changes)
         return snapshot.views.get(id(caller)) or snapshot.view(caller)
 
     def when_current(self, work: Callable[[], None]) -> None:
@@ -247,7 +241,7 @@ class Follower:
                     has_switched = toolsets.look()
                     break
         if has_switched or standing is not snapshot.standing:
-            self._replace(standing=standing)
+            self.replace(standing=standing)
         if self.settling or self._is_ending:  # nothing begins during the end
             return
         file = self._file
@@ -266,14 +260,11 @@ class Follower:
     def _settled(self) -> None:
         self.settling = None
 
-    def _replace(self, **changes: Any) -> Snapshot:
+    def replace(self, **changes: Any) -> Snapshot:
         self.snapshot = replace(self.snapshot, **changes)
         return self.snapshot
 
     # ---- what is read aside
-
-    def begin(self, toolsets: ToolsetsInForce) -> None:
-        self._replace(toolsets=toolsets)
 
     async def judge(self) -> None:
         """Judge all tools by what is pinned; where that cannot be read, again later, for which nobody waits."""
@@ -291,7 +282,7 @@ class Follower:
 
     async def _read(self, toolsets: ToolsetsInForce) -> None:
         await beside(toolsets.read)
-        self._replace()
+        self.replace()
 
     async def _follow_file(self, file: ConfigFile) -> None:
         try:
@@ -308,7 +299,7 @@ class Follower:
         apart(file.note_loosened, self.snapshot.config, config)
         if self.snapshot.toolsets:
             self.snapshot.toolsets.look_for_missing()
-        self._replace(config=config, generation=self.snapshot.generation + 1)
+        self.replace(config=config, generation=self.snapshot.generation + 1)
         await self._follow(config)
 
     def close(self) -> None:

@@ -102,7 +102,7 @@ class Gateway:
 
     async def _open_state(self) -> None:
         state = await self.memory.opened()
-        self.follower.begin(ToolsetsInForce(self.paths, self._toolset, state))
+        self.follower.replace(toolsets=ToolsetsInForce(self.paths, self._toolset, state))
         if self.config.has_policy:
             await self.policy.open()
         await self.follower.judge()

@@ -65,12 +65,16 @@ def run(
             # The loop would wait for threads that still run, whose work nobody needs any more, and break the promise.
             os._exit(0)
 
+        # It ends in time, even if the loop is held up; servers that are left then are ended by their watcher.
+        last = threading.Timer(_LONGEST_END_S, end)
+        last.daemon = True
+
         async def served() -> None:
             loop, ending = asyncio.get_running_loop(), asyncio.Event()
             loop.set_exception_handler(tell)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.add_signal_handler(number, ending.set)
-            await serve(gateway, Offer(split, annotate), ending, stdin=0, stdout=stdout, on_ending=partial(_soon, end))
+            await serve(gateway, Offer(split, annotate), ending, stdin=0, stdout=stdout, on_ending=last.start)
             end()
 
         asyncio.run(served())
@@ -125,13 +129,6 @@ def _stdout_alone() -> int:
     stdout = os.dup(1)
     os.dup2(2, 1)
     return stdout
-
-
-def _soon(end: Callable[[], None]) -> None:
-    """End the process in time, even if the loop is held up; servers that are left then are ended by their watcher."""
-    last = threading.Timer(_LONGEST_END_S, end)
-    last.daemon = True
-    last.start()
 
 
 def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mcpctl.base.callers import MODERN_REVISION, NO_CLAIMS, UNREADABLE, Caller, Claims, Client
+from mcpctl.base.models import Newest
 from mcpctl.policy.tokens import LONGEST
 from mcpctl.wire import jsonrpc
 
@@ -38,8 +39,8 @@ class Senders:
 
     def __init__(self, speaker: Caller) -> None:
         self.last = Sender(b"", speaker, speaker, {})
-        self._modern: dict[bytes, Caller] = {}
-        self._claiming: dict[tuple[Caller, Claims], Caller] = {}
+        self._modern = Newest[bytes, Caller](_MOST_CALLERS)
+        self._claiming = Newest[tuple[Caller, Claims], Caller](_MOST_CALLERS)
 
     def of(self, raw: bytes, speaker: Caller, *, is_modern: bool = False) -> Sender:
         """The sender of a request with this `_meta`, after a handshake of `speaker`. Raises `Unclear`."""
@@ -59,8 +60,6 @@ class Senders:
             return caller
         key = caller, claims
         if key not in self._claiming:
-            if len(self._claiming) > _MOST_CALLERS:
-                self._claiming.clear()
             self._claiming[key] = replace(caller, claims=claims)
         return self._claiming[key]
 
@@ -77,8 +76,6 @@ class Senders:
             raise Unclear(jsonrpc.INVALID_PARAMS, f"_meta needs {jsonrpc.CAPABILITIES_KEY}, an object")
         identity = capabilities + b"\n" + info
         if identity not in self._modern:
-            if len(self._modern) > _MOST_CALLERS:
-                self._modern.clear()
             self._modern[identity] = caller_of(MODERN_REVISION, info, capabilities)
         return self._modern[identity]
 
