@@ -14,16 +14,16 @@ from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc
 
 _WIDE = 200  # bytes of a line that are shown on each side of a match
-_USED = 3  # A beginning ends with a whole line or element only where that takes at least a third of its room
+_USED = 3  # a beginning ends with a whole line or element only where that takes at least a third of its room
 _DEEP = 3
-_LONG = 600  # characters of a shape; a longer one is told less deep
-_LONGEST = 40  # characters of a name that is told
+_LONG = 600  # characters of a shape; a longer one is shown less deep
+_LONGEST = 40  # characters of a name that is shown
 _SOME = 20  # items that the example selects
-_KEYS = 8  # names of one object that are told
+_KEYS = 8  # names of one object that are shown
 _MANY = 1_000_000
 """Commas of an array whose items are not counted: each would be an object of 50 bytes for a moment."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # A name that needs no quotes in a path
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # a name that needs no quotes in a path
 _KINDS = {b'"': "string", b"{": "object", b"[": "array", b"t": "boolean", b"f": "boolean", b"n": "null"}
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])

@@ -16,7 +16,7 @@ from mcpctl.policy.consent import BY_ITSELF_MS
 from mcpctl.wire import jsonrpc
 
 NO = "no"
-_FILLED_MS = 300  # A form whose `no` comes sooner was filled by the client, and seen by no person
+_FILLED_MS = 300  # a form whose `no` comes sooner was filled by the client, and seen by no person
 _MOST_OPEN = 3
 _MOST_A_MINUTE = 10
 _MINUTE_S = 60.0

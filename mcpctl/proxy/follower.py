@@ -26,7 +26,7 @@ from mcpctl.toolsets.in_force import Followed, ToolsetsInForce
 from mcpctl.wire.threads import apart, beside
 from mcpctl.wire.writer import Turn
 
-_SETTLED_S = 0.15  # A text that takes anything away applies once the file has been the same for so long
+_SETTLED_S = 0.15  # a text that takes anything away applies once the file has been the same for so long
 _LONGEST_S = 0.6  # how long requests wait for a file that is written again and again
 _MOST_VIEWS = 256
 _NO_TOOLSET = Followed()

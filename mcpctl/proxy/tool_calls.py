@@ -184,7 +184,7 @@ class ToolCalls(Spec[Request]):
         return decide(call.subject)
 
     async def learn(self, call: Request) -> None:
-        """Get the list: the tool may be in the cache or new, and where hints decide only the current list counts."""
+        """Get the list: the tool may be in the cache or new, and where hints decide only the current list applies."""
         gateway, caller = self._gateway, call.caller
         if call.server == OWN and (resource := own_tool.resource(call.arguments)):
             try:
