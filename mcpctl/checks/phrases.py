@@ -181,15 +181,11 @@ def _of(text: str, phrase: Phrase) -> Iterator[Match]:
             continue
         if phrase.must and not phrase.must.search(sentence + match[0] + _ENDS.split(text[end : end + _NEAR])[0]):
             continue
-        quoted = _is_quoted(text, start, end, sentence, phrase)
+        quoted = bool(_TELLS_OF.search(sentence)) or (phrase.quotable and _is_within_marks(text, start, end))
         yield Match(phrase, start, end, match[0], quoted, match.groupdict().get("name") or "")
         said += not quoted
         if said >= _MOST:
             return
-
-
-def _is_quoted(text: str, start: int, end: int, sentence: str, phrase: Phrase) -> bool:
-    return bool(_TELLS_OF.search(sentence)) or (phrase.quotable and _is_within_marks(text, start, end))
 
 
 def _is_within_marks(text: str, start: int, end: int) -> bool:

@@ -7,14 +7,13 @@ from itertools import compress
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mcpctl.base.models import Progress, Tool, unseen
 from mcpctl.base.posix import give_back_memory
 from mcpctl.search import explaining, index_file
 from mcpctl.search.explaining import QueryScores
 from mcpctl.search.fields import texts
-from mcpctl.search.meaning import LARGE, Matrix, Meaning, shipped
+from mcpctl.search.meaning import LARGE, Meaning, shipped
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
@@ -109,7 +108,10 @@ class Bm25:
         queries = queries[:MAX_QUERIES]
         answers = [self._answer(query, near) for query in queries]
         weak = [answer.best < weak_below(len(self._keys), in_english=answer.query.in_english) for answer in answers]
-        lifts = _lifts(answers, weak)
+        # A query with a lower best hit is lifted half the way (the geometric mean) to the highest one, so that the best
+        # tool for each query is near the top; a weak query stays.
+        most = max((answer.best for answer in answers), default=0.0)
+        lifts = [1.0 if stays else math.sqrt(most / answer.best) for answer, stays in zip(answers, weak, strict=True)]
         lifted = [lift * answer.relevance for lift, answer in zip(lifts, answers, strict=True)]
         relevance = reduce(np.maximum, lifted) if lifted else np.zeros(len(self._keys))
         nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else None
@@ -196,7 +198,9 @@ class Bm25:
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
         sums = np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])])
-        meaning = self._nearness(sums, words)
+        # The nearest sentence counts, since a long text as a whole is near to no tool.
+        meaning = self._meaning.nearness(sums, words)
+        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(meaning.max(initial=0.0))))] = 0
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
         measures = [(words, 1.0, ceiling), (meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
         if near:
@@ -225,17 +229,13 @@ class Bm25:
             sentences=said,
         )
 
-    def _nearness(self, said: Matrix, words: Scores) -> Scores:
-        """How near each tool is to the nearest sentence, since a long text as a whole is near to no tool; 0 for those
-        that have no word of the query and are hardly near."""
-        meaning = self._meaning.nearness(said, words)
-        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(meaning.max(initial=0.0))))] = 0
-        return meaning
-
     def _best(self, relevance: Scores, pinned: list[int], firsts: list[int], limit: int) -> Iterable[Hit]:
         if limit <= 0:
             return ()
-        candidates = _largest(relevance, limit)
+        least = 0.0
+        if limit < relevance.size:  # a few more if they tie in the digits that are shown
+            least = max(float(np.partition(relevance, -limit)[-limit]) - 2e-4, 0.0)
+        candidates = (relevance > least).nonzero()[0]
         if pinned or firsts:
             # np.union1d imports numpy.ma.
             candidates = np.array(sorted({*candidates.tolist(), *pinned, *firsts}), np.intp)
@@ -286,21 +286,6 @@ def _notice(queries: Sequence[Query]) -> str:
     if any(query.cut for query in queries):
         sentences.append(f"A long query was cut: only its first {MAX_WORDS} words were read.")
     return " ".join(sentences)
-
-
-def _lifts(answers: Sequence[QueryScores], weak: Sequence[bool]) -> list[float]:
-    """The factor of each query's relevances. A query with a lower best hit is lifted half the way (the geometric mean)
-    to the highest one, so that the best tool for each query is near the top; a weak query stays."""
-    most = max((answer.best for answer in answers), default=0.0)
-    return [1.0 if stays else math.sqrt(most / answer.best) for answer, stays in zip(answers, weak, strict=True)]
-
-
-def _largest(relevance: Scores, limit: int) -> NDArray[np.intp]:
-    """The numbers of the largest values, in order; a few more if they tie in the digits that are shown."""
-    least = 0.0
-    if limit < relevance.size:
-        least = max(float(np.partition(relevance, -limit)[-limit]) - 2e-4, 0.0)
-    return (relevance > least).nonzero()[0]
 
 
 def _shown(relevance: Scores) -> Scores:

@@ -101,7 +101,8 @@ class Cloud:
             members = result if isinstance(result, Mapping) else {}
             values: list[Any] = [members.get(name) for name in ("toolKey", "relevance", "explanation")]
             key, relevance, explanation = values
-            if not isinstance(key, str) or key not in self._offered or not _is_share(relevance):
+            is_number = isinstance(relevance, int | float) and not isinstance(relevance, bool)
+            if not isinstance(key, str) or key not in self._offered or not is_number or not 0 <= relevance <= 1:
                 continue
             text = one_line(explanation[:_MAX_EXPLANATION]) if isinstance(explanation, str) else ""
             yield Explanation(key, round(min(float(relevance), _MAX_RELEVANCE), 4), "", (), None, text)
@@ -118,7 +119,3 @@ def cloud_builder(config: Config, on_progress: Progress) -> Build:
 def _offer(tool: Tool) -> dict[str, str]:
     description = sendable(tool.description.removesuffix(tool.notes))
     return {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server, "description": description}
-
-
-def _is_share(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

@@ -111,7 +111,8 @@ def trust(texts: Sequence[str]) -> float:
 
 def _listed(text: str) -> float:
     """How much a text is a list, from 0 to 1; 0 in scripts whose small words nobody here knows."""
-    if len(text.split()) < _SHORTEST or not _is_western(text):
+    is_western = text.isascii() or 10 * sum(char > "\u024f" for char in text) <= len(text)
+    if len(text.split()) < _SHORTEST or not is_western:
         return 0.0
     sentences = _ENDS.split(text.lower())
     said = [sentence.translate(_MARKS).split() for sentence in sentences]
@@ -126,10 +127,6 @@ def _listed(text: str) -> float:
 
 def _phrases(sentence: str) -> int:
     return sum(len(part.split()) > 1 for part in _COMMAS.split(sentence))
-
-
-def _is_western(text: str) -> bool:
-    return text.isascii() or 10 * sum(char > "\u024f" for char in text) <= len(text)
 
 
 def _between(value: float, low: float, high: float) -> float:

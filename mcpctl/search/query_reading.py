@@ -109,7 +109,11 @@ class Reader:
             if word.is_cjk:
                 self._read_segment(read, word.forms[0])
             elif not (manner.is_bound and word.forms[-1] in BINDING_WORDS):
-                self._add_known(read, looked_up[word.forms][0])
+                for form, terms, weight, stem_, stands_for in looked_up[word.forms][0]:
+                    read.add(terms, form)
+                    read.weight += weight
+                    read.meaning[stem_] = form
+                    self._add_readings(read, form, stands_for, BESIDE)
                 for form in missing[word.forms]:
                     self._read_missing(read, form, word.is_name, manner)
         self._add_short_forms(read, [word.forms[-1] for word in western])
@@ -149,14 +153,6 @@ class Reader:
         strange = list(islice(all_strange, MAX_CORRECTED))
         like_none = [form for form in strange if not self._speller.readings(form, is_short, False)]
         return 2 * len(like_none) < len(strange) and all(len(form) < SHORTEST for form in like_none)
-
-    def _add_known(self, read: Query, known: Iterable[_Known]) -> None:
-        for form, terms, weight, stem_, stands_for in known:
-            read.add(terms, form)
-            read.weight += weight
-            read.meaning[stem_] = form
-            if stands_for:
-                self._add_readings(read, form, stands_for, BESIDE)
 
     def _read_missing(self, read: Query, form: str, is_name: bool, manner: _Manner) -> None:
         if form in manner.named:

@@ -87,12 +87,10 @@ class Speller:
         if base != word and word.startswith(base):
             stems = [slip for slip in slips(base) if f"{slip}~" in catalog]
             ending = word[len(base) :]
-            # `month` is the stem of `monthe`, too, which is not a word.
-            terms |= {slip + ending: f"{slip}~" for slip in stems if ending != "e" or self._ends_in_e(slip)}
+            if ending == "e":  # `month` is the stem of `monthe`, too, which is not a word
+                stems = [slip for slip in stems if any(slip + other in catalog for other in ("es", "ed", "ing"))]
+            terms |= {slip + ending: f"{slip}~" for slip in stems}
         return {slip: catalog[term] for slip, term in terms.items() if term in catalog}
-
-    def _ends_in_e(self, base: str) -> bool:
-        return any(base + ending in self._catalog for ending in ("es", "ed", "ing"))
 
     def _compound(self, word: str) -> list[str]:
         """The words of a compound such as Wettervorhersage; or a word written without its umlauts."""

@@ -258,9 +258,11 @@ class Remote(Connection):
             self._needs_login(response, f": {status}{said}")
             raise failed("unauthorized", status, said=said + credentials(self._server, self._where), http_status=code)
         error = _error(body)
+        # 404 by the specification, 400 by the TypeScript SDK's examples.
+        is_forgotten = code == HTTPStatus.NOT_FOUND or (code == HTTPStatus.BAD_REQUEST and b"session" in body.lower())
         if error and exchange and self.awaited(error.get("id", b"null")) is exchange:
             await self._take(body, exchange)
-        elif had_session and _is_no_session(code, body):
+        elif had_session and is_forgotten:
             raise failed("no_session", status, was_sent=False, said=said, http_status=code)
         elif not error or exchange is None:
             raise failed("http_error", status, said=said + self._other_transport(response), http_status=code)
@@ -313,8 +315,3 @@ def _error(body: bytes) -> dict[str, bytes]:
     """The members of a JSON-RPC error, none where the body is not one."""
     members = jsonrpc.members_or_empty(body)
     return members if members.get("error", b"").startswith(b"{") and "jsonrpc" in members else {}
-
-
-def _is_no_session(status: int, body: bytes) -> bool:
-    """Whether the server has forgotten the session: 404 by the specification, 400 by the TypeScript SDK's examples."""
-    return status == HTTPStatus.NOT_FOUND or (status == HTTPStatus.BAD_REQUEST and b"session" in body.lower())

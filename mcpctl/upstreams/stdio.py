@@ -31,6 +31,7 @@ _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
 _KILL_S = 0.2  # how long what was sent SIGKILL may take to go; what then runs cannot be ended by us
 _LOOK_S = 0.05
+_TOO_LONG = f"its answer has more than {bounds.MESSAGE >> 20} MB"
 
 
 class ServerProcesses:
@@ -117,6 +118,7 @@ class Stdio(Connection):
         self._ending: asyncio.Task[None] | None = None
         self._processes = processes
         self._process, stdin = processes.start(launch)
+        self.pid = self._process.pid
         stdout, stderr = self._process.stdout, self._process.stderr
         assert stdout
         assert stderr
@@ -126,15 +128,12 @@ class Stdio(Connection):
         self._writer = Writer(stdin, turn, on_broken=self._hung_up)
         self._reader = MessageReader(
             stdout.fileno(), turn.readers, on_message=self._received, on_other=self._not_a_message,
-            on_end=self._all_read, on_too_long=self._is_too_long,
+            on_end=self._all_read,
+            on_too_long=lambda *edges: self._unreadable(id_of(*edges), _TOO_LONG),
         )  # fmt: skip
         self._stderr_in_a_row = 0
         self._hear_stderr()
         self._watch_for_exit()
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     @property
     def is_over(self) -> bool:
@@ -234,9 +233,6 @@ class Stdio(Connection):
 
     def _pause(self) -> asyncio.Future[Any]:
         return self._loop.create_task(asyncio.sleep(bounds.JUNK_PAUSE_S))
-
-    def _is_too_long(self, beginning: bytes, end: bytes) -> None:
-        self._unreadable(id_of(beginning, end), f"its answer has more than {bounds.MESSAGE >> 20} MB")
 
     def _unreadable(self, id_: bytes, why: str) -> None:
         if exchange := self.awaited(id_):

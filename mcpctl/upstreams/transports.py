@@ -181,16 +181,13 @@ async def initialize(connection: Connection, caller: Caller) -> None:
     version = answer.get("protocolVersion", b'""')
     connection.revision = version.strip(b'"').decode("utf-8", "replace")
     connection.instructions = _text(answer.get("instructions", b""))
-    connection.runs_tasks = _runs_tasks(answer.get("capabilities", b""))
-    connection.offers = _offers(answer.get("capabilities", b""))
-    connection.logs = b'"logging"' in answer.get("capabilities", b"")
-    connection.notify("notifications/initialized", {})
-
-
-def _runs_tasks(capabilities: bytes) -> bool:
+    capabilities = answer.get("capabilities", b"")
+    connection.offers = _offers(capabilities)
+    connection.logs = b'"logging"' in capabilities
     for name in ("tasks", "requests", "tools", "call"):
         capabilities = jsonrpc.members_or_empty(capabilities).get(name, b"")
-    return capabilities.startswith(b"{")
+    connection.runs_tasks = capabilities.startswith(b"{")
+    connection.notify("notifications/initialized", {})
 
 
 def _offers(capabilities: bytes) -> frozenset[str]:
