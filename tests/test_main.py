@@ -15,7 +15,7 @@ from mcpctl import __version__
 from mcpctl.base.errors import ExitCode, McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.cli.command_tree import NOUNS, verbs
-from mcpctl.docgen.tree import Parameter, whole
+from mcpctl.docgen.tree import CommandParameter, whole
 from mcpctl.store.records import Records
 from tests.configured import configure, demo_tools, listed
 from tests.conftest import MCPCTL, Mcpctl
@@ -153,7 +153,7 @@ OPTIONS = [
 
 
 @for_each(("words", "option"), OPTIONS)
-def test_an_option_is_a_list_or_is_given_once(mcpctl: Mcpctl, words: str, option: Parameter) -> None:
+def test_an_option_is_a_list_or_is_given_once(mcpctl: Mcpctl, words: str, option: CommandParameter) -> None:
     name = option.names[-1]
     twice = [name, "1", name, "1"] if option.takes else [name, option.secondary[-1]]
     extra = ["extra"] * (words == "serve")  # which is refused, too: it must not serve the tests' own stdin

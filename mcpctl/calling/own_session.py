@@ -1,4 +1,4 @@
-"""The session of a command: the gateway's, without a client that is told anything but what becomes of calls."""
+"""The session of a command: the gateway's, where only the outcome of each call is awaited."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION
 """Commands as a client: of the last revision with a handshake, and without capabilities."""
 
 Tell = Callable[[str], None] | None
-"""Is told how far a call is; None where nobody wants to know."""
+"""Gets the progress of a call, if anybody wants to know."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Result:
     raw: RawJson
     content: Sequence[Any]
     failure: UpstreamFailed | None = None
-    """What to raise once it is printed, where it is an error."""
+    """To be raised once the error is printed."""
 
 
 class OwnSession(ClientSession):
@@ -58,13 +58,7 @@ class OwnSession(ClientSession):
         self._outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
     async def call(
-        self,
-        key: str,
-        arguments: bytes,
-        *,
-        as_sent: bool,
-        execute_class: str | None = None,
-        replays: str | None = None,
+        self, key: str, arguments: bytes, *, as_sent: bool, execute_class: str | None = None, replays: str | None = None
     ) -> Result:
         """Call a tool; raises an `McpctlError` if the tool gave no answer. The rest is as in `Incoming`."""
         self._key, self._number, self.record_id = key, self._number + 1, None
@@ -79,8 +73,8 @@ class OwnSession(ClientSession):
     def answer(self, request: Incoming, result: Json) -> None:
         raw = bytes(result)
         is_error = bytes(translate.head(raw).is_error) == b"true"
-        said = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
-        self._take(request, raw, _content(raw), said)
+        message = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
+        self._take(request, raw, _content(raw), message)
 
     def error(self, request: Incoming, error: bytes) -> None:
         self._take(request, b'{"error":%b}' % error, [], translate.message_of(error))
@@ -91,14 +85,17 @@ class OwnSession(ClientSession):
             self._outcome.set_exception(words.for_person(failure))
 
     def progress(self, params: dict[str, bytes]) -> None:
-        if self._tell and (said := _progress(params)):
-            self._tell(said)
+        if self._tell and (message := _progress(params)):
+            self._tell(message)
 
-    def _take(self, request: Incoming, raw: bytes, content: Sequence[Any], said: str | None) -> None:
+    def _take(self, request: Incoming, raw: bytes, content: Sequence[Any], error: str | None) -> None:
         if not self._outcome.done():
             if call := self.dispatch.in_flight.get(request.id):
                 self.record_id = call.record.id
-            failure = None if said is None else _tool_error(self._key, said)
+            failure = None
+            if error is not None:
+                hint = f"see: mcpctl tools show {self._key}"
+                failure = UpstreamFailed(f"{self._key} answered with an error: {error}", hint, "tool_error")
             self._outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
 
 
@@ -134,10 +131,6 @@ def _progress(params: Mapping[str, bytes]) -> str:
         return ""
     amount = f"{min(100.0, 100 * done / total):.0f}%" if total > 0 else f"{done:g}"
     return f"{amount} {message[:_TOLD_MOST]}".rstrip()
-
-
-def _tool_error(key: str, said: str) -> UpstreamFailed:
-    return UpstreamFailed(f"{key} answered with an error: {said}", f"see: mcpctl tools show {key}", "tool_error")
 
 
 def _content(raw: bytes) -> Sequence[Any]:

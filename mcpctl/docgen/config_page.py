@@ -52,14 +52,14 @@ def _keys() -> Iterator[str]:
     for title, struct in STRUCTS.items():
         texts = {**TEXTS["[policy]"], **TEXTS[title]}  # a project's lists are described once
         fields = msgspec.structs.fields(struct)
-        yield from roff.subsection(title, (line for field in fields for line in _key(field, texts[field.name])))
+        yield from roff.subsection(title, roff.entries(_key(field, texts[field.name]) for field in fields))
 
 
-def _key(field: msgspec.structs.FieldInfo, text: str) -> Iterator[str]:
+def _key(field: msgspec.structs.FieldInfo, text: str) -> tuple[str, str]:
     default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
     tag = f"{roff.bold(field.name)} ({roff.escaped(_kind(field.type))})"
     unset = default is None or default == "" or default == [] or default == {}
-    yield from roff.entry(tag, text if unset else f"{text} Default: {msgspec.json.encode(default).decode()}.")
+    return tag, text if unset else f"{text} Default: {msgspec.json.encode(default).decode()}."
 
 
 def _kind(annotation: Any) -> str:

@@ -36,19 +36,15 @@ def _section(markdown: str) -> Iterator[str]:
             for text in filter(None, map(str.strip, re.split(r"\n\n|\n(?=- )", piece))):
                 is_item = text.startswith("- ")
                 lines += [r".IP \(bu 2" if is_item else ".PP"] if lines or is_item else []
-                lines += roff.sentences(_source(text.removeprefix("- ")))
+                spans = _SPANS.split(" ".join(text.removeprefix("- ").split()))
+                lines += roff.sentences("".join(map(_span, spans)))
     yield from roff.section(title.upper(), lines)
 
 
-def _source(text: str) -> str:
-    return "".join(map(_span, _SPANS.split(" ".join(text.split()))))
-
-
 def _span(text: str) -> str:
-    if text.startswith("`"):
-        return roff.bold(text[1:-1])
-    if text.startswith("**"):
-        return roff.bold(text[2:-2])
+    for mark in ("`", "**"):
+        if text.startswith(mark):
+            return roff.bold(text.removeprefix(mark).removesuffix(mark))
     if text.startswith("[") and text.endswith(")"):
         return roff.escaped(text[1 : text.index("]")])
     return roff.escaped(text)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 from mcpctl.base.errors import ExitCode
-from mcpctl.base.rules import Rules
+from mcpctl.base.rules import Rule, Rules
 from mcpctl.catalog import drift, policy_check
 from mcpctl.checks import findings
 from mcpctl.docgen import guides, roff
 from mcpctl.docgen.texts import TEXTS
-from mcpctl.docgen.tree import Node, Parameter, whole
+from mcpctl.docgen.tree import CommandParameter, Node, whole
 from mcpctl.doctor.findings import CODES
 from mcpctl.toolsets import lint
 
@@ -20,6 +20,7 @@ RULES: Mapping[tuple[str, ...], Rules] = {
     ("mcpctl", "tools", "diff"): drift.RULES,
     ("mcpctl", "doctor"): CODES,
 }
+_STATUS = ("0 on success; see", ".BR mcpctl (1)", "for the others.")
 
 
 def page(node: Node) -> str:
@@ -28,10 +29,10 @@ def page(node: Node) -> str:
         *roff.section("SYNOPSIS", _synopsis(node)),
         *roff.section("DESCRIPTION", roff.paragraphs("\n\n".join(node.paragraphs))),
         *roff.section("COMMANDS", _commands(node)),
-        *roff.section("ARGUMENTS", _entries(node.arguments)),
-        *roff.section("OPTIONS", _entries(node.options)),
-        *_rules(RULES.get(node.path, {})),
-        *(_of_the_program() if len(node.path) == 1 else _exit_status_elsewhere()),
+        *roff.section("ARGUMENTS", roff.entries((_tag(each), each.help) for each in node.arguments)),
+        *roff.section("OPTIONS", roff.entries((_tag(each), each.help) for each in node.options)),
+        *roff.section("RULES", roff.entries(map(_rule, RULES.get(node.path, {}).values()))),
+        *(_of_the_program() if len(node.path) == 1 else roff.section("EXIT STATUS", _STATUS)),
         *roff.section("EXAMPLES", roff.verbatim(node.examples)),
         *roff.section("SEE ALSO", roff.references(_related(node))),
     ])  # fmt: skip
@@ -52,37 +53,22 @@ def _commands(node: Node) -> Iterator[str]:
             yield from roff.prose(command.summary)
 
 
-def _entries(parameters: tuple[Parameter, ...]) -> Iterator[str]:
-    for parameter in parameters:
-        yield from roff.entry(_tag(parameter), parameter.help)
-
-
-def _tag(parameter: Parameter) -> str:
+def _tag(parameter: CommandParameter) -> str:
     if not parameter.names[0].startswith("-"):
         return roff.italic(parameter.takes)
-    names = ", ".join(map(roff.bold, parameter.names))
-    if parameter.secondary:
-        names = f"{names}, {', '.join(map(roff.bold, parameter.secondary))}"
+    names = ", ".join(map(roff.bold, (*parameter.names, *parameter.secondary)))
     return f"{names} {roff.italic(parameter.takes)}" if parameter.takes else names
 
 
-def _rules(rules: Rules) -> Iterator[str]:
-    entries = [
-        line for rule in rules.values() for line in roff.entry(roff.bold(rule.id), f"{rule.what} {rule.why} {rule.fix}")
-    ]
-    yield from roff.section("RULES", entries)
+def _rule(rule: Rule) -> tuple[str, str]:
+    return roff.bold(rule.id), f"{rule.what} {rule.why} {rule.fix}"
 
 
 def _of_the_program() -> Iterator[str]:
     for title in ("ENVIRONMENT", "FILES"):
-        bodies = [line for name, text in TEXTS[title].items() for line in roff.entry(roff.bold(name), text)]
-        yield from roff.section(title, bodies)
-    codes = (line for code in ExitCode for line in roff.entry(roff.bold(str(int(code))), code.meaning))
-    yield from roff.section("EXIT STATUS", codes)
-
-
-def _exit_status_elsewhere() -> Iterator[str]:
-    yield from roff.section("EXIT STATUS", ["0 on success; see", ".BR mcpctl (1)", "for the others."])
+        yield from roff.section(title, roff.entries((roff.bold(name), text) for name, text in TEXTS[title].items()))
+    codes = ((roff.bold(str(int(code))), code.meaning) for code in ExitCode)
+    yield from roff.section("EXIT STATUS", roff.entries(codes))
 
 
 def _related(node: Node) -> list[tuple[str, int]]:

@@ -35,35 +35,30 @@ def page() -> str:
 
 
 def members(line: type) -> dict[str, str]:
-    told = {"type": "The type of the line.", **fields.meanings(line)}
-    return {name: told[name] for name in ("type", *fields.names(line), *fields.names(fields.Line))}
+    meanings = {"type": "The type of the line.", **fields.meanings(line)}
+    return {name: meanings[name] for name in ("type", *fields.names(line), *fields.names(fields.Line))}
 
 
 def tables(kind: str = "table") -> dict[str, dict[str, tuple[str, str]]]:
     """The tables or views of the index: their columns with types and meanings."""
     found = {}
     for table, columns in schema.columns(kind).items():
-        told = fields.meanings(fields.TABLES.get(table.removeprefix("v_"), fields.Index))
-        found[table] = {name: (type_, told[name]) for name, type_ in columns}
+        meanings = fields.meanings(fields.TABLES.get(table.removeprefix("v_"), fields.Index))
+        found[table] = {name: (type_, meanings[name]) for name, type_ in columns}
     return found
 
 
 def _lines() -> Iterator[str]:
     for line in fields.LINES:
-        entries = (each for name, meaning in members(line).items() for each in roff.entry(roff.bold(name), meaning))
+        entries = roff.entries((roff.bold(name), meaning) for name, meaning in members(line).items())
         about = roff.prose((line.__doc__ or "").replace("`", ""))
         yield from roff.subsection(vars(line)["config"]["tag"], [*about, *entries])
 
 
 def _rest() -> Iterator[str]:
     for title, table in _RENAMED.items():
-        entries = (
-            line
-            for name in table
-            if name.note or name.is_optional or name.rest != name.field
-            for line in roff.entry(roff.bold(name.rest), _meaning(name))
-        )
-        yield from roff.subsection(title, entries)
+        noted = [name for name in table if name.note or name.is_optional or name.rest != name.field]
+        yield from roff.subsection(title, roff.entries((roff.bold(name.rest), _meaning(name)) for name in noted))
 
 
 def _meaning(name: rest_names.Name) -> str:
@@ -73,9 +68,5 @@ def _meaning(name: rest_names.Name) -> str:
 
 def _tables(kind: str) -> Iterator[str]:
     for table, columns in tables(kind).items():
-        entries = (
-            line
-            for name, (type_, meaning) in columns.items()
-            for line in roff.entry(f"{roff.bold(name)} {roff.escaped(type_)}".rstrip(), meaning)
-        )
-        yield from roff.subsection(f"{kind.capitalize()} {table}", entries)
+        tags = {f"{roff.bold(name)} {roff.escaped(type_)}".rstrip(): text for name, (type_, text) in columns.items()}
+        yield from roff.subsection(f"{kind.capitalize()} {table}", roff.entries(tags.items()))

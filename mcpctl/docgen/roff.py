@@ -77,11 +77,10 @@ def subsection(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from lines
 
 
-def entry(tag: str, text: str) -> Iterator[str]:
-    """A `tag` in roff input with its explanation indented below it."""
-    yield ".TP"
-    yield tag
-    yield from prose(text)
+def entries(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Tags in roff input, each with its explanation indented below it."""
+    for tag, text in pairs:
+        yield from (".TP", tag, *prose(text))
 
 
 def verbatim(lines: Sequence[str]) -> Iterator[str]:

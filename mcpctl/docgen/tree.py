@@ -7,16 +7,15 @@ from functools import cache, cached_property
 
 import typer
 import typer.main
-from typer._click.core import Command
-from typer._click.core import Parameter as ClickParameter
+from typer._click.core import Command, Parameter
 
 from mcpctl.cli.command_tree import tree
 from mcpctl.commands import columns
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """One option or argument: its names as typed, its metavar, and the help that `--help` prints."""
+class CommandParameter:
+    """An option or argument, as `--help` has it."""
 
     names: tuple[str, ...]
     secondary: tuple[str, ...]
@@ -28,8 +27,8 @@ class Parameter:
 class Node:
     path: tuple[str, ...]
     help: str
-    arguments: tuple[Parameter, ...]
-    options: tuple[Parameter, ...]
+    arguments: tuple[CommandParameter, ...]
+    options: tuple[CommandParameter, ...]
     children: tuple["Node", ...]
     needs_child: bool
     """Whether it is no command without one of those below it."""
@@ -91,8 +90,8 @@ def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None)
     )
 
 
-def _parameter(parameter: ClickParameter, context: typer.Context) -> Parameter:
+def _parameter(parameter: Parameter, context: typer.Context) -> CommandParameter:
     takes = "" if getattr(parameter, "is_flag", False) else parameter.metavar or (parameter.name or "").upper()
     record = parameter.get_help_record(context)
     names = sorted(parameter.opts, key=len)  # typer keeps the names of --help in a set, in any order
-    return Parameter(tuple(names), tuple(parameter.secondary_opts), takes, record[1] if record else "")
+    return CommandParameter(tuple(names), tuple(parameter.secondary_opts), takes, record[1] if record else "")

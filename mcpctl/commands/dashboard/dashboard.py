@@ -42,10 +42,11 @@ def dashboard(
     if ctx.invoked_subcommand:
         return
     from mcpctl.dashboard.running import claimed, running
+    from mcpctl.oauth import browser
 
     paths = place.paths()
     is_person = _is_person(read_only)
-    opens = is_person and not (no_open or print_url or json) and _has_window()
+    opens = is_person and not (no_open or print_url or json) and browser.has_window()
 
     def show(here: "Running") -> None:
         link = here.link(may_answer=is_person and not read_only)
@@ -54,7 +55,7 @@ def dashboard(
         else:
             output.write_text(link)
         if opens:
-            _open(link)
+            browser.open_(link, lambda: None)  # nobody waits for it: the link is printed, too
 
     if print_url:
         show(the_running(paths))
@@ -104,16 +105,3 @@ def _say_of(here: "Running", port: int | None, *, wants_answers: bool) -> None:
         output.say(f"{where}; this is a new link to it")
     if here.read_only and wants_answers:
         output.say(f"it is read-only; end process {here.pid} and start it here to answer approvals", always=True)
-
-
-def _has_window() -> bool:
-    from mcpctl.oauth.browser import has_window
-
-    return has_window()
-
-
-def _open(link: str) -> None:
-    """Open the link in the browser, which nobody waits for: it is printed, too."""
-    from mcpctl.oauth import browser
-
-    browser.open_(link, lambda: None)
