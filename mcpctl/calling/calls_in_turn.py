@@ -75,19 +75,16 @@ class _Calls:
 
     async def _make(self, line: bytes) -> None:
         try:
-            self._take(await self._made(line))
+            server, name, arguments = self._asked(line)
+            if server not in self._loaded.elsewhere:  # which is refused on record, as a client's call is
+                self._loaded.server(server)
+            gateway = self._session.gateway
+            view = gateway.view(CALLER)
+            await gateway.load(server, view)
+            passed = arguments(gateway.catalog(view).find(server, name))
+            self._take(await self._session.call(tool_keys.join(server, name), passed, as_sent=True))
         except McpctlError as error:
             self._take(error)
-
-    async def _made(self, line: bytes) -> Result:
-        server, name, arguments = self._asked(line)
-        if server not in self._loaded.elsewhere:  # which is refused on record, as a client's call is
-            self._loaded.server(server)
-        gateway = self._session.gateway
-        view = gateway.view(CALLER)
-        await gateway.load(server, view)
-        passed = arguments(gateway.catalog(view).find(server, name))
-        return await self._session.call(tool_keys.join(server, name), passed, as_sent=True)
 
     def _take(self, made: Result | McpctlError) -> None:
         self.failure = self.failure or (made if isinstance(made, McpctlError) else made.failure)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -29,7 +29,7 @@ from mcpctl.store import server_logs
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
-_TOLD_EVERY_S = 0.1
+_REPORTED_EVERY_S = 0.1
 Arguments = Callable[[Tool | None], bytes]
 """Gives the JSON of a call's arguments, for the tool as it is known; None where it is not."""
 
@@ -150,14 +150,9 @@ def refresh(
 async def _refreshed(
     loaded: Config, paths: Paths, names: list[str], on_progress: Progress
 ) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
-    gateway = Gateway(loaded, paths)
-    gateway.asked_for.update(dict.fromkeys(names, ()))
-    try:
-        async with told(on_progress, len(names)) as one_done:
-            failures = await gateway.refresh(names, CALLER, one_done)
+    async with listing(loaded, paths, names, on_progress) as (gateway, one_done):
+        failures = await gateway.refresh(names, CALLER, one_done)
         return [listed_row(gateway, name) for name in names if name not in failures], failures
-    finally:
-        await asyncio.gather(gateway.memory.written(), gateway.stop())
 
 
 def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
@@ -173,25 +168,33 @@ def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], None]]:
-    """Report how many of `total` are done, again and again, since one may take long; call what is yielded for each."""
+async def listing(
+    loaded: Config, paths: Paths, names: Collection[str], on_progress: Progress
+) -> AsyncIterator[tuple[Gateway, Callable[[], None]]]:
+    """A gateway that lists these servers, and a function to call for each that is done.
+
+    The progress is reported again and again, since one server may take long.
+    """
+    gateway = Gateway(loaded, paths)
+    gateway.asked_for.update(dict.fromkeys(names, ()))
     done = 0
 
     def one_done() -> None:
         nonlocal done
         done += 1
-        on_progress(done, total)
+        on_progress(done, len(names))
 
-    async def tell() -> None:
-        while done < total:
-            on_progress(done, total)
-            await asyncio.sleep(_TOLD_EVERY_S)
+    async def report() -> None:
+        while done < len(names):
+            on_progress(done, len(names))
+            await asyncio.sleep(_REPORTED_EVERY_S)
 
-    telling = asyncio.create_task(tell())
+    reporting = asyncio.create_task(report())
     try:
-        yield one_done
+        yield gateway, one_done
     finally:
-        telling.cancel()
+        reporting.cancel()
+        await asyncio.gather(gateway.memory.written(), gateway.stop())
 
 
 def load(paths: Paths, project: str | None, timeout_s: float | None = None) -> Config:

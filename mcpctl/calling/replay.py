@@ -24,7 +24,7 @@ from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
 PLANS = ("would_run", "ran", "needs_execute", "cannot")
-"""What becomes of a call: `ran` also where its server failed, `cannot` where part of it is missing or it is refused."""
+"""The outcome of a call: `ran` also where its server failed, `cannot` where part of it is missing or it is refused."""
 _READ = "read"
 
 
@@ -33,7 +33,7 @@ class Replay:
     row: Row
     """As it is on record."""
     hints: str
-    """What its tool declares now, in one column."""
+    """The declaration of its tool today, in one column."""
     plan: str
     """One of `PLANS`."""
     why: str = ""
@@ -51,7 +51,7 @@ def planned(
     paths: Paths, rows: Iterable[Row], *, execute: bool, dry_run: bool = False, toolset: str | None = None,
     project: str | None = None,
 ) -> list[Replay]:  # fmt: skip
-    """What would become of these calls now: those of tools that only read run, and with `execute` all.
+    """The plan for these calls: those of read-only tools run, and with `execute` all.
 
     With `dry_run`, when they are not to run, also what the policy would say.
     """
@@ -87,21 +87,20 @@ def run(
     paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None = None, project: str | None = None
 ) -> None:
     """Run the planned calls one after the other in one session, and set their outcome."""
-    if any(replay.plan == "would_run" for replay in replays):
-        asyncio.run(_run(load(paths, project), paths, replays, execute=execute, toolset=toolset))
 
-
-async def _run(loaded: Config, paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None) -> None:
-    async with own_session(loaded, paths, toolset, via=REPLAY) as session:
-        for replay in replays:
-            if replay.plan == "would_run":
+    async def made(planned: Sequence[Replay]) -> None:
+        async with own_session(load(paths, project), paths, toolset, via=REPLAY) as session:
+            for replay in planned:
                 await _call(session, replay, execute=execute)
+
+    if planned := [replay for replay in replays if replay.plan == "would_run"]:
+        asyncio.run(made(planned))
 
 
 async def _call(session: OwnSession, replay: Replay, *, execute: bool) -> None:
     arguments = (replay.row["arguments"] or "{}").encode()
     try:
-        # What its server says of the tool at that moment decides once more.
+        # The declaration of the server at that moment decides once more.
         result = await session.call(
             replay.key, arguments, as_sent=True, execute_class=None if execute else _READ, replays=replay.row["id"]
         )

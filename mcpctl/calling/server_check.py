@@ -13,12 +13,12 @@ from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.base.feature_names import EXPOSABLE
 from mcpctl.base.models import CHECK_FIELDS, HINTS, Progress, Row
 from mcpctl.base.paths import Paths
-from mcpctl.calling.one_shot import listed_row, told
+from mcpctl.calling.one_shot import listed_row, listing
 from mcpctl.calling.own_session import CALLER
 from mcpctl.config import config, exposure
 from mcpctl.config.config import Config
 from mcpctl.config.server_environment import described
-from mcpctl.config.server_settings import STDIO, Server
+from mcpctl.config.server_settings import STDIO
 from mcpctl.policy import words
 from mcpctl.proxy import translate
 from mcpctl.proxy.gateway import Gateway
@@ -43,38 +43,30 @@ def check(
         if name not in loaded.problems:
             loaded.server(name)
     checked_names = list(dict.fromkeys(names)) or sorted({*loaded.enabled, *loaded.problems})
-    servers = {name: _prepared(loaded.servers[name], timeout_s) for name in checked_names if name in loaded.servers}
+    servers = {name: loaded.servers[name] for name in checked_names if name in loaded.servers}
+    for name, server in servers.items():  # a server that was named is checked even while it is disabled
+        seconds = server.start_timeout_s if timeout_s is None else timeout_s
+        servers[name] = msgspec.structs.replace(server, enabled=True, start_timeout_s=seconds)
     checked = asyncio.run(_checked(replace(loaded, servers=servers), paths, on_progress))
     unusable = {name: _row(name, problems=[problem]) for name, problem in loaded.problems.items()}
     return [(checked | unusable)[name] for name in checked_names]
 
 
-def _prepared(server: Server, timeout_s: float | None) -> Server:
-    """A server that was named is checked even while it is disabled."""
-    seconds = server.start_timeout_s if timeout_s is None else timeout_s
-    return msgspec.structs.replace(server, enabled=True, start_timeout_s=seconds)
-
-
 async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[str, Row]:
-    gateway = Gateway(loaded, paths)
-    gateway.asked_for.update(dict.fromkeys(loaded.servers, ()))
     at_once = asyncio.Semaphore(_AT_ONCE)
     rows: dict[str, Row] = {}
 
     async def one(name: str, upstream: Upstream) -> None:
         async with at_once:
-            rows[name] = await _looked_at(upstream, gateway)
+            rows[name] = await _checked_one(upstream, gateway)
         one_done()
 
-    try:
-        async with told(on_progress, len(gateway.upstreams)) as one_done:
-            await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
-    finally:
-        await asyncio.gather(gateway.memory.written(), gateway.stop())
+    async with listing(loaded, paths, loaded.servers, on_progress) as (gateway, one_done):
+        await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
     return rows
 
 
-async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
+async def _checked_one(upstream: Upstream, gateway: Gateway) -> Row:
     name, server, listed = upstream.name, upstream.server, gateway.asked_for
     began = time.monotonic()
     problems: list[str] = []

@@ -66,7 +66,10 @@ def _run(words: Sequence[str]) -> None:
         return
     from mcpctl.cli.command_tree import tree
 
-    _refuse_bytes(words)
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        raise WrongUsage("an argument is not UTF-8", "pass UTF-8 text") from None
     tree(*words[:2])(args=words, prog_name="mcpctl")
 
 
@@ -112,13 +115,6 @@ def _complete(shell: str, request: Sequence[str]) -> NoReturn:
 
     print(tab_completion.answer(tree, shell, request), end="", flush=True)
     os._exit(ExitCode.OK)  # skips the clean-up of the interpreter, a tenth of the time of a Tab
-
-
-def _refuse_bytes(args: Sequence[str]) -> None:
-    try:
-        "".join(args).encode()
-    except UnicodeEncodeError:
-        raise WrongUsage("an argument is not UTF-8", "pass UTF-8 text") from None
 
 
 def _report(error: McpctlError, args: Sequence[str]) -> int:

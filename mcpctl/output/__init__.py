@@ -53,7 +53,7 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
 
         write_lines(json_text.lines(rows, names, as_array=kind == "json"))
     elif kind == "tsv":
-        write_lines(_tsv_rows(rows, names, columns))
+        write_lines("\t".join(line_of(_cell(row, name, columns)) for name in names) for row in rows)
     else:
         _write_table(list(rows), names, columns, results, options)
 
@@ -169,11 +169,6 @@ def to_json(value: Any) -> str:
     from mcpctl.output import json_text
 
     return json_text.line(value)
-
-
-def _tsv_rows(rows: Iterator[Row], names: Sequence[str], columns: Columns) -> Iterator[str]:
-    for row in rows:
-        yield "\t".join(line_of(_cell(row, name, columns)) for name in names)
 
 
 def _cell(row: Row, name: str, columns: Columns) -> str:

@@ -28,7 +28,7 @@ class ProgressLine:
         if done >= total:
             self.clear()
         else:
-            self.tell(self._amount(done, total))
+            self.tell(f"{done:,} of {total:,} {self._unit}" if self._unit else f"{100 * done // total}%")
 
     def tell(self, said: str) -> None:
         if (now := clock()) >= self._due:
@@ -43,9 +43,6 @@ class ProgressLine:
         if self._width:
             _write(f"\r{'':<{self._width + _ECHO}}\r")
             self._width = 0
-
-    def _amount(self, done: int, total: int) -> str:
-        return f"{done:,} of {total:,} {self._unit}" if self._unit else f"{100 * done // total}%"
 
 
 def _width(text: str) -> int:
