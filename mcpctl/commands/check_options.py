@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from mcpctl import output
 from mcpctl.base.models import Found, Row
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
@@ -19,8 +18,8 @@ _FAIL_ON = "The least severity that fails the check: error, warning, info or nev
 
 
 def fail_on(default: str) -> Any:
-    severities = complete.choices("error", "warning", "info", "never")
-    return opt.option("--fail-on", "SEVERITY", _FAIL_ON, severities, default=default, show_default=True)
+    severities = ("error", "warning", "info", "never")
+    return opt.option("--fail-on", "SEVERITY", _FAIL_ON, severities, default=default)
 
 
 SELECT = opt.option("--select", "RULE", "Only rules whose ids begin with this; A,B for several.")
@@ -35,7 +34,7 @@ class Report(opt.Options):
     jsonl: bool = opt.JSONL
     format: str = opt.option(
         "--format", "FORMAT", "text, json, jsonl, github, sarif or junit.",
-        complete.choices("text", "json", "jsonl", "github", "sarif", "junit"), default="text", show_default=True,
+        ("text", "json", "jsonl", "github", "sarif", "junit"), default="text",
     )  # fmt: skip
     rules: bool = opt.flag("--rules", "List the rules, each with its reason and its fix.")
 
@@ -66,12 +65,7 @@ def write_rules(rules: "Rules", format: str) -> None:
 
 
 def write_findings(
-    command: str,
-    rules: "Rules",
-    format: str,
-    rows: "Sequence[Row]",
-    fields: Sequence[str],
-    suites: Sequence[str],
+    command: str, rules: "Rules", format: str, rows: "Sequence[Row]", fields: Sequence[str], suites: Sequence[str]
 ) -> None:
     from mcpctl import __version__, output
     from mcpctl.base.rules import listed

@@ -33,9 +33,7 @@ class RecordFilters(opt.Options):
     session: list[str] | None = opt.option("--session", "ID,…", "Only of these; last is the newest.", complete.sessions)
     server: list[str] | None = opt.option("--server", "NAME,…", "Only of these servers.", complete.servers)
     tool: list[str] | None = opt.option("--tool", "TOOL,…", "Names, keys or globs (list_*, github:*).", complete.tools)
-    status: list[str] | None = opt.option(
-        "--status", "STATUS,…", "ok, tool_error, denied, failed, ….", complete.choices(*CALL_STATUSES)
-    )
+    status: list[str] | None = opt.option("--status", "STATUS,…", "ok, tool_error, denied, failed, ….", CALL_STATUSES)
     failed: bool = opt.flag("--failed", "Only failed ones: not ok, running or waiting for input.")
     client: list[str] | None = opt.option(
         "--client", "NAME", "Only of this client; may be repeated.", complete.recorded_clients
@@ -44,10 +42,7 @@ class RecordFilters(opt.Options):
         "--project", "NAME,…", "Only with these projects in force.", complete.projects
     )
     hint: list[str] | None = opt.option(
-        "--hint",
-        "HINT,…",
-        "destructive, read-only, idempotent, open-world, no-destructive, …, undeclared.",
-        complete.choices(*HINTS),
+        "--hint", "HINT,…", "destructive, read-only, idempotent, open-world, no-destructive, …, undeclared.", HINTS
     )
     since: str | None = opt.option(
         "--since", "TIME", "Only since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20, 2026-11-20T12:00Z."
@@ -83,9 +78,7 @@ class RecordFilters(opt.Options):
 class SessionFilters(RecordFilters):
     """The same for sessions: `--status` is theirs, all other filters are of their calls."""
 
-    status: list[str] | None = opt.option(
-        "--status", "STATUS", "The session's: active or closed.", complete.choices(*SESSION_STATUSES)
-    )
+    status: list[str] | None = opt.option("--status", "STATUS", "The session's: active or closed.", SESSION_STATUSES)
     failed: bool = opt.flag("--failed", "Only with calls that failed.")
 
     def __post_init__(self) -> None:

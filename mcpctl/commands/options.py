@@ -23,24 +23,29 @@ def option(
     names: str,
     metavar: str,
     help: str,
-    completer: Callable[..., Any] | None = None,
+    completer: Callable[..., Any] | Sequence[str] | None = None,
     *,
     default: Any = None,
-    show_default: bool = False,
     **settings: Any,
 ) -> Any:
-    """An option with a value; `names` are separated by a space. In `Annotated` it has no default: `...`."""
-    settings |= {"metavar": metavar, "help": help, "show_default": show_default, "autocompletion": completer}
-    return typer.Option(default, *names.split(), **settings)
+    """An option with a value, whose default is shown; `names` are separated by a space. Choices may be a sequence."""
+    settings = {"show_default": default not in (None, "", ...), "autocompletion": _completer(completer), **settings}
+    return typer.Option(default, *names.split(), metavar=metavar, help=help, **settings)
+
+
+def _completer(completer: Callable[..., Any] | Sequence[str] | None) -> Callable[..., Any] | None:
+    return completer if completer is None or callable(completer) else complete.choices(*completer)
 
 
 def flag(names: str, help: str, *, default: Any = False) -> Any:
     return typer.Option(default, *names.split(), help=help)
 
 
-def argument(metavar: str, help: str, completer: Callable[..., Any] | None = None, *, default: Any = ...) -> Any:
+def argument(
+    metavar: str, help: str, completer: Callable[..., Any] | Sequence[str] | None = None, *, default: Any = ...
+) -> Any:
     """A word of a command line, or several; required without a default."""
-    return typer.Argument(default, metavar=metavar, help=help, autocompletion=completer)
+    return typer.Argument(default, metavar=metavar, help=help, autocompletion=_completer(completer))
 
 
 class Options:
@@ -49,7 +54,6 @@ class Options:
 
 CONFIG = option("--config", "FILE", "Read servers from FILE (also: MCPCTL_CONFIG).")
 DATA_DIR = option("--data-dir", "DIR", "Keep data in DIR (also: MCPCTL_DATA_DIR).")
-VERBOSE = flag("--verbose -v", "Copy the stderr of the servers to stderr.")
 JSON = flag("--json", "Print one JSON array, or one object for a single thing.")
 JSONL = flag("--jsonl", "Print one JSON object a line.")
 FROM_SCRIPT = flag("--from-script", "Allow what only a person may: more calls without a question.")
@@ -69,10 +73,14 @@ DRY_RUN = flag("--dry-run", "Print the changes as a diff; write nothing.")
 YES = flag("--yes -y", "Write without asking.")
 NO_CHECK = flag("--no-check", "Do not ask servers with a URL whether they need a login.")
 ServerName = Annotated[str, argument("NAME", "The server's name.", complete.servers)]
-NewServerName = Annotated[str, argument("NAME", "The server's name.")]
+ServerNames = Annotated[list[str], argument("NAME...", "The servers' names.", complete.servers)]
 ToolKey = Annotated[str, argument("KEY", "The tool: server:tool.", complete.tools)]
 CallId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.calls)]
+SessionId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.sessions)]
+ApprovalId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.approvals)]
 OpenApprovalId = Annotated[str, argument("ID", "An id, or its beginning.", complete.open_approvals)]
+Standing = Annotated[str, argument("KEY|ID", "A tool, or the id of one yes.", complete.standing)]
+TokenIds = Annotated[list[str], argument("ID...", "The tokens' ids.", complete.tokens)]
 ToolsetName = Annotated[str, argument("NAME|PATH", "The toolset: a name, or the path of a file.", complete.toolsets)]
 ToolKeys = Annotated[
     list[str] | None, argument("KEY...|-", "Tools: server:tool or server:*; - reads keys from stdin.", complete.tools)
@@ -86,8 +94,8 @@ class Rows(Options):
     json: bool = JSON
     jsonl: bool = JSONL
     format: str = option(
-        "--format", "FORMAT", "table, tsv, json or jsonl.", complete.choices("table", "tsv", "json", "jsonl"),
-        default="auto", show_default=True,
+        "--format", "FORMAT", "table, tsv, json or jsonl.", ("table", "tsv", "json", "jsonl"),
+        default="auto",
     )  # fmt: skip
 
     def chosen(self) -> "ListOptions":
@@ -102,7 +110,7 @@ class Listing(Rows):
     """How rows are printed, and which of them."""
 
     limit: int | None = option("--limit", "N", "Print at most N rows; 0: all.", min=0)
-    offset: int = option("--offset", "N", "Leave out the first N rows.", min=0, default=0, show_default=True)
+    offset: int = option("--offset", "N", "Leave out the first N rows.", min=0, default=0)
     count: bool = flag("--count", "Print only the number of rows.")
 
     def chosen(self) -> "ListOptions":

@@ -15,7 +15,7 @@ def serve(
     ),
     *,
     place: opt.Location,
-    verbose: bool = opt.VERBOSE,
+    verbose: bool = opt.flag("--verbose -v", "Copy the stderr of the servers to stderr."),
     toolset: str | None = opt.TOOLSET,
     project: str | None = opt.PROJECT,
     token_file: Path | None = opt.option(

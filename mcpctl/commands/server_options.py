@@ -23,9 +23,7 @@ Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "Th
 @dataclass(frozen=True)
 class Entry(opt.Options):
     url: str | None = opt.option("--url", "URL", "The address of a remote server.")
-    transport: str | None = opt.option(
-        "--transport", "http|sse", "Streamable HTTP, or the older SSE.", complete.choices("http", "sse")
-    )
+    transport: str | None = opt.option("--transport", "http|sse", "Streamable HTTP, or the older SSE.", ("http", "sse"))
     header: list[str] | None = opt.option(
         "--header", "NAME=VALUE", "A header of requests; 'Bearer ${VAR}' or '${cmd:COMMAND}' keeps secrets out."
     )
@@ -33,7 +31,7 @@ class Entry(opt.Options):
         "--oauth",
         "NAME=VALUE",
         "Settings of the login, such as client_id=ID or 'client_secret=${VAR}'; see man mcpctl-config.",
-        complete.choices("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
+        ("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
     )
     env: list[str] | None = opt.option(
         "--env", "NAME=VALUE", "A variable for it; '${VAR}' or '${cmd:COMMAND}' keeps secrets out."
@@ -43,7 +41,7 @@ class Entry(opt.Options):
         "--inherit-env",
         "all|minimal|NAME",
         "It gets all variables of mcpctl, the usual few (minimal), or those and NAME. [default: minimal]",
-        complete.choices("all", "minimal"),
+        ("all", "minimal"),
     )
     cwd: str | None = opt.option("--cwd", "DIR", "The folder in which the command runs.")
     project: list[str] | None = opt.option(

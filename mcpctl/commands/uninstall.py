@@ -6,12 +6,7 @@ from mcpctl.commands.install import JSON, Clients, write_changes
 
 
 def uninstall(
-    clients: Clients,
-    dry_run: bool = opt.DRY_RUN,
-    yes: bool = opt.YES,
-    json: bool = JSON,
-    *,
-    place: opt.Location,
+    clients: Clients, dry_run: bool = opt.DRY_RUN, yes: bool = opt.YES, json: bool = JSON, *, place: opt.Location
 ) -> None:
     """Take mcpctl out of the configuration of MCP clients, and give them their servers back.
 

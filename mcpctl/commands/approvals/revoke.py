@@ -1,14 +1,9 @@
 """`mcpctl approvals revoke`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
-def revoke(
-    standing: str = opt.argument("KEY|ID", "A tool, or the id of one yes.", complete.standing),
-    *,
-    place: opt.JsonLocation,
-) -> None:
+def revoke(standing: opt.Standing, place: opt.JsonLocation) -> None:
     """Take back consent that applies to more than one call: all of a tool's, or one by its id. Running sessions follow.
 
     Examples:

@@ -1,15 +1,9 @@
 """`mcpctl approvals show`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
-def show(
-    approval: str = opt.argument("ID", "An id, its beginning, or last.", complete.approvals, default="last"),
-    *,
-    shown: opt.OneThing,
-    data: opt.DataLocation,
-) -> None:
+def show(approval: opt.ApprovalId = "last", *, shown: opt.OneThing, data: opt.DataLocation) -> None:
     """Show what a call wants to do, why you are asked, and how you can answer. Without an ID it is the newest.
 
     Examples:

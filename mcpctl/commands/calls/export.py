@@ -1,15 +1,12 @@
 """`mcpctl calls export`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import RecordFilters
 
 
 def export(
     filters: RecordFilters,
-    format: str = opt.option(
-        "--format", "FORMAT", "jsonl or csv.", complete.choices("jsonl", "csv"), default="jsonl", show_default=True
-    ),
+    format: str = opt.option("--format", "FORMAT", "jsonl or csv.", ("jsonl", "csv"), default="jsonl"),
     no_payloads: bool = opt.flag("--no-payloads", "Leave out what was sent and came back: arguments, response, error."),
     *,
     data: opt.DataLocation,

@@ -1,15 +1,12 @@
 """`mcpctl calls ls`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import RecordFilters
 
 
 def ls(
     filters: RecordFilters,
-    kind: str = opt.option(
-        "--kind", "KIND", "call or discovery.", complete.choices("call", "discovery"), default="call", show_default=True
-    ),
+    kind: str = opt.option("--kind", "KIND", "call or discovery.", ("call", "discovery"), default="call"),
     *,
     listing: opt.Listing,
     data: opt.DataLocation,

@@ -1,15 +1,9 @@
 """`mcpctl calls show`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
-def show(
-    call: str = opt.argument("ID", "An id, its beginning, or last.", complete.calls),
-    *,
-    shown: opt.OneThing,
-    data: opt.DataLocation,
-) -> None:
+def show(call: opt.CallId, shown: opt.OneThing, data: opt.DataLocation) -> None:
     """Show one call whole: what was sent, what came back, how long it took.
 
     Examples:

@@ -1,7 +1,6 @@
 """`mcpctl calls stats`"""
 
 from mcpctl.base.fields import TOTAL_FIELDS
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import RecordFilters
 from mcpctl.store.filters import GROUPS, grouping
@@ -10,16 +9,10 @@ from mcpctl.store.filters import GROUPS, grouping
 def stats(
     filters: RecordFilters,
     by: list[str] | None = opt.option(
-        "--by",
-        "GROUP,…",
-        "A row for each tool, server, client, project, status, day or hour.",
-        complete.choices(*GROUPS),
+        "--by", "GROUP,…", "A row for each tool, server, client, project, status, day or hour.", GROUPS
     ),
     sort: str | None = opt.option(
-        "--sort",
-        "FIELD",
-        "The largest first, of a field such as p95_ms or total_tokens.",
-        complete.choices(*TOTAL_FIELDS),
+        "--sort", "FIELD", "The largest first, of a field such as p95_ms or total_tokens.", TOTAL_FIELDS
     ),
     *,
     listing: opt.Listing,

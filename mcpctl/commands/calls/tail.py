@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mcpctl.base.models import Row
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import RecordFilters
 from mcpctl.output import text, to_json
@@ -30,10 +29,7 @@ def tail(
     follow: bool = opt.flag("--follow -f", "Go on with what happens from now on, until Ctrl-C."),
     lines: int | None = opt.option("--lines -n", "N", "Begin with the newest N events (10).", min=0),
     since_position: str | None = opt.option(
-        "--since-position",
-        "POSITION",
-        "Begin after the event of this position, or at the start.",
-        complete.choices("start"),
+        "--since-position", "POSITION", "Begin after the event of this position, or at the start.", ("start",)
     ),
     json: bool = opt.flag("--json --jsonl", "Print one JSON object a line."),
     *,

@@ -1,17 +1,14 @@
 """`mcpctl policy hook`"""
 
 from mcpctl import output
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 CLIENTS = ("claude-code",)
 
 
 def hook(
-    client: str = opt.argument("CLIENT", "The client: claude-code.", complete.choices(*CLIENTS)),
-    entry: str = opt.option(
-        "--entry", "NAME", "The name of mcpctl's entry in the client.", default="mcpctl", show_default=True
-    ),
+    client: str = opt.argument("CLIENT", "The client: claude-code.", CLIENTS),
+    entry: str = opt.option("--entry", "NAME", "The name of mcpctl's entry in the client.", default="mcpctl"),
     print_settings: bool = opt.flag("--print-settings", "Print the client's settings for this hook; decide nothing."),
     *,
     place: opt.ToolsetLocation,

@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 CLIENTS = ("claude-code", "cursor", "codex", "gemini")
 
 
 def import_(
-    client: str = opt.argument("CLIENT", "claude-code, cursor, codex or gemini.", complete.choices(*CLIENTS)),
+    client: str = opt.argument("CLIENT", "claude-code, cursor, codex or gemini.", CLIENTS),
     source: Path | None = opt.option("--from", "FILE", "Only from FILE, such as a project's."),
     dry_run: bool = opt.DRY_RUN,
     yes: bool = opt.YES,

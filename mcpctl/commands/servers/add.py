@@ -1,11 +1,13 @@
 """`mcpctl servers add`"""
 
+from typing import Annotated
+
 from mcpctl.commands import options as opt
 from mcpctl.commands import server_options
 
 
 def add(
-    name: opt.NewServerName,
+    name: Annotated[str, opt.argument("NAME", "The server's name.")],
     command: server_options.Command = None,
     *,
     entry: server_options.Entry,

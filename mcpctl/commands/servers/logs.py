@@ -10,9 +10,7 @@ from mcpctl.commands import options as opt
 def logs(
     name: opt.ServerName,
     follow: bool = opt.flag("--follow -f", "Go on with what comes, until Ctrl-C."),
-    lines: int = opt.option(
-        "--lines -n", "N", "Only the last N lines.", min=0, max=200, default=200, show_default=True
-    ),
+    lines: int = opt.option("--lines -n", "N", "Only the last N lines.", min=0, max=200, default=200),
     json: bool = opt.JSON,
     jsonl: bool = opt.JSONL,
     *,

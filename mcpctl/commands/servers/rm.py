@@ -1,12 +1,9 @@
 """`mcpctl servers rm`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
-def rm(
-    names: list[str] = opt.argument("NAME...", "The servers' names.", complete.servers), *, change: opt.Change
-) -> None:
+def rm(names: opt.ServerNames, change: opt.Change) -> None:
     """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 
     A login stays too, since other configurations may use it: end it first, with mcpctl servers logout NAME.

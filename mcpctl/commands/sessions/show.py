@@ -1,15 +1,9 @@
 """`mcpctl sessions show`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
-def show(
-    session: str = opt.argument("ID", "An id, its beginning, or last.", complete.sessions),
-    *,
-    shown: opt.OneThing,
-    data: opt.DataLocation,
-) -> None:
+def show(session: opt.SessionId, shown: opt.OneThing, data: opt.DataLocation) -> None:
     """Show one session: who was connected, what was called how often, every call, and what was read.
 
     Examples:

@@ -1,15 +1,9 @@
 """`mcpctl tokens revoke`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
-def revoke(
-    ids: list[str] = opt.argument("ID...", "The tokens' ids.", complete.tokens),
-    json: bool = opt.JSON,
-    *,
-    data: opt.DataLocation,
-) -> None:
+def revoke(ids: opt.TokenIds, json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
     """Revoke tokens: they are invalid from the next request of a running serve on.
 
     Example:

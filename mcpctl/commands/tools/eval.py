@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
@@ -14,7 +13,7 @@ def eval(
         "--provider",
         "P",
         "Measure this provider: bm25, semantic, cloud or off. May be repeated.",
-        complete.choices("bm25", "semantic", "cloud", "off"),
+        ("bm25", "semantic", "cloud", "off"),
     ),
     baseline: Path | None = opt.option(
         "--baseline", "FILE", "Fail if search is worse than in FILE, an earlier --json."

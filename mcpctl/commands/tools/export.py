@@ -5,7 +5,9 @@ from mcpctl.commands import options as opt
 
 def export(
     which: opt.WhichTools,
-    toolset: str = opt.option("--toolset", "NAME|PATH", "Only the tools of this toolset.", default="none"),
+    toolset: str = opt.option(
+        "--toolset", "NAME|PATH", "Only the tools of this toolset.", default="none", show_default=False
+    ),
     json: bool = opt.JSON,
     *,
     place: opt.ProjectLocation,

@@ -1,18 +1,14 @@
 """`mcpctl tools ls`"""
 
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def ls(
     which: opt.WhichTools,
     sort: str | None = opt.option(
-        "--sort",
-        "FIELD",
-        "Sort the rows by key, tool, usage or last_used.",
-        complete.choices("key", "tool", "usage", "last_used"),
+        "--sort", "FIELD", "Sort the rows by key, tool, usage or last_used.", ("key", "tool", "usage", "last_used")
     ),
-    by: str | None = opt.option("--by", "GROUP", "Group the rows by this: risk.", complete.choices("risk")),
+    by: str | None = opt.option("--by", "GROUP", "Group the rows by this: risk.", ("risk",)),
     *,
     listing: opt.Listing,
     place: opt.ToolsetLocation,
