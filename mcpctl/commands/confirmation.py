@@ -100,14 +100,8 @@ class Gate:
     def toolset(self, place: "ToolsetFile", before: str, after: str) -> None:
         self._permit(loosening.by_toolset(self.paths, place, before, after), place.reference, before, after)
 
-    def equip(self, reference: str | None) -> None:
-        changes = loosening.by_equipping(self.paths, reference)
-        self._permit(changes, "the equipped toolset", "", str(reference))
-
-    def of_client(self, reference: str | None) -> None:
-        """For the entry of a client that names a toolset, in place of the equipped one."""
-        changes = loosening.by_equipping(self.paths, reference) if reference else []
-        self._permit(changes, "the toolset of a client", "", str(reference))
+    def equip(self, reference: str | None, place: str = "the equipped toolset") -> None:
+        self._permit(loosening.by_equipping(self.paths, reference), place, "", str(reference))
 
     def _permit(self, changes: Sequence[str], place: str, before: str, after: str) -> None:
         if not changes:

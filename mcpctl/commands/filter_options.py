@@ -36,11 +36,9 @@ class RecordFilters(opt.Options):
     status: list[str] | None = opt.option("--status", "STATUS,…", "ok, tool_error, denied, failed, ….", CALL_STATUSES)
     failed: bool = opt.flag("--failed", "Only failed ones: not ok, running or waiting for input.")
     client: list[str] | None = opt.option(
-        "--client", "NAME", "Only of this client; may be repeated.", complete.recorded_clients
+        "--client", "NAME", "Only of this client; repeatable.", complete.recorded_clients
     )
-    project: list[str] | None = opt.option(
-        "--project", "NAME,…", "Only with these projects in force.", complete.projects
-    )
+    project: list[str] | None = opt.option("--project", "NAME,…", "Only with these projects.", complete.projects)
     hint: list[str] | None = opt.option(
         "--hint", "HINT,…", "destructive, read-only, idempotent, open-world, no-destructive, …, undeclared.", HINTS
     )
@@ -49,9 +47,7 @@ class RecordFilters(opt.Options):
     )
     until: str | None = opt.option("--until", "TIME", "Only before then; a day is its beginning.")
     min_duration: str | None = opt.option("--min-duration", "TIME", "Only those that took as long: 500ms, 2s, 1m30s.")
-    grep: str | None = opt.option(
-        "--grep", "TEXT", "Only with this text, in any case, in arguments, response or error."
-    )
+    grep: str | None = opt.option("--grep", "TEXT", "Only with this text in arguments, response or error.")
 
     def __post_init__(self) -> None:
         _ = self.wanted

@@ -60,9 +60,10 @@ def install(
     from mcpctl.toolsets import toolset_files
 
     installing.check_clients(clients)
+    reference = toolset_files.absolute_reference(toolset)
     options = {
         "--config": place.config, "--data-dir": place.data_dir, "--project": project,
-        "--toolset": toolset_files.absolute_reference(toolset), "--split-execute": split_execute,
+        "--toolset": reference, "--split-execute": split_execute,
     }  # fmt: skip
     paths = place.paths(creates=True)
     load(paths.config, project)  # serve would not start with a project that nothing names
@@ -72,7 +73,8 @@ def install(
     if not dry_run and plan.changes_anything:
         confirmation.agree(diff, remarks, yes=yes, json=json)
         gate = Gate(paths, from_script)
-        gate.of_client(toolset_files.absolute_reference(toolset))
+        if reference:
+            gate.equip(reference, "the toolset of a client")
         installing.write(plan, gate.config)
     else:
         for remark in remarks:

@@ -86,6 +86,7 @@ ToolKeys = Annotated[
     list[str] | None, argument("KEY...|-", "Tools: server:tool or server:*; - reads keys from stdin.", complete.tools)
 ]
 READING = "reading records"
+_FORMATS = ("table", "tsv", "json", "jsonl")
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,7 @@ class Rows(Options):
     fields: str | None = FIELDS
     json: bool = JSON
     jsonl: bool = JSONL
-    format: str = option(
-        "--format", "FORMAT", "table, tsv, json or jsonl.", ("table", "tsv", "json", "jsonl"),
-        default="auto",
-    )  # fmt: skip
+    format: str = option("--format", "FORMAT", "table, tsv, json or jsonl.", _FORMATS, default="auto")
 
     def chosen(self) -> "ListOptions":
         """The options as one value; raises `WrongUsage` if they contradict each other."""

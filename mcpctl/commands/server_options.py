@@ -34,7 +34,7 @@ class Entry(opt.Options):
         ("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
     )
     env: list[str] | None = opt.option(
-        "--env", "NAME=VALUE", "A variable for it; '${VAR}' or '${cmd:COMMAND}' keeps secrets out."
+        "--env", "NAME=VALUE", "A variable; '${VAR}' or '${cmd:COMMAND}' keeps secrets out."
     )
     env_file: str | None = opt.option("--env-file", "FILE", "A file of NAME=value lines for its environment.")
     inherit_env: list[str] | None = opt.option(
@@ -44,9 +44,7 @@ class Entry(opt.Options):
         ("all", "minimal"),
     )
     cwd: str | None = opt.option("--cwd", "DIR", "The folder in which the command runs.")
-    project: list[str] | None = opt.option(
-        "--project", "NAME", "A project that sees it; without one, all do.", complete.projects
-    )
+    project: list[str] | None = opt.option("--project", "NAME", "A project that sees it; else all.", complete.projects)
     deny: list[str] | None = opt.option("--deny", "TOOL", "A tool that can be neither found nor called.")
     only: list[str] | None = opt.option("--only", "TOOL", "A tool, or some with *: no other tools are offered.")
     start_timeout: float | None = opt.option("--start-timeout", "S", "Seconds that the start may take.")

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from mcpctl import output
 from mcpctl.base.errors import NotFound, Refused, WrongUsage
 from mcpctl.base.feature_names import is_feature, kind_of_list
-from mcpctl.base.models import CHANGE_FIELDS, Row
+from mcpctl.base.models import CHANGE_FIELDS
 from mcpctl.base.paths import Paths
 from mcpctl.base.rules import Selection
 from mcpctl.base.texts import counted
@@ -27,25 +26,26 @@ TERMINAL = Path("/dev/tty")
 _NAME_THEM = "name tools, --server NAME or --all"
 
 
-class Differences(NamedTuple):
-    rows: Sequence[Row]
-    suites: Sequence[str]
-    """The lock file, or the servers."""
-
-
-def of(
-    paths: Paths, keys: Sequence[str], servers: Sequence[str], lock: Path | None, project: str | None, asked: Selection
-) -> Differences:
+def compare(
+    paths: Paths, keys: Sequence[str], servers: Sequence[str], lock: Path | None, project: str | None,
+    selected: Selection, kind: str,
+) -> None:  # fmt: skip
+    """Print the changes since tools were pinned, or against a lock file; raises `Problems` if one fails the check."""
     locked = lock_file.read(lock) if lock else None
     with rows.catalog(paths, project=project, servers=servers) as catalog:
         chosen = wanted(catalog, keys, servers)
         if locked:
-            found = drift.against(catalog, locked, chosen, drift.suspicion(catalog))
-            return Differences(drift.rows(found, asked, locked), [str(lock)])
-        with pinned(paths, catalog) as file:
-            found = drift.since_pinned(catalog, file, chosen, drift.suspicion(catalog))
-        checked = [name for name in catalog.config.enabled if chosen.has_server(name)]
-        return Differences(drift.rows(found, asked), checked)
+            changes = drift.against(catalog, locked, chosen, drift.suspicion(catalog))
+        else:
+            with pinned(paths, catalog) as file:
+                changes = drift.since_pinned(catalog, file, chosen, drift.suspicion(catalog))
+        suites = [str(lock)] if lock else [name for name in catalog.config.enabled if chosen.has_server(name)]
+        changed = drift.rows(changes, selected, locked)
+    if kind == "text":
+        output.write_lines(findings.changes(changed))
+    else:
+        check_options.write_findings(COMMAND, RULES, kind, changed, CHANGE_FIELDS, suites)
+    check_options.summarize(COMMAND, changed, counted(len(suites), "server"))
 
 
 def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> ChangeFilter:
@@ -72,15 +72,6 @@ def pinned(paths: Paths, catalog: Catalog) -> Iterator[PolicyFile]:
         raise WrongUsage(message, f"{hint} {lock_file.DEFAULT}", "no_policy")
     with PolicyFile.connect(paths) as file:
         yield file
-
-
-def write(differences: Differences, kind: str) -> None:
-    """Print the differences; raises `Problems` if one fails the check."""
-    if kind == "text":
-        output.write_lines(findings.changes(differences.rows))
-    else:
-        check_options.write_findings(COMMAND, RULES, kind, differences.rows, CHANGE_FIELDS, differences.suites)
-    check_options.summarize(COMMAND, differences.rows, counted(len(differences.suites), "server"))
 
 
 def approve(

@@ -19,7 +19,7 @@ def check(
     catalog: Path | None = opt.option("--catalog", "FILE", "Compare with FILE, made by: mcpctl tools export > FILE."),
     live: bool = opt.flag("--live", "List the tools of all servers first."),
     max_note_chars: int = opt.option(
-        "--max-note-chars", "N", "The most characters of one tool's notes.", min=0, default=2000
+        "--max-note-chars", "N", "Most characters of a tool's notes.", min=0, default=2000
     ),
     fail_on: str = checks.fail_on("error"),
     select: list[str] | None = checks.SELECT,

@@ -27,7 +27,6 @@ def allow(
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
     from mcpctl.commands.confirmation import only_for_people
-    from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row
     from mcpctl.policy.approvals import ALWAYS, ONCE, SESSION
     from mcpctl.store import clock
@@ -42,7 +41,5 @@ def allow(
     answered = answer(place.paths(), approval, scope, "terminal", end)
     output.write_done(place.json, lambda: row(answered), answered.id)
     always_how = f"until {clock.iso(end)}" if end else "always"
-    how = {ONCE: f"once, until {clock.iso(answered.expires)}", SESSION: "for the session", ALWAYS: always_how}[
-        answered.scope or ONCE
-    ]
-    output.say(line_of(f"{answered.key} is allowed {how}; have it called again"))
+    how = {ONCE: f"once, until {clock.iso(answered.expires)}", SESSION: "for the session", ALWAYS: always_how}
+    output.say(f"{answered.key} is allowed {how[answered.scope or ONCE]}; have it called again")

@@ -14,11 +14,10 @@ def deny(approval: opt.OpenApprovalId, place: opt.JsonLocation) -> None:
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
     from mcpctl.commands.confirmation import may_be_a_person
-    from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row
 
     if approval == "last":
         raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
     answered = answer(place.paths(), approval, None, "terminal" if may_be_a_person() else "command")
     output.write_done(place.json, lambda: row(answered), answered.id)
-    output.say(line_of(f"{answered.key} is refused"))
+    output.say(f"{answered.key} is refused")

@@ -12,10 +12,9 @@ def revoke(standing: opt.Standing, place: opt.JsonLocation) -> None:
     """
     from mcpctl import output
     from mcpctl.commands.confirmation import may_be_a_person
-    from mcpctl.output.text import line_of
     from mcpctl.policy import answering
 
     rows = answering.revoke(place.paths(), standing, "terminal" if may_be_a_person() else "command")
     output.write_done(place.json, lambda: rows, *(row["id"] for row in rows))
     for row in rows:
-        output.say(line_of(f"{row['key']} is asked about again"))
+        output.say(f"{row['key']} is asked about again")

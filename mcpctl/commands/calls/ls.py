@@ -18,7 +18,8 @@ def ls(
 
     A day begins at midnight, here, and --until is exclusive: --since yesterday --until today is all of yesterday.
     --hint is about the hints that were known when the call was made; undeclared: the tool declared neither readOnlyHint
-    nor destructiveHint. --grep finds a text however JSON escapes it, but not in redacted or cut parts.
+    nor destructiveHint. --grep ignores case, and how JSON escapes a text; redacted or cut parts are not
+    found.
 
     Hints show as one column, RDIO for read-only, destructive, idempotent, open world: a capital says true, a small
     letter false, - not declared when the call was made; * marks overrides of a toolset.

@@ -20,12 +20,8 @@ _MOST_LINES = 2000
 
 
 def replay(
-    calls: list[str] | None = opt.argument(
-        "[ID...]", "Calls: ids, their beginnings, or last.", complete.calls, default=None
-    ),
-    session: str | None = opt.option(
-        "--session", "ID", "All calls of this session; last is the newest.", complete.sessions
-    ),
+    calls: list[str] | None = opt.argument("[ID...]", "Ids, their beginnings, or last.", complete.calls, default=None),
+    session: str | None = opt.option("--session", "ID", "All calls of this session, or of last.", complete.sessions),
     execute: bool = opt.flag("--execute", "Run also the calls of tools that may change something."),
     dry_run: bool = opt.flag("--dry-run", "Show what would run; run nothing."),
     diff: bool = opt.flag("--diff", "Print how the results differ; exit 7 if one does."),

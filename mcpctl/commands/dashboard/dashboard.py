@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def dashboard(
     ctx: typer.Context,
     port: int | None = opt.option(
-        "--port", "N", "Listen on this port; else on the last one, or any free one.", min=1024, max=65535
+        "--port", "N", "Listen here; else on the last port, or any free.", min=1024, max=65535
     ),
     no_open: bool = opt.flag("--no-open", "Open no browser."),
     read_only: bool = opt.flag("--read-only", "Show approvals without a way to answer them."),

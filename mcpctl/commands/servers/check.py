@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 def check(
     names: list[str] | None = opt.argument("[NAME]...", "Only these servers.", complete.servers, default=None),
-    timeout: float | None = opt.option(
-        "--timeout", "S", "Seconds for each server, in place of start_timeout_s.", min=0.1
-    ),
+    timeout: float | None = opt.option("--timeout", "S", "Seconds for each, in place of start_timeout_s.", min=0.1),
     *,
     listing: opt.Rows,
     place: opt.ProjectLocation,

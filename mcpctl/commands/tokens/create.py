@@ -11,9 +11,7 @@ def create(
         "Only for servers of this project and of none; UNASSIGNED: only of none. May be given again.",
         complete.projects,
     ),
-    server: list[str] | None = opt.option(
-        "--server", "NAME", "Only for this server; repeat for more.", complete.servers
-    ),
+    server: list[str] | None = opt.option("--server", "NAME", "Only for this server; repeatable.", complete.servers),
     read_only: bool = opt.flag("--read-only", "Only for read-only tools, by the hints that apply."),
     expires: str | None = opt.option("--expires", "TIME", "Valid for 12h, 30d or 8w, or until 2026-12-31 begins."),
     *,

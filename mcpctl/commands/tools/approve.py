@@ -7,7 +7,7 @@ from mcpctl.commands import options as opt
 def approve(
     keys: list[str] | None = opt.argument("[KEY...]", "These tools.", complete.tools, default=None),
     servers: list[str] | None = opt.option(
-        "--server", "NAME", "All of this server, with its instructions.", complete.servers
+        "--server", "NAME", "This server: tools and instructions.", complete.servers
     ),
     all: bool = opt.flag("--all", "All tools of all servers."),
     yes: bool = opt.flag("--yes -y", "Do not ask whether the changes are right."),

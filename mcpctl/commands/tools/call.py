@@ -23,7 +23,7 @@ def call(
         "[JSON|-|KEY=VALUE...]", "The arguments: JSON, - for JSON on stdin, or pairs.", complete.arguments, default=None
     ),
     output_file: str | None = opt.option(
-        "--output -o", "FILE", "Save images, audio and resources' bytes in FILE; -: stdout."
+        "--output -o", "FILE", "Save images, audio and other bytes in FILE; -: stdout."
     ),
     force: bool = opt.flag("--force", "Let --output overwrite files."),
     timeout: float | None = opt.TIMEOUT,

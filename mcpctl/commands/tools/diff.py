@@ -38,5 +38,5 @@ def diff(
     selected = report.selection(RULES, tool_differences.COMMAND, fail_on, select, ignore)
     if selected is None:
         return
-    found = tool_differences.of(place.paths(), keys or [], opt.listed("server", server), lock, place.project, selected)
-    tool_differences.write(found, report.kind())
+    servers = opt.listed("server", server)
+    tool_differences.compare(place.paths(), keys or [], servers, lock, place.project, selected, report.kind())

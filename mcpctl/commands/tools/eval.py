@@ -10,14 +10,9 @@ def eval(
     from_records: bool = opt.flag("--from-records", "Use the recorded searches and the calls after them."),
     catalog: Path | None = opt.option("--catalog", "FILE", "Search the tools in FILE, one JSON object a line."),
     provider: list[str] | None = opt.option(
-        "--provider",
-        "P",
-        "Measure this provider: bm25, semantic, cloud or off. May be repeated.",
-        ("bm25", "semantic", "cloud", "off"),
+        "--provider", "P", "Measure bm25, semantic, cloud or off; repeatable.", ("bm25", "semantic", "cloud", "off")
     ),
-    baseline: Path | None = opt.option(
-        "--baseline", "FILE", "Fail if search is worse than in FILE, an earlier --json."
-    ),
+    baseline: Path | None = opt.option("--baseline", "FILE", "Fail if worse than in FILE, an earlier --json."),
     fail_under: list[str] | None = opt.option("--fail-under", "METRIC=N", "Fail if a metric is below N: recall@5=0.8."),
     *,
     listing: opt.Rows,
