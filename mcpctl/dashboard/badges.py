@@ -60,8 +60,7 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     """The badges of a tool's hints, which are `{hint: {value, source}}`, as records of calls and REST have them.
 
     Whether a tool destroys or may be repeated is shown only where its risk, as `hints.risk` has it, is more than to
-    read. `Not declared` is not a no: a hint of the risk that nobody set has a badge of its own.
-    """
+    read. `Not declared` is not a no: a hint of the risk that nobody set has a badge of its own."""
     of_tool = {name: hint for name, hint in hints.recorded(known).items() if hint.is_known}
     risk = hints.risk(of_tool)
     shown = [_UNDECLARED] if risk == "not-declared" else []

@@ -58,10 +58,8 @@ class Summaries:
         self._kept: dict[tuple[tuple[str, ...], CallFilter], _Counted] = {}
 
     def totals(self, records: Records, *by: str, wanted: CallFilter = EVERYTHING) -> Summary:
-        """The rows of `records.totals`, with denied calls counted `apart`, now or when they were counted last.
-
-        Times in `wanted` should be those of a day: a moment that differs at each page would be counted for each.
-        """
+        """The rows of `records.totals`, with denied calls counted `apart`, now or when they were counted last. Times in
+        `wanted` should be those of a day: a moment that differs at each page would be counted for each."""
         if sum(calls for calls, _ in records.usage().values()) <= self._few:
             return Summary(apart(records.totals(*by, criteria=wanted)))
         key, version = (by, wanted), records.version()

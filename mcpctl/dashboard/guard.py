@@ -1,8 +1,7 @@
 """The checks of every request to the dashboard: its host, origin and login; and the headers of every answer.
 
 Any page in the browser can make it send requests to this machine, and any program of any user here can connect. So a
-request has to name us as its host, no other site may have caused it, and it needs a cookie or the token.
-"""
+request has to name us as its host, no other site may have caused it, and it needs a cookie or the token."""
 
 import hmac
 import os

@@ -1,8 +1,7 @@
 """The REST interface as an OpenAPI 3.1 document, made from its operations, the table of fields, and REST's names.
 
 Answers are not made by these pydantic models: they come as they are on record. A member that may be left out has a
-default; all others are there, null or not.
-"""
+default; all others are there, null or not."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

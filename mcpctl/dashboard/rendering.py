@@ -1,7 +1,6 @@
 """Pages from the templates, and failures as answers: under /api the error object of the command line, elsewhere a page.
 
-Every text in a page is escaped, and shows the characters that nobody would see.
-"""
+Every text in a page is escaped, and shows the characters that nobody would see."""
 
 import json
 import re

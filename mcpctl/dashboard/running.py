@@ -2,8 +2,7 @@
 
 Its process holds a lock on the file, which the system takes back however it ends. All logins are made with the key in
 it, so they end with that run: one-time links, the cookies that they are exchanged for, and a bearer token for scripts.
-Everybody who can read the key may print a link; the dashboard itself gives none away.
-"""
+Everybody who can read the key may print a link; the dashboard itself gives none away."""
 
 import base64
 import hashlib

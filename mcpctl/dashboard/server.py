@@ -29,10 +29,8 @@ _MOST_HEAD = 1 << 15
 def serve(
     paths: Paths, claim: Claim, port: int | None, *, read_only: bool, on_listening: Callable[[Running], None]
 ) -> None:
-    """Serve the dashboard until a signal ends the process, with status 0.
-
-    Without a port it is the last one, or any. Raises `Unusable` if the port is taken.
-    """
+    """Serve the dashboard until a signal ends the process, with status 0. Without a port it is the last one, or any.
+    Raises `Unusable` if the port is taken."""
     listening = _listening(port, claim.last_port)
     here = claim.publish(listening[0].getsockname()[1], read_only=read_only)
     dashboard = Dashboard(paths, here.port, read_only, Logins(here.secret))

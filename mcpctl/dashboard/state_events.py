@@ -1,8 +1,7 @@
 """Events that are in no journal: of approvals, tools, servers, and sessions whose process has died.
 
 `approvals.requested|decided`, `tools.changed|held|approved`, `servers.changed` and `sessions.closed`. They have no
-position. They are found by comparing the present state with the last one, when files have changed.
-"""
+position. They are found by comparing the present state with the last one, when files have changed."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
 """An MCP server over stdin and stdout for both protocol eras, on the standard library alone.
 
 The era is decided per request: one that carries the 2026 envelope in `params._meta` is modern, any other belongs to
-the `initialize` before it. So one process serves both, and starts in the time that Python needs.
-"""
+the `initialize` before it. So one process serves both, and starts in the time that Python needs."""
 
 import json
 import os

@@ -1,7 +1,6 @@
 """Invented but steady weather, as an MCP server: `python -m mcpctl.demo.weather`
 
-Its tools declare all, some and none of the behaviour hints, as real servers do.
-"""
+Its tools declare all, some and none of the behaviour hints, as real servers do."""
 
 from zlib import crc32
 

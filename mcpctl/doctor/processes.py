@@ -45,10 +45,8 @@ def program(launch: Launch) -> Path | None:
 
 
 def first_line(launch: Launch, message: bytes, limit_s: float) -> ProgramOutput:
-    """Start a program, send it a message, wait for one line, and end it with all that it has started.
-
-    Raises OSError if it cannot be started.
-    """
+    """Start a program, send it a message, wait for one line, and end it with all that it has started. Raises OSError if
+    it cannot be started."""
     theirs, ours = os.pipe()
     try:
         process = posix.spawn(launch.argv, launch.env, launch.cwd, theirs)
@@ -93,11 +91,9 @@ def _read(process: "subprocess.Popen[bytes]", deadline: float) -> ProgramOutput:
 
 
 def of_dead_owners(_: Case) -> Iterator[DoctorFinding]:
-    """Servers that still run though the mcpctl that started them is gone, found by a variable that each of them got.
-
-    A session is certainly a server's if a process in it still reads from the pipe that the server was given. A process
-    that has made a session of its own may be meant to stay.
-    """
+    """Servers that still run though the mcpctl that started them is gone, found by a variable that each of them got. A
+    session is certainly a server's if a process in it still reads from the pipe that the server was given. A process
+    that has made a session of its own may be meant to stay."""
     table = posix.processes()
     sessions: dict[int, dict[int, int]] = defaultdict(dict)
     for pid, value in posix.environments(OWNER).items():
