@@ -72,7 +72,7 @@ class Lists:
 
     def put(self, of: ListKey, listed: Listed, *, is_in_use: bool = False) -> Listed:
         """Judge a list and keep it; `is_in_use` where it is from the server's connection."""
-        self._check(of, listed, self._peers())
+        self.check(of, listed)
         with self._changing:
             judged = self._judged(of, listed)
             self._of = {**self._of, of: judged}
@@ -111,15 +111,13 @@ class Lists:
     def _check_all(self, *, with_features: bool = False) -> None:
         peers = self._peers()
         for of, listed in self._of.items() if with_features else self._of_tools():
-            self._check(of, listed, peers)
+            self.check(of, listed, peers)
 
-    def check_features(self, of: ListKey, listed: Listed) -> None:
-        """Check a list of features before it is put in: there may be thousands, and nobody waits for it here."""
-        self._check(of, listed, self._peers())
-
-    def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
+    def check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]] | None = None) -> None:
+        """Before a list is put in: it may have thousands of features, and nobody waits for their check here."""
         if self.holding.checks == UNCHECKED:
             return
+        peers = self._peers() if peers is None else peers
         if not kind_of_list(of.capabilities):
             every = (*listed.tools, instructions_tool(of.server, listed.instructions))
             self._note(of, suspicious(every, {**peers, of.server: listed.tools}))

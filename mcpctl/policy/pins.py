@@ -241,13 +241,10 @@ def _is_as_pinned(file: PolicyFile, of: ListKey, tools: Sequence[Tool], before: 
         waiting = {name for (name,) in rows}
     drifts = {tool.name: before.drift(tool, of.capabilities) for tool in tools}
     new = {name for name, drift in drifts.items() if drift == NEW}
-    is_pinned = all(drifts[tool.name] or _has_pin(before, tool, of.capabilities) for tool in tools)
+    own = {name: pins.get(of.capabilities) for name, pins in before.known.items()}
+    pinned = {name: pin.pin for name, pin in own.items() if pin}
+    is_pinned = all(drifts[tool.name] or pinned.get(tool.name) == definitions.pin_of(tool) for tool in tools)
     return of.capabilities in before.sets and is_pinned and new == waiting
-
-
-def _has_pin(before: ServerPins, tool: Tool, capabilities: str) -> bool:
-    own = before.known.get(tool.name, {}).get(capabilities)
-    return own is not None and own.pin == definitions.pin_of(tool)
 
 
 class ShownList(NamedTuple):

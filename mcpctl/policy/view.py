@@ -50,9 +50,8 @@ class Scope(NamedTuple):
             return False
         if projects is None:
             return True
-        return (self.project is None or self.project in projects) and not (
-            self.projects and self.projects.isdisjoint(projects)
-        )
+        is_in_project = self.project is None or self.project in projects
+        return is_in_project and not (self.projects and self.projects.isdisjoint(projects))
 
 
 def access_of(

@@ -84,7 +84,7 @@ class IncomingLists:
 
     async def put(self, of: ListKey, listed: Listed) -> None:
         if kind_of_list(of.capabilities):
-            await beside(self._lists.check_features, of, listed)
+            await beside(self._lists.check, of, listed)
         async with self._one_by_one:
             seen = await self._see(of, listed) if self._is_on else None
             await beside(self._put, of, listed, seen)
