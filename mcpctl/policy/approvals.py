@@ -13,6 +13,16 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import sqlite
 from mcpctl.store.state import told
 
+PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
+ONCE, SESSION, ALWAYS = "once", "session", "always"
+HOOK = "hook"  # the channel of a prompt of the client's own
+CLAUDE_CODE = "claude-code"  # the client that has one, by the name under which it connects
+OPEN_S = 600.0  # how long an approval can be answered, and how long a yes to one call waits for that call
+EXPECTED_S = 120.0  # how long a call is expected that its client asks about by itself
+_KEPT_S = 30 * 86_400.0
+_MOST_PENDING = 1000
+_ID_BYTES = 3
+_FORGET_EXPIRED = "UPDATE approvals SET whole = NULL WHERE whole IS NOT NULL AND expires < ?"
 _LONGEST_SESSION_S = 30 * 86_400.0
 
 
@@ -75,17 +85,6 @@ def end_session(file: PolicyFile, session: str) -> None:
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM grants WHERE session = ?", (session,))
         file.db.execute("DELETE FROM grants WHERE session != '' AND created < ?", (time.time() - _LONGEST_SESSION_S,))
-
-
-PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
-ONCE, SESSION, ALWAYS = "once", "session", "always"
-HOOK = "hook"
-CLAUDE_CODE = "claude-code"
-OPEN_S = 600.0  # how long an approval can be answered, and how long a yes to one call waits for that call
-EXPECTED_S = 120.0  # how long a call is expected that its client asks about by itself
-_KEPT_S = 30 * 86_400.0
-_MOST_PENDING = 1000
-_ID_BYTES = 3
 
 
 class CallApproval(NamedTuple):
@@ -158,7 +157,7 @@ def open_for(file: PolicyFile, wanted: CallApproval, *, expected: Sequence[str] 
     now = time.time()
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM approvals WHERE created < ?", (now - _KEPT_S,))
-        _forget_expired(file, now)
+        file.db.execute(_FORGET_EXPIRED, (now,))
         for state in (ALLOWED, PENDING):
             row = file.db.execute(
                 f"SELECT {_COLUMNS} FROM approvals WHERE binding IN ({', '.join('?' * len(bindings))})"
@@ -196,12 +195,8 @@ def give_back(file: PolicyFile, id_: str) -> None:
 
 def forget_expired(file: PolicyFile) -> None:
     """Forget the whole arguments of approvals that nobody answered in time."""
-    with told(), sqlite.transaction(file.db):
-        _forget_expired(file, time.time())
-
-
-def _forget_expired(file: PolicyFile, now: float) -> None:
-    file.db.execute("UPDATE approvals SET whole = NULL WHERE whole IS NOT NULL AND expires < ?", (now,))
+    with told():
+        file.db.execute(_FORGET_EXPIRED, (time.time(),))
 
 
 def answer(
