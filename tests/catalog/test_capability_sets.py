@@ -1,4 +1,4 @@
-"""What a server lists depends on what its client can do; commands can do nothing, and break nothing by it."""
+"""A server may list other tools to clients that can do more; commands can do nothing, and break nothing by it."""
 
 import pytest
 

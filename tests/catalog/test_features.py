@@ -1,4 +1,4 @@
-"""What one request sees of prompts and resources, and whose a URI is."""
+"""Prompts and resources as one request sees them, and whose a URI is."""
 
 import json
 from typing import Any

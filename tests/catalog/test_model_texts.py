@@ -1,4 +1,4 @@
-"""What a model is told of a tool hides nothing, and what is sent back to its server stays as it is."""
+"""The texts on a tool that a model is told hide nothing, and values that are sent back to its server stay as they are."""
 
 import json
 from typing import Any

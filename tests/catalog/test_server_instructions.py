@@ -1,4 +1,4 @@
-"""What a model is told of what servers say of themselves."""
+"""Servers' instructions as a model is told them."""
 
 import pytest
 

@@ -22,7 +22,7 @@ VALUES = {
     "{?x,y}": r"(?:\?.*)?",
     "{&x}": r"(?:&.*)?",
 }
-"""What each expression may stand for, as an expression that may take its time."""
+"""The values of each expression, as a regular expression that may take its time."""
 
 
 @for_each(

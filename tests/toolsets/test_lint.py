@@ -1,4 +1,4 @@
-"""What is wrong with a toolset by itself, found as the JSON Schema has it."""
+"""Problems of a toolset by itself, found as the JSON Schema has them."""
 
 from typing import Any
 

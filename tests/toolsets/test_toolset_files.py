@@ -1,4 +1,4 @@
-"""What toolset files say, of both kinds that hypertool-mcp writes, and whatever strangers put into them."""
+"""Toolset files of both kinds that hypertool-mcp writes, with anything that strangers put into them."""
 
 import hashlib
 import json

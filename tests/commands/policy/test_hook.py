@@ -25,7 +25,7 @@ READS = {"allow": ["@read-only"], "claude_hook": True}
 
 
 def said(tool_name: str, tool_input: Any = None, **more: Any) -> str:
-    """What Claude Code says on stdin: https://code.claude.com/docs/en/hooks#pretooluse-input"""
+    """The input of Claude Code on stdin: https://code.claude.com/docs/en/hooks#pretooluse-input"""
     return json.dumps({
         "session_id": "abc123", "transcript_path": "/t.jsonl", "cwd": "/", "permission_mode": "default",
         "hook_event_name": "PreToolUse", "tool_name": tool_name, "tool_input": tool_input or {},

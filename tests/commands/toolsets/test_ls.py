@@ -1,4 +1,4 @@
-"""`mcpctl toolsets ls`. What holds for every list is in test_lists."""
+"""`mcpctl toolsets ls`. The tests of every list are in test_lists."""
 
 import json
 import os
