@@ -26,10 +26,8 @@ from mcpctl.policy.view import NOTHING_DECIDED, Standing, View
 
 
 class RulePlace(NamedTuple):
-    """The line is None where it is not known, and for a default that is not written anywhere."""
-
     file: str
-    line: int | None
+    line: int | None  # None where it is not known, and for a default that is not written anywhere
     column: int = 1
 
 

@@ -43,10 +43,8 @@ RULES = {
 
 @dataclass(frozen=True)
 class PolicyReport:
-    """Findings in the order in which rules apply, and how many tools are decided how."""
-
-    findings: Sequence[Row]
-    decisions: Mapping[str, int]
+    findings: Sequence[Row]  # in the order in which rules apply
+    decisions: Mapping[str, int]  # how many tools are decided how
     unlisted: Sequence[str]
 
     @property

@@ -19,10 +19,8 @@ from mcpctl.toolsets.toolset_files import ToolsetFile
 
 
 class Done(NamedTuple):
-    """The outcome of a change; `diff` is empty where nothing changed."""
-
     place: ToolsetFile
-    diff: Sequence[str]
+    diff: Sequence[str]  # empty where nothing changed
     names: Sequence[str] = ()  # the notes that were added or removed
 
 

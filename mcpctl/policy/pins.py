@@ -23,12 +23,10 @@ CHANGED, NEW = "changed", "new"
 
 
 class Pin(NamedTuple):
-    """One tool as it was pinned, or without a name a server's instructions."""
-
     of: ListKey
-    name: str
+    name: str  # empty for the server's instructions
     pin: str
-    definition: str  # the text of the instructions, where it is about those
+    definition: str  # or the text of the instructions
     seen: float
     approved: float | None
 
@@ -248,8 +246,6 @@ def _is_as_pinned(file: PolicyFile, of: ListKey, tools: Sequence[Tool], before: 
 
 
 class ShownList(NamedTuple):
-    """The tools of one list that a person was shown, and approves."""
-
     of: ListKey
     tools: Sequence[Tool]
     instructions: str | None = None  # where the server is approved as a whole

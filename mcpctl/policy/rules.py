@@ -20,10 +20,8 @@ _NAMED = 5  # how many names of `only` its rule repeats
 
 
 class Ruling(NamedTuple):
-    """The effect on a tool, and the rule that has it; None for the policy's default."""
-
     effect: str
-    rule: PolicyRule | None
+    rule: PolicyRule | None  # None for the policy's default
 
 
 class Rules:

@@ -23,7 +23,7 @@ _COLUMNS = "id, hash, projects, servers, read_only, created, expires, revoked"
 
 
 class Token(NamedTuple):
-    """A token as it is kept. It only restricts, and gives nothing."""
+    """It only restricts, and gives nothing."""
 
     id: str
     hash: str

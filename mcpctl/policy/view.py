@@ -128,10 +128,8 @@ def _without(
 
 
 class Standing(Struct, frozen=True):
-    """People's decisions beside the configuration, with expired and revoked tokens."""
-
     grants: Collection[Grant] = frozenset()
-    tokens: Collection[Token] = ()
+    tokens: Collection[Token] = ()  # also expired and revoked ones
     ends: float | None = None  # when the first grant or token ends, in seconds since the epoch
 
 

@@ -177,10 +177,8 @@ class NotedTool:
 
 @dataclass(frozen=True)
 class Added:
-    """The new notes, and those that the tool had already, which stay as they were."""
-
     added: list[Note]
-    skipped: list[Note]
+    skipped: list[Note]  # the tool had notes of these names, which stay as they were
 
 
 def check_notes(notes: Sequence[Note]) -> None:

@@ -24,10 +24,8 @@ _LIKE = {"tool", "tools", "toolset", "toolsets", "toolnote", "toolnotes", "toolo
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file to be checked; without text where it has a problem."""
-
     path: Path
-    text: str
+    text: str  # empty where it has a problem
     problem: str = ""
 
 
