@@ -204,8 +204,7 @@ def _may_be_found(tool: Tool, view: View) -> bool:
 def replace(
     state: State, of: ListKey, definitions: Sequence[bytes], instructions: str = "", *, asked: bool = False
 ) -> bool:
-    """Replace a server's list with the usable part of this one; returns whether that changed anything. An empty list
-    from a server that had tools is taken for a blip unless a person `asked` for it."""
+    """Returns whether that changed anything. An empty list where tools were is a blip, unless a person `asked`."""
     return state.replace(of, _usable(of, definitions), instructions, asked=asked)
 
 

@@ -1,5 +1,4 @@
-"""Tools checked for suspicious definitions: those that servers last listed, or those of a file. The features and
-instructions of listed servers are checked too, for findings that hold them."""
+"""Tools, and beside them features and instructions, checked for suspicious definitions: `tools check`."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace

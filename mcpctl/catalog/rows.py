@@ -117,8 +117,7 @@ def holding(paths: Paths, loaded: Config, opened: Callable[[Paths], PolicyFile] 
 def listed(
     catalog: Catalog, filters: ToolFilter, order: Order, used: Usage | None, *, with_signature: bool = True
 ) -> Found:
-    """The tools that may be found; without `used` their rows lack the fields of usage. A signature takes longer than
-    all the rest of a row, so it may be left out."""
+    """Without `used`, rows lack usage. A signature takes longer than all the rest of a row, so it may be left out."""
     for server in filters.servers:
         catalog.config.server(server)
     catalog.check_together()
@@ -128,8 +127,7 @@ def listed(
 
 
 def row(tool: Tool, catalog: Catalog, used: Usage | None, *, with_signature: bool = True) -> dict[str, Any]:
-    """One tool. A hint is `{declared, override, effective, source, file}`: `declared` is null where the server did not
-    say, and `file` is the toolset's that overrides it."""
+    """A hint's `declared` is null where the server did not say, its `file` is the toolset's that overrides it."""
     from_server = catalog.listed(tool.server)
     effective = hints.effective(tool)
     usage = used.get((tool.server, tool.name), (0, None)) if used is not None else ()
@@ -243,8 +241,7 @@ def numbered_tools(path: Path) -> Iterator[tuple[int, Tool]]:
 
 
 def json_lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """The JSON objects of a file that has one a line: where each is, its members, and its text. Raises `NotFound`, and
-    `Unusable` with the line and the `form` that it should have."""
+    """Each object's place, members and text; raises `Unusable` with the line and the `form` that it should have."""
     data = files.read(path, files.MAX_LARGE_BYTES).removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():

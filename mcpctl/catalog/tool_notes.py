@@ -56,8 +56,7 @@ def add_to(
 
 
 def remove(choice: ToolsetChoice, key: str, names: Sequence[str] | None, *, dry_run: bool = False) -> Done:
-    """Remove a tool's notes of these names, or all of them for None. Raises `NotFound` if the tool has no note of a
-    name; then none is removed."""
+    """All notes for None; raises `NotFound` where the tool lacks one of the names, and then removes none."""
     place, subject, _ = _noted(choice, key)
 
     def change(draft: ToolsetDraft) -> list[str]:

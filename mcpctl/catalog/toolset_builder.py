@@ -88,8 +88,7 @@ def delete(paths: Paths, reference: str) -> None:
 
 
 def equip(paths: Paths, reference: str, permit: Callable[[str | None], None]) -> str:
-    """Put a toolset in force for every client that names none. It must be readable. `permit` raises `Refused` where it
-    may not be put in force."""
+    """For every client that names none. It must be readable; `permit` raises `Refused` where it may not be."""
     place = place_of(paths, reference)
     if problem := read(place).lacks_tools:
         warn(f"{place.reference}: {problem}; see: {shlex.join(['mcpctl', 'annotate', 'check', str(place.path)])}")

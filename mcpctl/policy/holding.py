@@ -1,5 +1,4 @@
-"""The tools that are held until a person has looked at them, and why: by pins, by a lock file, or for an attack in
-them. Pure: pins and the lock file have been read before."""
+"""The tools that are held until a person has looked at them, and why. Pure: pins and lock files were read before."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

@@ -1,5 +1,4 @@
-"""The tools that a change lets be called without a yes, by comparing all that may be called before and after it. Pure:
-both configurations, the toolsets and the lists of tools have been read before."""
+"""The tools that a change lets be called without a yes. Pure: all that is compared has been read before."""
 
 import os
 import posixpath

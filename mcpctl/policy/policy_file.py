@@ -74,8 +74,8 @@ class PolicyFile:
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
-        """Open it, or make it; raises `Unusable` when it is newer, broken, lost or cannot be opened. Threads may hand
-        it on, but not share it. While another process writes, it waits."""
+        """Raises `Unusable` for a newer, broken or lost one. Threads may hand it on, but not share it; it waits for
+        others."""
         with told():
             db = sqlite.connect_grown(paths.policy, KIND) if cls.is_made(paths) else _made(paths)
             _note(paths)

@@ -132,8 +132,7 @@ def for_model(failure: Failure, *, call: str = "") -> str:
 
 
 def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlError:
-    """The error for a person, a command or the record, with the server's own words where it had some; `see` is the
-    command to look with where nothing else helps."""
+    """The error for a person or the record, with the server's own words; `see` is the command to look with else."""
     facts = failure.facts
     if refusal := _refusal(failure):
         return refusal[1]

@@ -50,8 +50,7 @@ class ToolsetDraft:
         return items(self.content, member)
 
     def add(self, member: str, *entries: Mapping[str, Any]) -> None:
-        """Put entries into a list, which is created if it does not exist, sorted by tool. At the end of the list, the
-        entries of two branches would always be a conflict."""
+        """Sorted by tool: at the end of the list, the entries of two branches would always be a conflict."""
         sorted_entries = sorted(entries, key=_name_of)
         if not isinstance(self.content.get(member), list):
             self.put((member,), sorted_entries)
@@ -148,8 +147,7 @@ def add_tools(draft: ToolsetDraft, tools: Iterable[Tool]) -> list[Tool]:
 
 
 def remove_tools(draft: ToolsetDraft, indexes: Collection[str]) -> set[str]:
-    """Remove the tools with these names and hashes from the list, and return those that were in it. Their notes and
-    overrides stay, and apply again if the tools come back."""
+    """Returns those that were in the list. Their notes and overrides stay, and apply if the tools come back."""
     references = [(number, reference_of(item).index) for number, item in enumerate(draft.items("tools"))]
     removed = [(number, index) for number, index in references if index in indexes]
     if removed:
@@ -227,8 +225,7 @@ def notes_of_tool(content: Mapping[str, Any], subject: NotedTool) -> Iterator[tu
 
 
 def remove_notes(draft: ToolsetDraft, subject: NotedTool, names: Collection[str] | None) -> list[str]:
-    """Remove a tool's notes of these names, or all of them for None; returns the names that were there. An entry that
-    is then empty goes too."""
+    """All notes for None; returns the names that were there. An entry that is then empty goes too."""
     wanted = None if names is None else set(names)
     notes = list(notes_of_tool(draft.content, subject))
     removed = [(place, note) for place, note in notes if wanted is None or str(note.get("name")) in wanted]
@@ -246,8 +243,7 @@ def remove_notes(draft: ToolsetDraft, subject: NotedTool, names: Collection[str]
 
 
 def rewrite_note(draft: ToolsetDraft, subject: NotedTool, note: Note) -> None:
-    """Change the text of a tool's note; of several with one name the first, which is the one that counts. Raises
-    `KeyError` if there is none."""
+    """Of several with one name, the first is the one that counts. Raises `KeyError` if there is none."""
     places = {old.get("name"): place for place, old in reversed(list(notes_of_tool(draft.content, subject)))}
     draft.put((*places[note.name], "note"), note.text)
 

@@ -126,8 +126,7 @@ def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item
 
 
 def shape(root: Any) -> Iterator[Problem]:
-    """Wrong types and missing members, by the JSON Schema. It does not use jsonschema, which takes a minute for the
-    largest file that a toolset may be."""
+    """By the JSON Schema, but without jsonschema, which takes a minute for the largest file."""
     several = isinstance(root, dict) and "toolsets" in root and "tools" not in root
     pending: list[tuple[tuple[str | int, ...], Any, Mapping[str, Any]]] = [
         ((), root, SCHEMA["then" if several else "else"])

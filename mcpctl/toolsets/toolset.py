@@ -32,8 +32,7 @@ _EXACT = 1 << 53
 
 
 def ref_id(tool: Tool) -> str:
-    """The hash that changes with a tool's parameters, output or hints. It is 64 hexadecimal digits, computed as
-    hypertool-mcp does, as far as another program can."""
+    """64 hexadecimal digits, computed as hypertool-mcp does: they change with parameters, output or hints."""
     described = {name: tool.definition[name] for name in _IDENTITY if name in tool.definition}
     identity = {"name": tool.name, "serverName": tool.server, **described}
     return hashlib.sha256(msgspec.json.encode(_as_javascript(identity))).hexdigest()

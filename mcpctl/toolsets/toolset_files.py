@@ -43,8 +43,7 @@ class ToolsetFile(msgspec.Struct, frozen=True):
 
     @property
     def within(self) -> Path | None:
-        """The repository of the file, which a change may not leave through a link: both may come from a stranger. None
-        for a toolset that was given by its name."""
+        """The repository that a change may not leave through a link: both may come from a stranger."""
         if self.is_named:
             return None
         return repository_of(self.path.parent)

@@ -1,4 +1,4 @@
-"""The texts that a model is told of a tool hide nothing, and values that are sent back to its server stay as they are."""
+"""The texts that a model is told of a tool hide nothing; values that are sent back to its server stay as they are."""
 
 import json
 from typing import Any
