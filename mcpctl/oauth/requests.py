@@ -8,6 +8,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Mapping
+from contextlib import aclosing
 from http import HTTPStatus
 from urllib.parse import quote, quote_plus, urlencode
 
@@ -51,10 +52,20 @@ class Requests:
         self.check(url)
         try:
             async with asyncio.timeout(_SECONDS):
-                return await self._sent(method, url, dict(headers or {}), content, reads)
+                client = await asyncio.to_thread(http_client.client, url, {})
+                async with (
+                    aclosing(client),
+                    http_client.request(client, method, url, dict(headers or {}), content) as response,
+                ):
+                    body = await http_client.whole(response, _BYTES) if reads or response.is_error else b""
+                    # Its body is decompressed by now.
+                    kept = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_THE_BODY]
+                    return httpx2.Response(response.status_code, headers=kept, content=bytes(body))
         except TimeoutError:
             raise LoginFailed(f"{origin(url)} does not answer within {_SECONDS:g} s", _AGAIN) from None
         except (Failed, httpx2.HTTPError, httpx2.InvalidURL) as error:
+            if isinstance(error, Failed) and error.failure.code == "http_error":  # a redirect to another place
+                return httpx2.Response(404)
             raise LoginFailed(f"{origin(url)}: {http_client.in_words(error)}", _AGAIN) from None
 
     def check(self, url: str) -> None:
@@ -62,23 +73,6 @@ class Requests:
         if (is_plain and not self._may_be_plain) or not may_be_sent_to(url):
             where = brief(origin(url))
             raise LoginFailed(f"the login would go to {where}, which is not encrypted", "tell whoever runs the server")
-
-    async def _sent(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, reads: bool
-    ) -> httpx2.Response:
-        client = await asyncio.to_thread(http_client.client, url, {})
-        try:
-            async with http_client.request(client, method, url, headers, content) as response:
-                body = await http_client.whole(response, _BYTES) if reads or response.is_error else b""
-                # Its body is decompressed by now.
-                kept = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_THE_BODY]
-                return httpx2.Response(response.status_code, headers=kept, content=bytes(body))
-        except Failed as error:
-            if error.failure.code == "http_error":  # a redirect to another place
-                return httpx2.Response(404)
-            raise
-        finally:
-            await client.aclose()
 
 
 _AGAIN = "try again; if it stays so, tell whoever runs the server"
