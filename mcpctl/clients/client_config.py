@@ -160,7 +160,10 @@ def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
     named = raw.get("env_vars")
     server = Server(inherit_env=[str(name) for name in named] if isinstance(named, list) else MINIMAL)
     own = [raw[key] for key in ("env", "environment") if isinstance(raw.get(key), Mapping)]
-    return {**inherited_from(client, server), **{name: str(value) for each in own for name, value in each.items()}}
+    return {
+        **inherited_from(client, server),
+        **{name: str(value) for env in own for name, value in env.items()},
+    }
 
 
 def missing_program(server: Server, variables: Mapping[str, str]) -> str:
@@ -180,7 +183,7 @@ def missing_program(server: Server, variables: Mapping[str, str]) -> str:
             return ""  # in which folder the client starts it, nobody knows here
         file = os.path.join(os.path.expanduser(cwd), file)  # noqa: PTH111, PTH118
     paths = [path] if path else [variables.get("PATH", ""), os.environ.get("PATH", "")]
-    return "" if any(shutil.which(file, path=each or os.defpath) for each in paths) else mask(server.command)
+    return "" if any(shutil.which(file, path=place or os.defpath) for place in paths) else mask(server.command)
 
 
 def missing_in_windows(servers: Mapping[str, Server], path: str | None = None) -> dict[str, str]:

@@ -99,7 +99,7 @@ class ClientDraft:
         """Put back the entry of `older` at a place, in its own words, before the entry of that name or at the end."""
         if self.is_toml:
             lines = older.text.split("\n")
-            tables = ("\n".join(lines[start:end]) for each, start, end in _tables(older.text) if each == place[:2])
+            tables = ("\n".join(lines[start:end]) for at, start, end in _tables(older.text) if at == place[:2])
             table = "\n\n".join(tables)
             self.text = _with_text(self.text, place[:2], table, before)
         elif self.has(place[:-1]):
@@ -155,7 +155,7 @@ def _without_tables(text: str, places: Collection[Place]) -> str:
 
 def _with_table(text: str, place: Place, table: str) -> str:
     """The text with this table's text in place of the entry at `place`, or after its section."""
-    own = [(start, end) for each, start, end in _tables(text) if each == place]
+    own = [(start, end) for at, start, end in _tables(text) if at == place]
     if not own:
         return _with_text(text, place, table, None)
     lines = text.split("\n")
@@ -167,7 +167,7 @@ def _with_table(text: str, place: Place, table: str) -> str:
 def _with_text(text: str, place: Place, table: str, before: str | None) -> str:
     """The text with these lines before the entry `before` of the same section, or behind the section's last table."""
     lines = text.split("\n")
-    tables = [each for each in _tables(text) if each[0][0] == place[0]]
+    tables = [one for one in _tables(text) if one[0][0] == place[0]]
     at = next((start for (_, name), start, _ in tables if name == before), None)
     if at is not None:
         return "\n".join([*lines[:at], *_lines(text, f"{table}\n\n-")[:-1], *lines[at:]])
@@ -184,13 +184,13 @@ def _tables(text: str) -> Iterator[tuple[Place, int, int]]:
     """The place of every table in a section, the number of its first line, and that after its last statement."""
     place: Place | None = None
     start = end = 0
-    for each in toml.statements(text):
-        if each.is_header:
+    for statement in toml.statements(text):
+        if statement.is_header:
             if place:
                 yield place, start, end
-            place = (each.table[0], each.table[1]) if len(each.table) > 1 else None
-            start = each.tokens[0][0] - 1
-        end = each.last_line
+            place = (statement.table[0], statement.table[1]) if len(statement.table) > 1 else None
+            start = statement.line - 1
+        end = statement.last_line
     if place:
         yield place, start, end
 

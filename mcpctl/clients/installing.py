@@ -46,7 +46,7 @@ class Installation(FileChange):
     def apply(self, before: bytes | None) -> bytes | None:
         draft = ClientDraft(self.path, before or b"")
         own = (*self.section, NAME)
-        places = [each.place for each in self.taken if each.place != own and draft.at(each.place) == each.value]
+        places = [entry.place for entry in self.taken if entry.place != own and draft.at(entry.place) == entry.value]
         # Other entries that start mcpctl, too: the one entry takes their place.
         others = ((*section, name) for section in self.sections for name, value in draft.servers(section).items()
                   if is_mcpctl(value))  # fmt: skip
@@ -70,7 +70,7 @@ class Installation(FileChange):
 
     def _put(self, draft: ClientDraft, own: Place) -> None:
         old = draft.at(own)
-        if old is not None and not is_mcpctl(old) and own not in [each.place for each in self.taken]:
+        if old is not None and not is_mcpctl(old) and own not in [entry.place for entry in self.taken]:
             hint = "give it another name there first"
             raise Unusable(f"{self.path} has an entry '{NAME}' that does not start mcpctl", hint, "name_taken")
         if (entry := _updated(old, self.entry or {})) != old:
@@ -78,13 +78,13 @@ class Installation(FileChange):
             self.action = "updated" if is_mcpctl(old) else "installed"
 
     def take(self, batch: Import) -> None:
-        self.taken = [each for each in batch.taken if each.file.path == self.path]
+        self.taken = [entry for entry in batch.taken if entry.file.path == self.path]
         rows = [row for row in batch.rows if row["path"] == str(self.path)]
         self.names = [row["name"] for row in rows if row["action"] in importing.TAKEN]
 
     @property
     def sections(self) -> list[Place]:
-        return list(dict.fromkeys([self.section, *(each.place[:-1] for each in self.taken)]))
+        return list(dict.fromkeys([self.section, *(entry.place[:-1] for entry in self.taken)]))
 
 
 @dataclass
@@ -127,10 +127,10 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
             home = _home(client, places)
             for path in dict.fromkeys((home, *places)):
                 entries = (client_files.entries(ClientFile(path, client)) or []) if path.exists() else []
-                own = [each for each in entries if each.project is None and each.place[:-1] in read]
-                stays += [each for each in entries if each.project is not None]
+                own = [entry for entry in entries if entry.project is None and entry.place[:-1] in read]
+                stays += [entry for entry in entries if entry.project is not None]
                 if path == home or own:
-                    section = next((each.place[:-1] for each in own), _section(client, path))
+                    section = next((entry.place[:-1] for entry in own), _section(client, path))
                     changes.append(Installation(client, path, section, {} if path == home else None))
                     batch.files.append(ClientFile(path, client))
                     batch.entries += own
@@ -235,8 +235,8 @@ def _section(client: ClientKind, path: Path) -> Place:
 def _old_entry(batch: Import, change: Installation) -> Any:
     """The entry of the same program that starts mcpctl already, if there is one."""
     own = change.path, NAME
-    ours = {(each.file.path, each.name): each.value for each in batch.entries
-            if each.file.path.parent == change.path.parent and is_mcpctl(each.value)}  # fmt: skip
+    ours = {(entry.file.path, entry.name): entry.value for entry in batch.entries
+            if entry.file.path.parent == change.path.parent and is_mcpctl(entry.value)}  # fmt: skip
     return ours.get(own, next(iter(ours.values()), None))
 
 

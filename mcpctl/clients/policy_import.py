@@ -115,7 +115,7 @@ class PolicyImport:
                 self.additions.append((rule.effect, pattern, server))
                 if not server:
                     self._lists[rule.effect].append(pattern)
-        action = next(each for each in (ADDED, LEFT_OUT, UNCHANGED) if each in done)
+        action = next(step for step in (ADDED, LEFT_OUT, UNCHANGED) if step in done)
         return action, into or None, why if action == LEFT_OUT else ""
 
     def _server_of(self, rule: ClientRule, pattern: str) -> str:
@@ -124,8 +124,8 @@ class PolicyImport:
         server, name = split(pattern)
         if self._written or not rule.goes_before_ask or server not in self._servers or {"*", "?"} & set(name):
             return ""
-        ask_rules = (PolicyRule(ASK, each, ("policy",), ASK) for each in self._lists[ASK] if each not in CLASSES)
-        return server if any(names_any(each, [(server, name)]) for each in ask_rules) else ""
+        ask_rules = (PolicyRule(ASK, glob, ("policy",), ASK) for glob in self._lists[ASK] if glob not in CLASSES)
+        return server if any(names_any(ask_rule, [(server, name)]) for ask_rule in ask_rules) else ""
 
     def _is_said(self, effect: str, pattern: str) -> bool:
         server, name = split(pattern)
@@ -152,8 +152,8 @@ class PolicyImport:
         """Add the denials that need no [policy]: of a tool by its name, and of a whole server."""
         self.select(loaded)
         denied = {pattern for effect, pattern, _ in self.additions if effect == DENY}
-        known = {each for each in denied if split(each)[0] in loaded.servers}
-        simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
+        known = {pattern for pattern in denied if split(pattern)[0] in loaded.servers}
+        simple = {pattern for pattern in known if split(pattern)[1] == ANY or not {"*", "?"} & set(split(pattern)[1])}
         for pattern in sorted(simple):
             server, tool = split(pattern)
             with editing.before_comments(document["servers"][server]) as table:

@@ -197,7 +197,7 @@ def _gemini_rule(where: str, effect: str, rule: Document, names: Names, first: b
     if annotations := rule.get("toolAnnotations"):
         classes = _classes(annotations) if server in (None, ANY) and tools == [ANY] else ()
         if classes and (effect != ALLOW or classes == ("@read-only",)):
-            yield ClientRule(where, effect, tuple((each, "") for each in classes))
+            yield ClientRule(where, effect, tuple((name, "") for name in classes))
             return
         if effect == ALLOW:
             yield ClientRule(where, effect, why=_CLASS_OF_ONE)

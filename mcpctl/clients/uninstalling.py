@@ -216,7 +216,7 @@ def _restore(draft: ClientDraft, older: ClientDraft, after: ClientDraft, section
     for number, name in reversed(list(enumerate(names))):
         is_taken = name == NAME or name in _taken(older, after, section)
         if is_taken and name not in draft.servers(section):
-            following = next((each for each in names[number + 1 :] if each in draft.servers(section)), None)
+            following = next((later for later in names[number + 1 :] if later in draft.servers(section)), None)
             draft.copy(older, (*section, name), following)
     # The header of a table without entries is a person's own.
     if draft.at(section) == {} and not older.has(section) and not draft.is_toml:
@@ -273,7 +273,7 @@ def plan(clients: Sequence[str], paths: Paths) -> list[Removal]:
     """The files that an installation has changed, or in which there is an entry for mcpctl."""
     changes = []
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
-        kept = {each.path: each for each in every(paths, client.name)}
+        kept = {record.path: record for record in every(paths, client.name)}
         places = dict.fromkeys([*kept, *client_kinds.own_places(client)])
         changes += [Removal(client, path, kept.get(path)) for path in places if path in kept or path.exists()]
     return changes

@@ -81,7 +81,9 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         """Bytes beyond which an answer may be shortened, at least."""
         written: list[Responses | ClientSettings | Server] = [self.responses]
         written += [*self.clients.values(), *self.servers.values()]
-        return min((each.limit_tokens * TOKEN_BYTES for each in written if each.limit_tokens), default=sys.maxsize)
+        return min(
+            (settings.limit_tokens * TOKEN_BYTES for settings in written if settings.limit_tokens), default=sys.maxsize
+        )
 
     @property
     def shortens(self) -> bool:
@@ -239,7 +241,7 @@ def _members(servers: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     written = {name: table.get("projects") for name, table in servers.items() if isinstance(table, dict)}
     lists = {name: [given] if isinstance(given, str) else given for name, given in written.items()}
     return {
-        name: frozenset(each for each in given if isinstance(each, str))
+        name: frozenset(project for project in given if isinstance(project, str))
         for name, given in lists.items()
         if given and isinstance(given, list)
     }

@@ -196,8 +196,8 @@ def problem_of(pattern: str) -> str:
 
 def _not_as_meant(pattern: str) -> str:
     """The problem of a pattern that means something else elsewhere; here it would match no tool at all."""
-    rules = [each.strip() for each in pattern.split(",")]
-    if len(rules) > 1 and all(each in CLASSES or _GLOB.match(each) for each in rules):
+    rules = [rule.strip() for rule in pattern.split(",")]
+    if len(rules) > 1 and all(rule in CLASSES or _GLOB.match(rule) for rule in rules):
         each = ", ".join(f'"{rule}"' for rule in rules[:_NAMED])
         return f"'{pattern}' has several rules in one text; write each by itself, such as [{each}]"
     if arguments := _ARGUMENTS.match(pattern):

@@ -110,14 +110,18 @@ class Statement(NamedTuple):
     """Its words, each with its line."""
     last_line: int
 
+    @property
+    def line(self) -> int:
+        return self.tokens[0][0]
+
 
 def line_of(text: str, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
     """The line of a key of a table, or of an item of its list; None where it is written in another form."""
-    for each in statements(text):
-        if not each.is_header and each.table == table and _names(each.tokens[0][1]) == (key,):
+    for statement in statements(text):
+        if not statement.is_header and statement.table == table and _names(statement.tokens[0][1]) == (key,):
             if index is None:
-                return each.tokens[0][0]
-            items = [line for line, token in each.tokens[1:] if token[0] in "\"'"]
+                return statement.line
+            items = [line for line, token in statement.tokens[1:] if token[0] in "\"'"]
             return items[index] if index < len(items) else None
     return None
 
@@ -144,16 +148,16 @@ def statements(text: str) -> Iterator[Statement]:
 def told_twice(text: str) -> str:
     """A sentence on the first table or key that is written twice; empty where none is."""
     seen: dict[tuple[tuple[str, ...], bool], int] = {}
-    for each in statements(text):
-        words = [word for _, word in each.tokens]
+    for statement in statements(text):
+        words = [word for _, word in statement.tokens]
         key = "".join(words[: words.index("=")] if "=" in words else words)
-        place = each.table if each.is_header else (*each.table, *_names(key))
-        line = seen.setdefault((place, each.is_header), each.tokens[0][0])
-        if line != each.tokens[0][0]:
-            lines = f"in lines {line} and {each.tokens[0][0]}"
-            if each.is_header:
+        place = statement.table if statement.is_header else (*statement.table, *_names(key))
+        line = seen.setdefault((place, statement.is_header), statement.line)
+        if line != statement.line:
+            lines = f"in lines {line} and {statement.line}"
+            if statement.is_header:
                 return f"{key} is written twice, {lines}: put the keys of both under one"
-            where = f" in [{'.'.join(each.table)}]" if each.table else ""
+            where = f" in [{'.'.join(statement.table)}]" if statement.table else ""
             return f"'{key}' is written twice{where}, {lines}: write {'one list' if '[' in words else 'it once'}"
     return ""
 

@@ -66,7 +66,7 @@ def open_(url: str, on_failed: Callable[[], None]) -> None:
 
 
 def _named(env: Mapping[str, str]) -> list[str]:
-    return [each for each in env.get("BROWSER", "").split(os.pathsep) if each and not _is_of_terminal(each)]
+    return [browser for browser in env.get("BROWSER", "").split(os.pathsep) if browser and not _is_of_terminal(browser)]
 
 
 def _is_of_terminal(browser: str) -> bool:
