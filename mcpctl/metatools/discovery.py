@@ -100,11 +100,7 @@ class _Index(Struct, frozen=True):
 
 
 class Searching:
-    """Searches beside the event loop: ranked one after the other, but for those that wait for a service.
-
-    An index is built once per change of the catalog or of what is in force. Requests that see other servers have an
-    index of their own.
-    """
+    """Searches, ranked one after the other, with an index for each set of servers that requests see."""
 
     def __init__(self, paths: Paths, lists: Lists, *, split: bool) -> None:
         self._paths = paths
@@ -136,7 +132,10 @@ class Searching:
         return answer
 
     async def make_ready(self, view: View) -> None:
-        await self._ranking.do(self._make_ready, view)
+        try:
+            await self._ranking.do(self._search, SearchRequest(("",)), view, {}, None)
+        except Unusable as error:
+            warn(f"the catalog cannot be read: {error}")
 
     def _search(
         self, request: SearchRequest, view: View, missing: Mapping[str, str], ranking: Ranking | None
@@ -149,12 +148,6 @@ class Searching:
                 return provider
             ranking = request.ranked_by(provider)
         return self._answer(request, catalog, ranking, missing)
-
-    def _make_ready(self, view: View) -> None:
-        try:
-            self._search(SearchRequest(("",)), view, {}, None)
-        except Unusable as error:
-            warn(f"the catalog cannot be read: {error}")
 
     def _unlisted(self, view: View) -> list[str]:
         try:

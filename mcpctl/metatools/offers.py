@@ -1,9 +1,8 @@
 """The tools that a client sees in place of all others, what it is told when it connects, and the form of its answers.
 
 These texts are read by models: each says what the tool is for, what is behind it, and shows an example. Clients give
-their models the text of an answer, its structured content, or both, which then count twice. Where it is known that one
-of them reaches the model, that one is sent; the guide `search` says of which clients. Others get both, as the
-specification advises.
+their models an answer's text, its structured content, or both, which then count twice. A client of which it is known
+gets the one that reaches its model (the guide `search` lists them); others get both, as the specification advises.
 """
 
 from collections.abc import Mapping, Sequence

@@ -232,19 +232,15 @@ def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) 
     results: list[dict[str, Any]] = []
     used = 0
     for entry, tool in zip(entries, tools, strict=True):
-        whole = {**entry, **_schemas(tool)}
+        texts = model_texts.of(tool)
+        output = {} if texts.output_schema is None else {"outputSchema": texts.output_schema}
+        whole = {**entry, "inputSchema": texts.input_schema, **output}
         shown = next((each for each in (whole, _only_name(entry)) if used + size(each) <= budget), None)
         if shown is None:
             break
         used += size(shown)
         results.append(shown)
     return results
-
-
-def _schemas(tool: Tool) -> dict[str, Any]:
-    texts = model_texts.of(tool)
-    output = {} if texts.output_schema is None else {"outputSchema": texts.output_schema}
-    return {"inputSchema": texts.input_schema, **output}
 
 
 def lacks_named_schema(results: Sequence[Mapping[str, Any]], tools: Sequence[Tool]) -> bool:

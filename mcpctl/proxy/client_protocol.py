@@ -17,7 +17,7 @@ from mcpctl.metatools.offers import AnswerForm, Offer
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_requests, subscriptions
 from mcpctl.proxy.senders import Sender, Senders, Unclear, caller_of, without_claims
-from mcpctl.proxy.session import SEVERITIES, ClientSession, Transport, severity
+from mcpctl.proxy.session import SEVERITIES, SEVERITY, ClientSession, Transport
 from mcpctl.proxy.spec import Incoming
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.line_reader import Line
@@ -129,9 +129,8 @@ class ClientProtocol:
         except jsonrpc.Malformed:
             raise Unclear from None
         is_modern = method == "server/discover"
-        self._do(
-            id_, method, self._senders.of(params.get("_meta", b""), self._session.caller, is_modern=is_modern), params
-        )
+        sender = self._senders.of(params.get("_meta", b""), self._session.caller, is_modern=is_modern)
+        self._do(id_, method, sender, params)
 
     def _do(self, id_: bytes, method: str, sender: Sender, params: dict[str, bytes]) -> None:
         caller, meta = sender.caller, sender.meta
@@ -209,7 +208,7 @@ class ClientProtocol:
         self._transport.write(jsonrpc.result(id_, offers.initialized(revision, instructions, announced)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
-        if severity(level) is None:
+        if level not in SEVERITY:
             self._error(id_, jsonrpc.INVALID_PARAMS, f"level is one of {', '.join(SEVERITIES)}")
             return
         self._session.log_level = level

@@ -156,7 +156,7 @@ class Dispatch:
 
     def allows(self, request: Request) -> bool:
         """Whether a request may be sent to the same server now; not before it is known what is in force."""
-        if not self._gateway.is_current:
+        if self._gateway.follower.look():
             return False
         if request.listing == ANEW:
             request.listing = KEPT

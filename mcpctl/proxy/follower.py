@@ -28,6 +28,7 @@ from mcpctl.wire.writer import Turn
 
 _SETTLED_S = 0.15  # a text that takes anything away applies once the file has been the same for so long
 _LONGEST_S = 0.6  # how long requests wait for a file that is written again and again
+_BARRING = (False, ASK)
 _MOST_VIEWS = 256
 _NO_TOOLSET = Followed()
 _AGAIN_S = 5.0
@@ -119,16 +120,12 @@ def _keeps(before: Any, now: Any, place: tuple[str, ...]) -> bool:
         case ("servers", _, "enabled"):
             return now is False
         case ("servers", _, "tools"):
-            return before is None and isinstance(now, dict) and all(_bars(each) for each in now.values())
+            return before is None and isinstance(now, dict) and all(each in _BARRING for each in now.values())
         case ("servers", _, "tools", _):
-            return _bars(now)
+            return now in _BARRING
         case ("policy", key) | ("projects", _, "policy", key) if key in (ASK, DENY):
             return isinstance(now, list) and all(each in now for each in before or ())
     return False
-
-
-def _bars(permission: object) -> bool:
-    return permission in (False, ASK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,10 +207,6 @@ class Follower:
             pending.add_done_callback(lambda _: self.when_current(work))
         else:
             work()
-
-    @property
-    def is_current(self) -> bool:
-        return self.look() is None
 
     async def current(self) -> None:
         while pending := self.look():

@@ -72,10 +72,9 @@ class Gateway:
             snapshot, self.turn, self.policy, followed, self.background, self.follow,
             lambda config: self.incoming.judge(config),
         )  # fmt: skip
-        self.view, self.when_current, self.current = (
-            self.follower.view, self.follower.when_current, self.follower.current,
-        )  # fmt: skip
-        """Methods of the follower, without a function more in the way of each request."""
+        # The follower's own methods, without a function more in the way of each request.
+        self.view, self.current = self.follower.view, self.follower.current
+        self.when_current = self.follower.when_current
         self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self.index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
@@ -114,10 +113,6 @@ class Gateway:
     @property
     def config(self) -> Config:
         return self.follower.snapshot.config
-
-    @property
-    def is_current(self) -> bool:
-        return self.follower.is_current
 
     def catalog(self, view: View) -> Catalog:
         snapshot = self.follower.snapshot

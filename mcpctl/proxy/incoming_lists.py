@@ -16,7 +16,7 @@ from mcpctl.catalog.features import Features
 from mcpctl.catalog.known_features import KnownFeatures
 from mcpctl.catalog.lists_in_memory import Listed, Lists
 from mcpctl.config.config import Config
-from mcpctl.policy import pins, words
+from mcpctl.policy import pins
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked
 from mcpctl.policy.pins import Pins
 from mcpctl.proxy.memory import PolicyMemory, ServerMemory
@@ -159,9 +159,3 @@ def _named(keys: list[str]) -> str:
     plain = [key if ":" in key else f"the instructions of {key}" for key in keys if is_plain(key)][:_NAMED]
     more = ", …" if plain and len(plain) < len(keys) else ""
     return f" ({', '.join(plain)}{more})" if plain else ""
-
-
-def ruled(drift: Drift, config: Config) -> tuple[str, str, bool]:
-    """For the record: the rule by which a tool is held or reported, where it stands, and whether it is enforced."""
-    is_done = drift.why == NOT_LOCKED or (drift.is_held and config.policy.enforces)
-    return *words.hold_rule(drift.why, config), is_done

@@ -210,7 +210,11 @@ class Stderr(io.TextIOBase):
             if len(self._begun) > _MAX_WAITING:
                 whole, self._begun = [*whole, self._begun], ""
             for line in whole:
-                self._take(line + "\n")
+                if self._waiting + len(line) < _MAX_WAITING:
+                    self._lines.append(line + "\n")
+                    self._waiting += len(line) + 1
+                else:
+                    self._left_out += 1
             if self._lines and self._thread is None:
                 self._thread = threading.Thread(target=self._write_all, name="stderr", daemon=True)
                 self._thread.start()
@@ -226,13 +230,6 @@ class Stderr(io.TextIOBase):
 
     def fileno(self) -> int:
         return self._stream.fileno()
-
-    def _take(self, line: str) -> None:
-        if self._waiting + len(line) > _MAX_WAITING:
-            self._left_out += 1
-            return
-        self._lines.append(line)
-        self._waiting += len(line)
 
     def _write_all(self) -> None:
         while True:
@@ -256,11 +253,9 @@ class Stderr(io.TextIOBase):
 @contextlib.contextmanager
 def not_waited_for() -> Iterator[Stderr]:
     """Everything that this process prints goes to stderr, and is not waited for; at the end most briefly."""
-    kept = sys.stdout, sys.stderr
     stderr = Stderr(sys.stderr)
-    sys.stdout = sys.stderr = stderr
-    try:
-        yield stderr
-    finally:
-        stderr.drain()
-        sys.stdout, sys.stderr = kept
+    with contextlib.redirect_stdout(stderr), contextlib.redirect_stderr(stderr):
+        try:
+            yield stderr
+        finally:
+            stderr.drain()

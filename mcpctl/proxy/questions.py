@@ -1,9 +1,9 @@
 """Questions to one client in the middle of a call or before it (elicitation, sampling, roots), put on record.
 
 A server's question goes to the session whose call it is about. An older client is sent a request, and its answer goes
-back to whoever asked. A client of 2026-07-28 is never sent one: its call is answered with `input_required`, is parked,
-and goes on with the responses that its retry brings. Between two sides of 2026-07-28 nothing of this is needed, and
-nothing is kept but which call led to which."""
+back to whoever asked. A client of 2026-07-28 has its call answered with `input_required`, which is parked and goes on
+with its retry. Between two sides of 2026-07-28 only the calls that led to others are kept.
+"""
 
 import asyncio
 import contextlib

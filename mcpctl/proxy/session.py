@@ -2,11 +2,11 @@
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
@@ -19,14 +19,13 @@ from mcpctl.metatools import offers
 from mcpctl.metatools.discovery import SearchAnswer, SearchRequest, search_request
 from mcpctl.policy import words
 from mcpctl.policy.decide import admitted
-from mcpctl.policy.holding import Drift
+from mcpctl.policy.holding import NOT_LOCKED, Drift
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
 from mcpctl.proxy.dispatch import Dispatch
 from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.incoming_lists import ruled
 from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.spec import Incoming
 from mcpctl.proxy.subscriptions import Subscriptions
@@ -44,7 +43,7 @@ LAST_ANSWER_S = 1.3
 """After this, searches that go on at the end are answered that it ends: it is promised in 1.8 s."""
 SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """Levels of a log message in RFC 5424, the least severe first."""
-_LEVEL = re.compile(rb'"([a-z]+)"')
+SEVERITY = {msgspec.json.encode(level): number for number, level in enumerate(SEVERITIES)}
 
 
 class Transport(Protocol):
@@ -250,7 +249,8 @@ class ClientSession:
         for drift in self.gateway.incoming.drifts:
             if drift not in self._drifts_told:
                 self._drifts_told.add(drift)
-                rule, place, is_done = ruled(drift, view.config)
+                rule, place = words.hold_rule(drift.why, view.config)
+                is_done = drift.why == NOT_LOCKED or (drift.is_held and view.config.policy.enforces)
                 self.recorder.decision_made(
                     drift.key, "held", rule, place=place, pin=drift.pin, enforced=is_done, origin=view.origin
                 )
@@ -266,8 +266,8 @@ class ClientSession:
         """Pass on a server's log message, from the level `least` on, or else from the client's own."""
         if least is None and not self.is_initialized:
             return
-        threshold = severity(least) if least is not None else severity(self.log_level) or 0
-        level = severity(jsonrpc.members_or_empty(raw).get("level", b""))
+        threshold = SEVERITY.get(least) if least is not None else SEVERITY.get(self.log_level, 0)
+        level = SEVERITY.get(jsonrpc.members_or_empty(raw).get("level", b""))
         if threshold is not None and level is not None and level >= threshold:
             self._notify("notifications/message", bytes(raw))
 
@@ -313,9 +313,3 @@ class ClientSession:
         self.gateway.turn.records.remove(self.recorder.flush)
         self.gateway.sessions.remove(self)
         await self.dispatch.consent.end()
-
-
-def severity(level: bytes) -> int | None:
-    match = _LEVEL.fullmatch(level)
-    name = match[1].decode() if match else ""
-    return SEVERITIES.index(name) if name in SEVERITIES else None

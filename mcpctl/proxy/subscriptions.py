@@ -33,10 +33,9 @@ _AGREED_S = 2.0  # how long servers have to agree before a client is told what t
 
 
 class Subscriber(Protocol):
-    @property
-    def gateway(self) -> Gateway: ...
-    @property
-    def owners(self) -> Owners: ...
+    gateway: Gateway
+    owners: Owners
+
     @property
     def is_reading(self) -> bool: ...
     def send(self, line: bytes) -> None: ...

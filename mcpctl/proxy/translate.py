@@ -1,8 +1,8 @@
 """Results and errors as a client's era has them: those of servers, with few changes, and our own where there is none.
 
-Everything else of a server's result passes as the bytes it came as. A tool that runs only as a task
-(`execution.taskSupport: "required"`, 2025-11-25) is called as any other: the server answers with a task, and the task's
-result is asked for at once, since that answer waits for its end."""
+All else of a server's result passes as the bytes it came as. A tool that runs only as a task (2025-11-25) is called as
+any other: its server answers with a task, whose result is asked for at once, since that answer waits for its end.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -29,8 +29,8 @@ _DEEPEST = 64  # slashes of a URI at which a resource that it is a part of may e
 
 
 class Watcher(Protocol):
-    @property
-    def caller(self) -> Caller: ...
+    caller: Caller
+
     def updated(self, owner: FeatureOwner, uri: str, params: Mapping[str, bytes]) -> None: ...
 
 

@@ -494,7 +494,7 @@ def test_a_change_while_all_ends_begins_nothing_anew(scene: Play, monkeypatch: p
 
         async def changed() -> None:
             world.configure(records={"keep_sessions": 7})
-            assert world.gateway.is_current
+            assert world.gateway.follower.look() is None
             await stop()
 
         monkeypatch.setattr(upstream, "stop", changed)  # which the end of the scene calls
