@@ -12,7 +12,7 @@ from mcpctl.calling.own_session import CALLER, OwnSession, Result, own_session
 from mcpctl.config.config import Config
 from mcpctl.wire.line_reader import Line, LineReader
 
-Asked = Callable[[bytes], tuple[str, str, Arguments]]
+ParseLine = Callable[[bytes], tuple[str, str, Arguments]]
 """Gives the server, the tool and the arguments that a line asks for."""
 Answer = Callable[[Result | McpctlError], None]
 
@@ -20,7 +20,7 @@ Answer = Callable[[Result | McpctlError], None]
 def run(
     paths: Paths,
     stdin: int,
-    asked: Asked,
+    parse: ParseLine,
     answer: Answer,
     timeout_s: float | None = None,
     toolset: str | None = None,
@@ -32,14 +32,14 @@ def run(
     first failure is returned.
     """
     loaded = one_shot.load(paths, project, timeout_s)
-    return asyncio.run(_run(loaded, paths, toolset, stdin, asked, answer))
+    return asyncio.run(_run(loaded, paths, toolset, stdin, parse, answer))
 
 
 async def _run(
-    loaded: Config, paths: Paths, toolset: str | None, stdin: int, asked: Asked, answer: Answer
+    loaded: Config, paths: Paths, toolset: str | None, stdin: int, parse: ParseLine, answer: Answer
 ) -> McpctlError | None:
     async with own_session(loaded, paths, toolset) as session:
-        calls = _Calls(loaded, session, asked, answer)
+        calls = _Calls(loaded, session, parse, answer)
         reader = LineReader(stdin, session.gateway.turn.readers, calls.begin, calls.end, calls.too_long)
         try:
             await calls.ended
@@ -49,13 +49,13 @@ async def _run(
 
 
 class _Calls:
-    def __init__(self, loaded: Config, session: OwnSession, asked: Asked, answer: Answer) -> None:
+    def __init__(self, loaded: Config, session: OwnSession, parse: ParseLine, answer: Answer) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.failure: McpctlError | None = None
         """The first one."""
         self._loaded = loaded
         self._session = session
-        self._asked = asked
+        self._parse = parse
         self._answer = answer
 
     def begin(self, line: Line) -> asyncio.Future[None] | None:
@@ -75,7 +75,7 @@ class _Calls:
 
     async def _make(self, line: bytes) -> None:
         try:
-            server, name, arguments = self._asked(line)
+            server, name, arguments = self._parse(line)
             if server not in self._loaded.elsewhere:  # which is refused on record, as a client's call is
                 self._loaded.server(server)
             gateway = self._session.gateway

@@ -1,4 +1,4 @@
-"""What sessions cost beside what they would have cost without mcpctl."""
+"""The tokens of sessions, with and without mcpctl."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager

@@ -1,1 +1,1 @@
-"""What a person can type: the path of a module is the name of its command."""
+"""The commands: the path of a module is the name of its command."""

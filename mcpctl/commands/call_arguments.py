@@ -47,14 +47,14 @@ def texts(words: Sequence[str]) -> bytes:
     return read(words, Tool("", "", {"inputSchema": schema}, "{}"))
 
 
-def asked(line: bytes) -> tuple[str, str, Arguments]:
+def parse_line(line: bytes) -> tuple[str, str, Arguments]:
     """The server, the tool and the arguments that a line asks for; raises `WrongUsage`, as giving the arguments may.
 
     The line is `{"toolKey": …, "arguments": {…}}`, or the words of a command line: `server:tool key=value …`, where
     JSON for the arguments needs no quotes.
     """
     if line.startswith(b"{"):
-        return _asked_in_json(line)
+        return _parse_json(line)
     try:
         text = line.decode()
         parts = text.split(maxsplit=1)
@@ -66,7 +66,7 @@ def asked(line: bytes) -> tuple[str, str, Arguments]:
     return *split_typed(key), partial(read, words)
 
 
-def _asked_in_json(line: bytes) -> tuple[str, str, Arguments]:
+def _parse_json(line: bytes) -> tuple[str, str, Arguments]:
     try:
         members = jsonrpc.members(line)
         key = jsonrpc.value(members.pop("toolKey", b"null"), str)

@@ -71,8 +71,8 @@ def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
     for row in rows:
         if row["status"] == "ok":
             facts.setdefault(row["message"], []).extend([row["subject"]] if row["subject"] else [])
-    told = "; ".join(f"{', '.join(who)}: {fact}" if who else fact for fact, who in facts.items())
-    lines = [f"{area:<15}{worst:<9}{told}".rstrip()]
+    in_order = "; ".join(f"{', '.join(who)}: {fact}" if who else fact for fact, who in facts.items())
+    lines = [f"{area:<15}{worst:<9}{in_order}".rstrip()]
     for row in rows:
         if row["status"] != "ok":
             lines += [f"  {row['code']} {row['status']:<9}{_about(row)}", f"{'fix:':>15}  {row['fix']}"]

@@ -50,10 +50,10 @@ class RecordFilters(opt.Options):
     grep: str | None = opt.option("--grep", "TEXT", "Only with this text in arguments, response or error.")
 
     def __post_init__(self) -> None:
-        _ = self.wanted
+        _ = self.criteria
 
     @functools.cached_property
-    def wanted(self) -> CallFilter:
+    def criteria(self) -> CallFilter:
         """The filter of calls, with sessions as they were typed."""
         return filters.call_filter(vars(self))
 
@@ -65,9 +65,9 @@ class RecordFilters(opt.Options):
 
     def resolved(self, records: "Records", paths: "Paths") -> CallFilter:
         """The filter with full ids of sessions; raises `NotFound` for a name that is not configured nor on record."""
-        wanted = records.resolved(self.wanted)
-        _refuse_strangers(wanted, records, paths)
-        return wanted
+        criteria = records.resolved(self.criteria)
+        _refuse_strangers(criteria, records, paths)
+        return criteria
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class SessionFilters(RecordFilters):
 
     @property
     def is_any(self) -> bool:
-        return self.wanted != EVERYTHING or bool(self.statuses)
+        return self.criteria != EVERYTHING or bool(self.statuses)
 
     @functools.cached_property
-    def wanted(self) -> CallFilter:
+    def criteria(self) -> CallFilter:
         return filters.call_filter(vars(self), of_sessions=True)
 
     @functools.cached_property
@@ -94,9 +94,9 @@ class SessionFilters(RecordFilters):
         return filters.session_statuses(vars(self))
 
 
-def _refuse_strangers(wanted: CallFilter, records: "Records", paths: "Paths") -> None:
-    filters = {"server": wanted.servers, "tool": wanted.tools, "client": wanted.clients, "project": wanted.projects}
-    for noun, values in filters.items():
+def _refuse_strangers(criteria: CallFilter, records: "Records", paths: "Paths") -> None:
+    named = {"server": criteria.servers, "tool": criteria.tools, "client": criteria.clients}
+    for noun, values in (*named.items(), ("project", criteria.projects)):
         left = list(values)
         names = _names(noun, records, paths)
         while left and (name := next(names, None)) is not None:

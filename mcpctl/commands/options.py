@@ -175,7 +175,7 @@ class JsonLocation(_Located):
 
 
 @dataclass(frozen=True)
-class Change(_Located):
+class ChangeOptions(_Located):
     """Options of a change that may let more be called."""
 
     from_script: bool = FROM_SCRIPT
@@ -218,7 +218,7 @@ class WhichTools(Options):
         "--open-world/--no-open-world", "Only tools that reach outside, or only others.", default=None
     )
 
-    def wanted(self) -> "ToolFilter":
+    def chosen(self) -> "ToolFilter":
         from mcpctl.catalog.rows import ToolFilter
 
         servers = listed("server", self.server)

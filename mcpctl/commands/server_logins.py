@@ -1,4 +1,4 @@
-"""What commands about logins have in common: which address a server has, and what to say where one is needed."""
+"""Logins to servers: their addresses, and the messages where one is needed."""
 
 import contextlib
 from collections.abc import Sequence
@@ -65,18 +65,19 @@ def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
     """Ask those of these servers that have a URL and no headers whether they need a login, for 3 s at most; say it of
     those that do, which are returned. It never fails."""
     servers = config.load(paths.config).servers if names else {}
-    asked: dict[str, Endpoint] = {}
+    endpoints: dict[str, Endpoint] = {}
     for name in names:
         if (server := servers.get(name)) and server.kind != STDIO and not server.headers:
             with contextlib.suppress(CannotLaunch):  # its variables may be set where it is used
-                asked[name] = endpoint(server, paths.config)
-    if not asked:
+                endpoints[name] = endpoint(server, paths.config)
+    if not endpoints:
         return []
     from mcpctl.oauth.requests import needing_login
     from mcpctl.oauth.token_store import TokenStore
 
     store = TokenStore(paths)
-    without = [name for name in needing_login(asked, _PROBE_S) if store.find(asked[name].url, secrets=False) is None]
+    needing = needing_login(endpoints, _PROBE_S)
+    without = [name for name in needing if store.find(endpoints[name].url, secrets=False) is None]
     if without:
         remember_needed(paths, without)
     for name in without:

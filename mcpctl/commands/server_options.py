@@ -1,4 +1,4 @@
-"""What of an entry the commands that write one take: the options, and the keys that they are written under."""
+"""Options of the commands that write a server's entry, and the keys that they are written under."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "Th
 
 
 @dataclass(frozen=True)
-class Entry(opt.Options):
+class EntryOptions(opt.Options):
     url: str | None = opt.option("--url", "URL", "The address of a remote server.")
     transport: str | None = opt.option("--transport", "http|sse", "Streamable HTTP, or the older SSE.", ("http", "sse"))
     header: list[str] | None = opt.option(

@@ -33,7 +33,7 @@ def compare(
     """Print the changes since tools were pinned, or against a lock file; raises `Problems` if one fails the check."""
     locked = lock_file.read(lock) if lock else None
     with rows.catalog(paths, project=project, servers=servers) as catalog:
-        chosen = wanted(catalog, keys, servers)
+        chosen = chosen_tools(catalog, keys, servers)
         if locked:
             changes = drift.against(catalog, locked, chosen, drift.suspicion(catalog))
         else:
@@ -48,7 +48,7 @@ def compare(
     check_options.summarize(COMMAND, changed, counted(len(suites), "server"))
 
 
-def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> ChangeFilter:
+def chosen_tools(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> ChangeFilter:
     """The tools that are named; raises `NotFound` for unknown ones."""
     for server in servers:
         catalog.config.server(server)
@@ -83,7 +83,7 @@ def approve(
     if every and (keys or servers):
         raise WrongUsage("--all and names contradict each other", _NAME_THEM)
     with rows.catalog(paths, project=project, quiet=True) as catalog, pinned(paths, catalog) as file:
-        chosen = wanted(catalog, keys, servers)
+        chosen = chosen_tools(catalog, keys, servers)
         suspicion = drift.suspicion(catalog)
         changes = drift.since_pinned(catalog, file, chosen, suspicion, with_unpinned=True)
         shown = drift.shown(catalog, file, chosen)

@@ -1,4 +1,4 @@
-"""What is written of tools that a person denies or allows, and what then becomes of them."""
+"""Tools that a person denies or allows in config.toml, and the decision on them after that."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,22 +28,22 @@ def write(paths: Paths, rows: Sequence[Row], options: ListOptions) -> None:
 
 
 def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
-    found = _written(paths, keys, servers.deny, "denied", 'rule of [policy] instead, such as deny = ["{}"]')
-    for row in found:
+    outcome = _written(paths, keys, servers.deny, "denied", 'rule of [policy] instead, such as deny = ["{}"]')
+    for row in outcome:
         if not row["listed"]:
             warn(f"{row['key']}: its server has not listed it; it is denied as soon as it does{_near(row)}")
-    return found
+    return outcome
 
 
 def allow(paths: Paths, keys: Sequence[str]) -> list[Row]:
     """Take back the denial of tools, or put them into `only`; a row for each."""
-    found = _written(paths, keys, servers.allow, "allowed", "pattern in only of its server's entry")
-    for row in found:
+    outcome = _written(paths, keys, servers.allow, "allowed", "pattern in only of its server's entry")
+    for row in outcome:
         if not row["listed"]:
             warn(f"{row['key']}: its server has not listed it{_near(row)}")
         if row["decision"] != ALLOW:
             warn(f"{row['key']} {_STILL.get(row['decision'], 'is still refused')}: {_why(row)}")
-    return found
+    return outcome
 
 
 def _written(

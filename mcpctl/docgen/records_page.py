@@ -41,11 +41,11 @@ def members(line: type) -> dict[str, str]:
 
 def tables(kind: str = "table") -> dict[str, dict[str, tuple[str, str]]]:
     """The tables or views of the index: their columns with types and meanings."""
-    found = {}
+    described = {}
     for table, columns in schema.columns(kind).items():
         meanings = fields.meanings(fields.TABLES.get(table.removeprefix("v_"), fields.Index))
-        found[table] = {name: (type_, meanings[name]) for name, type_ in columns}
-    return found
+        described[table] = {name: (type_, meanings[name]) for name, type_ in columns}
+    return described
 
 
 def _lines() -> Iterator[str]:

@@ -38,7 +38,7 @@ def encoded(block: Any) -> Encoded | None:
 def decoded(blocks: Sequence[Any]) -> list[bytes]:
     """The bytes of all blocks that have some; raises `UpstreamFailed` where one is not base64."""
     try:
-        return [base64.b64decode(found.data, validate=True) for block in blocks if (found := encoded(block))]
+        return [base64.b64decode(answer.data, validate=True) for block in blocks if (answer := encoded(block))]
     except (binascii.Error, ValueError) as error:
         hint = "see the result as it came with: --json"
         raise UpstreamFailed(f"the tool's answer is not base64: {error}", hint, "bad_base64") from error
@@ -97,10 +97,10 @@ def _decoded(part: Mapping[str, Any]) -> bytes:
 
 def _members(result: RawJson, name: str) -> Sequence[Mapping[str, Any]]:
     try:
-        found = json.loads(result)
+        answer = json.loads(result)
     except (ValueError, RecursionError):
         raise _odd("cannot be read") from None
-    members = found.get(name) if isinstance(found, dict) else None
+    members = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(members, list) or not all(isinstance(each, dict) for each in members):
         raise _odd(f"has no {name}")
     return members

@@ -45,15 +45,15 @@ def lines(kind: str, findings: Sequence[Row], run: CheckRun) -> Iterator[str]:
 
 
 def _text(row: Row) -> str:
-    told = [f"{row['rule']} {row['message']}"]
+    parts = [f"{row['rule']} {row['message']}"]
     if row.get("key"):
-        told = [row["rule"], f"{row['key']}: {row['message']}"]
+        parts = [row["rule"], f"{row['key']}: {row['message']}"]
     if row["path"] is not None:
         path = line_of(row["path"])
         # GitHub takes a line that begins with :: for a command, even after white space.
         path = f"./{path}" if path.lstrip().startswith("::") else path
-        told = [f"{':'.join([path, *map(str, _position(row))])}:", *told]
-    return inert(line_of(" ".join(told)))
+        parts = [f"{':'.join([path, *map(str, _position(row))])}:", *parts]
+    return inert(line_of(" ".join(parts)))
 
 
 def _position(row: Row) -> list[int]:
@@ -196,9 +196,9 @@ def compared(old: str | None, new: str | None) -> Iterator[str]:
 
 
 def _cut(text: str | None) -> list[str]:
-    found = (text or "").splitlines()
-    more = len(found) - _MOST_LINES
-    return [*found[:_MOST_LINES], *([f"… and {more} more lines"] if more > 0 else [])]
+    all_lines = (text or "").splitlines()
+    more = len(all_lines) - _MOST_LINES
+    return [*all_lines[:_MOST_LINES], *([f"… and {more} more lines"] if more > 0 else [])]
 
 
 def _safe(line: str) -> str:

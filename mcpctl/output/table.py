@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from mcpctl.output.text import PAINTED, PLAIN, RED, is_coloured
 
 _FIRST = 40
-"""What the first column keeps before a column of text goes. It is whole before any other goes: people copy it."""
+"""Columns that the first one keeps before one of text goes. It is whole before any other goes: people copy it."""
 _GAP = 2
 _BOLD = "\x1b[1m"
 

@@ -457,7 +457,7 @@ def test_what_changed_is_shown_and_approved_as_of_a_tool(scene: Play, paths: Pat
     rows = [(row["key"], row["message"]) for row in json.loads(shown.out)]
     assert rows == [("shop:@prompts/greet", "arguments changed"), ("shop:@resources/shop://till", "name changed")]
     with rows_of.catalog(paths) as catalog, PolicyFile.connect(paths) as file:
-        wanted = tool_differences.wanted(catalog, ["shop:@prompts/greet"], ())
+        wanted = tool_differences.chosen_tools(catalog, ["shop:@prompts/greet"], ())
         pins.approve(file, drift.shown(catalog, file, wanted))
     scene(approved, shop=shop)
 

@@ -41,12 +41,12 @@ def edit(
     if text is None and not confirmation.is_terminal():
         raise WrongUsage("no text was given", "give the TEXT, or - to read it from stdin")
     check_name(name, "note")
-    found = tool_notes.find(tool_notes.ToolsetChoice(place.paths(), place.toolset, place.project), key, name)
+    kept = tool_notes.find(tool_notes.ToolsetChoice(place.paths(), place.toolset, place.project), key, name)
     if text is None:
-        with _edited(found.note) as after:
-            change = found.rewrite(after, dry_run=dry_run)
+        with _edited(kept.note) as after:
+            change = kept.rewrite(after, dry_run=dry_run)
     else:
-        change = found.rewrite(annotations.text_of(text), dry_run=dry_run)
+        change = kept.rewrite(annotations.text_of(text), dry_run=dry_run)
     annotations.write_change(key, change, [name] if change.diff else [], dry_run, json)
 
 

@@ -41,8 +41,8 @@ def ls(
     if kind == "discovery":
         filters.refuse("searches", "server", "tool", "status", "failed", "hint")
     with data.records() as records:
-        wanted = filters.resolved(records, data.paths())
+        criteria = filters.resolved(records, data.paths())
         if kind == "call":
-            output.write_list(records.calls(wanted, (*CALL_FIELDS, "key")), columns.CALLS, options)
+            output.write_list(records.calls(criteria, (*CALL_FIELDS, "key")), columns.CALLS, options)
         else:
-            output.write_list(records.discoveries(wanted), columns.SEARCHES, options)
+            output.write_list(records.discoveries(criteria), columns.SEARCHES, options)

@@ -31,9 +31,9 @@ def replay(
 ) -> None:
     """Call recorded tools again with the same arguments, and compare the results.
 
-    Calls of read-only tools run; others are shown, and run with --execute. What the server declares today decides, not
-    what was recorded. [policy] applies as for tools call. A call whose arguments were redacted or cut is never called
-    again; the column WHY names the field. Answers that the session's model read with @mcpctl:read are left out.
+    Calls of read-only tools run; others are shown, and run with --execute. The declaration of the server today decides,
+    not the recorded one. [policy] applies as for tools call. A call whose arguments were redacted or cut is never
+    called again; the column WHY names the field. Answers that the session's model read with @mcpctl:read are left out.
 
     All run in one session with each server, one after the other. Each is on record, with via replay and the id of the
     old call as parent_id. Results are compared as they are on record: SAME is empty where one was cut.

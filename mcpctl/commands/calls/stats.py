@@ -41,7 +41,7 @@ def stats(
     options = listing.chosen()
     bar = sort if sort not in (None, "last_used") else "calls"
     with data.records() as records:
-        wanted = filters.resolved(records, data.paths())
-        counted = records.totals(*grouping(groups), criteria=wanted, sort=sort)
+        criteria = filters.resolved(records, data.paths())
+        counted = records.totals(*grouping(groups), criteria=criteria, sort=sort)
     rows = [{**row, "bar": row[bar] or 0} for row in counted]
     output.write_list(Found.of(rows), totals(groups, rows, options.effective), options)

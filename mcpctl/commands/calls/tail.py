@@ -65,9 +65,9 @@ def tail(
     if filters.since and lines is None:
         since_position = since_position or "start"
     with data.records() as records:
-        wanted = filters.resolved(records, data.paths())
+        criteria = filters.resolved(records, data.paths())
         newest = 10 if lines is None else min(lines, output.MOST)
-        events = records.events(wanted, since=since_position, newest=newest, without=() if json else _LEFT_OUT)
+        events = records.events(criteria, since=since_position, newest=newest, without=() if json else _LEFT_OUT)
         come = records.follow(events, output.pause) if follow else events.read()
         if json:
             output.write_lines(_as_json(come, events.position), live=True)

@@ -10,9 +10,9 @@ def add(
     name: Annotated[str, opt.argument("NAME", "The server's name.")],
     command: server_options.Command = None,
     *,
-    entry: server_options.Entry,
+    entry: server_options.EntryOptions,
     no_check: bool = opt.NO_CHECK,
-    place: opt.Change,
+    place: opt.ChangeOptions,
 ) -> None:
     """Add a server to config.toml. The comments and the order of a hand-written file stay.
 

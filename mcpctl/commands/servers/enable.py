@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def enable(name: opt.ServerName, change: opt.Change) -> None:
+def enable(name: opt.ServerName, change: opt.ChangeOptions) -> None:
     """Switch a server on.
 
     Example:

@@ -41,17 +41,17 @@ def login(
     from mcpctl.oauth.login import Wish, log_in  # with the SDK, 0.7 s
 
     wish = Wish(name, scope or (), client_id, in_browser=not no_browser)
-    found = asyncio.run(log_in(where, configuration.load(paths.config).oauth, wish, _tell))
+    logged_in = asyncio.run(log_in(where, configuration.load(paths.config).oauth, wish, _tell))
     row: dict[str, Any] = {"server": name, **dict.fromkeys(("issuer", "scopes", "expires_at", "registration"))}
-    if found is None:
+    if logged_in is None:
         output.say(f"'{name}' needs no login", always=True)
     else:
-        tokens = found.tokens
+        tokens = logged_in.tokens
         server_logins.keep(paths, tokens)
         output.say(f"logged in to '{name}' at {tokens.issuer}", always=True)
         server_logins.say_works(paths, name)
         row |= {
-            "issuer": tokens.issuer, "scopes": tokens.scopes.split(), "registration": found.registration,
+            "issuer": tokens.issuer, "scopes": tokens.scopes.split(), "registration": logged_in.registration,
             "expires_at": None if tokens.expires_at is None else clock.iso(tokens.expires_at),
         }  # fmt: skip
     output.write_done(place.json, lambda: row, name)

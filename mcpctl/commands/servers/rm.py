@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def rm(names: opt.ServerNames, change: opt.Change) -> None:
+def rm(names: opt.ServerNames, change: opt.ChangeOptions) -> None:
     """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 
     A login stays too, since other configurations may use it: end it first, with mcpctl servers logout NAME.

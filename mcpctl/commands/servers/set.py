@@ -10,10 +10,10 @@ def set(
     program: str | None = opt.option("--command", "PROGRAM", "Its program; its arguments stay as they are."),
     args: list[str] | None = opt.option("--arg", "ARG", "An argument, in place of all that it has."),
     *,
-    entry: server_options.Entry,
+    entry: server_options.EntryOptions,
     unset: list[str] | None = opt.option("--unset", "FIELD", "Take out a field first, such as cwd or env.NAME."),
     dry_run: bool = opt.DRY_RUN,
-    place: opt.Change,
+    place: opt.ChangeOptions,
 ) -> None:
     """Change a server's entry in config.toml. All other fields, comments and order stay.
 

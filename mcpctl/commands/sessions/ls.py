@@ -21,8 +21,8 @@ def ls(filters: SessionFilters, listing: opt.Listing, data: opt.DataLocation) ->
 
     options = listing.chosen()
     with data.records() as records:
-        wanted = filters.resolved(records, data.paths())
-        output.write_list(records.sessions(wanted, *filters.statuses), SESSIONS, options)
+        criteria = filters.resolved(records, data.paths())
+        output.write_list(records.sessions(criteria, *filters.statuses), SESSIONS, options)
         if removed := records.evictions():
             from mcpctl.store import retention
 

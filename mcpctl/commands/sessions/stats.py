@@ -40,9 +40,9 @@ def stats(
     options = listing.chosen()
     paths = place.paths()
     with place.records() as records:
-        wanted = filters.resolved(records, paths)
+        criteria = filters.resolved(records, paths)
         rows = token_savings.rows(
-            records.overheads(wanted, *filters.statuses),
+            records.overheads(criteria, *filters.statuses),
             lambda project: catalogs.catalog(paths, project=project, quiet=True),
             only_last=not filters.is_any,
         )

@@ -53,14 +53,14 @@ def call(
       printf '%s\\n' 'browser:open url=https://example.com' browser:screenshot | mcpctl tools call -
     """
     from mcpctl.calling import calls_in_turn, one_shot
-    from mcpctl.commands.call_arguments import asked, read
+    from mcpctl.commands.call_arguments import parse_line, read
 
     words, paths = arguments or [], place.paths()
     if key == "-":
         if words or output_file:
             raise WrongUsage("with -, calls are on stdin, and all that they answer on stdout", "leave the rest out")
         stdin = sys.stdin.fileno()
-        if failure := calls_in_turn.run(paths, stdin, asked, _write_line, timeout, place.toolset, place.project):
+        if failure := calls_in_turn.run(paths, stdin, parse_line, _write_line, timeout, place.toolset, place.project):
             raise failure
         return
     if json and output_file == "-":

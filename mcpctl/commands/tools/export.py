@@ -24,7 +24,7 @@ def export(
     from mcpctl import output
     from mcpctl.catalog import rows
 
-    filters = which.wanted()
+    filters = which.chosen()
     with rows.catalog(place.paths(), toolset, place.project, servers=filters.servers) as catalog:
         lines = (line.decode() for line in rows.exported(catalog, filters))
         output.write_lines(iter([f"[{','.join(lines)}]"]) if json else lines)

@@ -37,7 +37,7 @@ def ls(
     opt.one_of("sort", sort, rows.SORTS)
     opt.one_of("by", by, rows.GROUPS)
     options = listing.chosen()
-    filters = which.wanted()
+    filters = which.chosen()
     order, paths = rows.Order(sort, by), place.paths()
     with rows.catalog(paths, place.toolset, place.project, servers=filters.servers) as catalog:
         layout = tool_lists.ordered(order, options, with_held=catalog.has_held)

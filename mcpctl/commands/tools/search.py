@@ -40,7 +40,7 @@ def search(
     from mcpctl.search.providers import builder
 
     options = listing.chosen()
-    filters = which.wanted()
+    filters = which.chosen()
     paths = place.paths()
     usage = tool_lists.usage(paths, FOUND_TOOLS, options)
     with rows.catalog(paths, place.toolset, place.project, servers=filters.servers) as catalog:

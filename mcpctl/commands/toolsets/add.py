@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def add(name: opt.ToolsetName, keys: opt.ToolKeys = None, *, change: opt.Change) -> None:
+def add(name: opt.ToolsetName, keys: opt.ToolKeys = None, *, change: opt.ChangeOptions) -> None:
     """Put tools into a toolset. Prints the keys of the tools that were not in it before.
 
     A KEY may have wildcards, as for toolsets build: it stands for the tools that are listed now.

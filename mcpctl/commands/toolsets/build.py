@@ -8,7 +8,7 @@ def build(
     keys: opt.ToolKeys = None,
     description: str | None = opt.option("--description", "TEXT", "The purpose of the toolset."),
     *,
-    change: opt.Change,
+    change: opt.ChangeOptions,
 ) -> None:
     """Create a toolset of these tools.
 

@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def equip(name: opt.ToolsetName, change: opt.Change) -> None:
+def equip(name: opt.ToolsetName, change: opt.ChangeOptions) -> None:
     """Put a toolset in force: every client and command that names no other finds and calls only its tools.
 
     A running serve follows at its next search or call. --toolset, MCPCTL_TOOLSET and a project's toolset take

@@ -8,7 +8,7 @@ def rm(
     keys: opt.ToolKeys = None,
     everything: bool = opt.flag("--all", "Delete the toolset."),
     *,
-    change: opt.Change,
+    change: opt.ChangeOptions,
 ) -> None:
     """Remove tools from a toolset, or with --all delete the toolset. Prints the keys of the removed tools.
 

@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def unequip(change: opt.Change) -> None:
+def unequip(change: opt.ChangeOptions) -> None:
     """End the equipped toolset: all tools can be found and called again.
 
     Example:
