@@ -39,21 +39,18 @@ def remove(path: Path, names: Sequence[str], permit: Permit) -> None:
     def change(document: Any) -> None:
         for name in names:
             _check_exists(document, name)
+        servers = document.get("servers", {})
         for name in dict.fromkeys(names):
-            _remove(document["servers"], name)
+            # Comments after the entry are about the next one, so they stay; there is a blank line before it, too.
+            after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
+            place = next((number for number, (key, _) in enumerate(body_of(servers)) if key == name), None)
+            servers.pop(name)
+            if after.strip() and place is not None:
+                from tomlkit.items import Whitespace
+
+                body_of(servers)[place] = (None, Whitespace(after))
 
     edit(path, change, permit)
-
-
-def _remove(servers: Any, name: str) -> None:
-    # Comments after the entry are about the next one, so they stay; there is a blank line before the entry, too.
-    after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
-    place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
-    servers.pop(name)
-    if after.strip() and place is not None:
-        from tomlkit.items import Whitespace
-
-        body_of(servers)[place] = (None, Whitespace(after))
 
 
 def enable(path: Path, name: str, enabled: bool, permit: Permit) -> None:
