@@ -53,7 +53,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("/openapi.json", openapi, ""),
 )
 _ROUTES: list[BaseRoute] = [
-    *(page for subject in (overview, *_SUBJECTS) for page in subject.PAGES),
+    *(Route(path, page) for subject in (overview, *_SUBJECTS) for path, page in subject.PAGES.items()),
+    *(Route(path, form, methods=["POST"]) for path, form in approvals.FORMS.items()),
     *(Route(f"{BASE}{each.path}", each.run, methods=[each.method], name=each.answer.__name__) for each in OPERATIONS),
     Route(f"{BASE}/events", streaming.events),
     Mount("/static", StaticFiles(directory=_STATIC)),

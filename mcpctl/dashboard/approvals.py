@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from mcpctl.base import fields
 from mcpctl.base.errors import NotFound, Refused, WrongUsage
@@ -161,8 +160,5 @@ OPERATIONS = (
     Operation("/approvals/{id}", approval, "Approval"),
     Operation("/approvals/{id}", decide, "Approval", method="POST"),
 )
-PAGES: list[BaseRoute] = [
-    Route("/approvals", approvals_page),
-    Route("/approvals/{id}", answer_form, methods=["POST"]),
-    Route("/approvals/standing/{id}", take_back, methods=["POST"]),
-]
+PAGES = {"/approvals": approvals_page}
+FORMS = {"/approvals/{id}": answer_form, "/approvals/standing/{id}": take_back}

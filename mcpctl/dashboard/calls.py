@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from mcpctl.base import hints
 from mcpctl.base.errors import McpctlError
@@ -154,4 +153,4 @@ OPERATIONS = (
     Operation("/tool-calls/{id}", tool_call, "ToolCallShown"),
     Operation("/discoveries", discoveries, "DiscoveryList", (*WINDOW, *OF_DISCOVERIES)),
 )
-PAGES: list[BaseRoute] = [Route("/tool-calls", calls_page), Route("/tool-calls/{id}", call_page)]
+PAGES = {"/tool-calls": calls_page, "/tool-calls/{id}": call_page}

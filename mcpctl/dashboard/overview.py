@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from mcpctl import servers as server_rows
 from mcpctl.base.errors import McpctlError
@@ -78,4 +77,4 @@ def _day_after(day: str) -> str:
     return str(datetime.date.fromisoformat(day) + datetime.timedelta(days=1))
 
 
-PAGES: list[BaseRoute] = [Route("/", overview_page)]
+PAGES = {"/": overview_page}

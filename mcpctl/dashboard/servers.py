@@ -5,7 +5,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from mcpctl import servers as server_rows
 from mcpctl.base import hints
@@ -75,4 +74,4 @@ def _log(paths: Paths, name: str) -> tuple[list[dict[str, Any]], str]:
 
 
 OPERATIONS = (Operation("/servers", servers, "ServerList", (*WINDOW, "project")),)
-PAGES: list[BaseRoute] = [Route("/servers", servers_page), Route("/servers/{name:path}", server_page)]
+PAGES = {"/servers": servers_page, "/servers/{name:path}": server_page}

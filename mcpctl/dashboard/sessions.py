@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from mcpctl.base.fields import SESSION_STATUSES
 from mcpctl.base.models import Found
@@ -83,4 +82,4 @@ OPERATIONS = (
     Operation("/sessions", sessions, "SessionList", (*WINDOW, *OF_SESSIONS)),
     Operation("/sessions/{id}", session, "SessionShown"),
 )
-PAGES: list[BaseRoute] = [Route("/sessions", sessions_page), Route("/sessions/{id}", session_page)]
+PAGES = {"/sessions": sessions_page, "/sessions/{id}": session_page}

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.base.models import Found
@@ -58,4 +57,4 @@ def stats_page(request: Request) -> Response:
 
 
 OPERATIONS = (Operation("/stats", stats, "StatList", (*WINDOW, "by", "sort", *OF_CALLS)),)
-PAGES: list[BaseRoute] = [Route("/stats", stats_page)]
+PAGES = {"/stats": stats_page}

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from mcpctl.base import definitions, hints
 from mcpctl.base.errors import WrongUsage
@@ -202,4 +201,4 @@ OPERATIONS = (
     Operation("/tools", tools, "ToolList", (*WINDOW, "q", "server", *OF_TOOLS, "sort", *_CATALOG)),
     Operation("/tools/{key:path}", tool, "ToolShown", _CATALOG),
 )
-PAGES: list[BaseRoute] = [Route("/tools", tools_page), Route("/tools/{key:path}", tool_page)]
+PAGES = {"/tools": tools_page, "/tools/{key:path}": tool_page}
