@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.dashboard import approvals, calls, overview, rendering, servers, sessions, stats, streaming, tools
@@ -22,9 +22,6 @@ from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.guard import Guard
 from mcpctl.dashboard.rendering import error_answer
 from mcpctl.dashboard.rest import BASE, Operation, Parameters, answer
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 MOST_BYTES = 1 << 16
 """Bytes of a request's body."""
@@ -88,10 +85,10 @@ async def _lifespan(served: Starlette) -> AsyncIterator[None]:
 
 
 class _Bodies:
-    def __init__(self, app: "ASGIApp") -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._app
         if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD"):
             request = Request(scope, receive)

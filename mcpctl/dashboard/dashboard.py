@@ -5,7 +5,9 @@ import time
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
+
+from starlette.requests import Request
 
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Row
@@ -21,9 +23,6 @@ from mcpctl.store import clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
 from mcpctl.toolsets.toolset_files import NONE
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 MOST_EXPORTS = 4
 """Exports at once: each has a thread and a database connection of its own until its client has read it."""
@@ -117,15 +116,15 @@ class Dashboard:
         return rows.catalog(self.paths, toolset, project, quiet=True, lists=lists)
 
 
-def dashboard_of(request: "Request") -> Dashboard:
+def dashboard_of(request: Request) -> Dashboard:
     return cast(Dashboard, request.app.state.dashboard)
 
 
-def login_of(request: "Request") -> Login:
+def login_of(request: Request) -> Login:
     """The login of a request; the guard lets no other through."""
     return cast(Login, request.state.login)
 
 
-def body_of(request: "Request") -> bytes:
+def body_of(request: Request) -> bytes:
     """The whole body of a request that is not a GET."""
     return cast(bytes, getattr(request.state, "body", b""))

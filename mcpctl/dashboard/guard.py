@@ -6,21 +6,17 @@ request has to name us as its host, no other site may have caused it, and it nee
 import hmac
 import os
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcpctl.base import posix
 from mcpctl.base.errors import Refused
 from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of, login_of
 from mcpctl.dashboard.rendering import error_answer, one_line
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from mcpctl.dashboard.running import Login
+from mcpctl.dashboard.running import Login
 
 _AGAIN = "print a new link in a terminal: mcpctl dashboard --print-url"
 _HEADERS = {
@@ -44,13 +40,13 @@ _GO_ON = (
 
 
 class Guard:
-    def __init__(self, inner: "ASGIApp", dashboard: Dashboard) -> None:
+    def __init__(self, inner: ASGIApp, dashboard: Dashboard) -> None:
         self._inner = inner
         self._dashboard = dashboard
         self._hosts = {f"{host}:{dashboard.port}" for host in ("127.0.0.1", "localhost", "[::1]")}
         self._cookie = f"mcpctl_{dashboard.port}"
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._inner(scope, receive, send)
         elif scope["type"] == "http":
@@ -113,7 +109,7 @@ class Guard:
         answer.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
         return answer
 
-    def _login(self, request: Request) -> "Login | None":
+    def _login(self, request: Request) -> Login | None:
         if "authorization" in request.headers:
             kind, _, token = request.headers["authorization"].partition(" ")
             return self._dashboard.logins.of_bearer(token.strip()) if kind.lower() == "bearer" else None
@@ -171,8 +167,8 @@ def _follows_link(request: Request) -> bool:
     return is_navigation and request.url.path.startswith("/login/")
 
 
-def _with_headers(send: "Send") -> "Send":
-    async def sent(message: "Message") -> None:
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             others = [each for each in message.get("headers", ()) if each[0].lower() not in _HEADERS]
             message = {**message, "headers": [*others, *_HEADERS.items()]}

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 from urllib.parse import urlencode
+
+from starlette.requests import Request
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Found, Row
 from mcpctl.dashboard.rest import Parameters
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 ROWS = 50
 FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", "project", "since", "until")
@@ -70,7 +69,7 @@ class PageQuery(Parameters):
         """The id of the call after which the list goes on."""
 
     @classmethod
-    def of(cls, request: "Request", names: Iterable[str] = FILTERS) -> Self:
+    def of(cls, request: Request, names: Iterable[str] = FILTERS) -> Self:
         query = dict(request.query_params)
         if query.get("failed"):
             query["failed"] = "" if query["failed"] in ("false", "0") else "true"

@@ -11,29 +11,26 @@ from datetime import datetime
 from functools import cache, partial
 from http import HTTPStatus
 from os import environ
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import jinja2
 import msgspec
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from mcpctl.answers import readable
 from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage, warn
 from mcpctl.base.texts import escaped
 from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.dashboard import Dashboard, dashboard_of, login_of
 from mcpctl.output import text
 from mcpctl.policy import answering
 from mcpctl.store.filters import FAILED
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from mcpctl.catalog.cache import Catalog
 
 MOST_SHOWN = 1 << 16
 """Characters of one JSON text on a page; the whole is in the REST interface."""
@@ -53,7 +50,7 @@ _STATUSES = (
 )  # fmt: skip
 
 
-def page(request: "Request", template: str, status: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     dashboard, login = dashboard_of(request), login_of(request)
     common = {
         "path": request.url.path, "navigation": _NAVIGATION, "login": login,
@@ -70,7 +67,7 @@ def _tools(dashboard: Dashboard) -> Iterator[Callable[[str, str], bool]]:
     with ExitStack() as stack:
 
         @cache
-        def catalog() -> "Catalog | None":
+        def catalog() -> Catalog | None:
             with suppress(McpctlError):  # pages of tools say what is wrong with the configuration
                 return stack.enter_context(dashboard.catalog())
             return None
@@ -84,7 +81,7 @@ def _waiting(dashboard: Dashboard) -> int:
     return 0
 
 
-def _error_page(request: "Request", error: McpctlError, status: int) -> HTMLResponse:
+def _error_page(request: Request, error: McpctlError, status: int) -> HTMLResponse:
     """The page of a failure; without the names of the pages for a request that is not logged in."""
     login = getattr(request.state, "login", None)
     values = {
@@ -94,7 +91,7 @@ def _error_page(request: "Request", error: McpctlError, status: int) -> HTMLResp
     return HTMLResponse(_templates().get_template("error.html").render(values), status)
 
 
-def error_answer(request: "Request", error: McpctlError, status: int | None = None) -> Response:
+def error_answer(request: Request, error: McpctlError, status: int | None = None) -> Response:
     if status is None:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
     return JSONResponse(error.body, status) if _is_api(request) else _error_page(request, error, status)
@@ -105,12 +102,12 @@ def one_line(status: int, text: str) -> Response:
     return PlainTextResponse(f"{text}\n", status)
 
 
-def of_mcpctl(request: "Request", error: Exception) -> Response:
+def of_mcpctl(request: Request, error: Exception) -> Response:
     assert isinstance(error, McpctlError)
     return error_answer(request, error)
 
 
-def of_http(request: "Request", error: Exception) -> Response:
+def of_http(request: Request, error: Exception) -> Response:
     """The answer where there is no such page, or it does not take this method."""
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.NOT_FOUND:
@@ -121,7 +118,7 @@ def of_http(request: "Request", error: Exception) -> Response:
     return error_answer(request, described, error.status_code)
 
 
-def of_bug(request: "Request", error: Exception) -> Response:
+def of_bug(request: Request, error: Exception) -> Response:
     """The answer for an unforeseen failure, which only the terminal shows."""
     warn(f"internal error: {error!r}")
     if environ.get("MCPCTL_DEBUG"):
@@ -131,7 +128,7 @@ def of_bug(request: "Request", error: Exception) -> Response:
     return error_answer(request, McpctlError("internal error", hint, "internal"))
 
 
-def _is_api(request: "Request") -> bool:
+def _is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/")
 
 

@@ -1,8 +1,9 @@
 """REST requests and answers: parameters read as the command line reads its options, rows under REST's names."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from mcpctl.base.errors import WrongUsage
@@ -12,9 +13,6 @@ from mcpctl.dashboard.rest_names import Name, renamed
 from mcpctl.output import to_json
 from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 BASE = "/api/v1"
 MOST = 1000
@@ -152,14 +150,14 @@ def _unknown(noun: str, name: str, known: Sequence[str]) -> WrongUsage:
 class Operation(NamedTuple):
     path: str
     """Below /api/v1."""
-    answer: "Callable[[Request, Parameters], Response]"
+    answer: Callable[[Request, Parameters], Response]
     model: str
     """The model in `openapi` that describes the answer; empty where none does."""
     parameters: Sequence[str] = ()
     method: str = "GET"
     kinds: Sequence[str] = ("application/json",)
 
-    def run(self, request: "Request") -> Response:
+    def run(self, request: Request) -> Response:
         return self.answer(request, Parameters(request.query_params.multi_items(), self.parameters))
 
 

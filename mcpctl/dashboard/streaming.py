@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Generator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
@@ -16,10 +17,6 @@ from mcpctl.dashboard.rest import OF_CALLS, Operation, Parameters
 from mcpctl.dashboard.rest_names import EXPORTED
 from mcpctl.output import csv_lines, to_json
 from mcpctl.store.filters import CallFilter
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Receive, Scope, Send
 
 _EXPORT_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 _BYTES_AT_ONCE = 1 << 16
@@ -39,7 +36,7 @@ _UNREADABLE = McpctlError("the events cannot be read now", _POLL_HINT, "not_read
 EVENT_PARAMETERS = ("since", "payloads", "approvals", *(name for name in OF_CALLS if name not in ("since", "until")))
 
 
-def export(request: "Request", query: Parameters) -> Response:
+def export(request: Request, query: Parameters) -> Response:
     """The calls that match the filters, newest first; a million of them take no more memory than one."""
     dashboard, format = dashboard_of(request), query.choice("format", tuple(_EXPORT_TYPES)) or "jsonl"
     fields = [name for name in CALL_FIELDS if query.flag("payloads") is not False or name not in CALL_PAYLOADS]
@@ -57,12 +54,12 @@ EXPORT = Operation("/export", export, "", (*OF_CALLS, "format", "payloads"), kin
 class _Export(StreamingResponse):
     """It is let in on the event loop, and leaves there, whatever becomes of its client."""
 
-    def __init__(self, request: "Request", chunks: Generator[bytes], format: str) -> None:
+    def __init__(self, request: Request, chunks: Generator[bytes], format: str) -> None:
         headers = {"content-disposition": f'attachment; filename="calls.{format}"'}
         super().__init__(_read(chunks), media_type=_EXPORT_TYPES[format], headers=headers)
         self._request = request
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exports = dashboard_of(self._request).exports
         if exports.locked():
             await _refusal(self._request, _EXPORTS_FULL, _EXPORT_RETRY_S)(scope, receive, send)
@@ -97,7 +94,7 @@ async def _read(chunks: Generator[bytes]) -> AsyncIterator[bytes]:
         thread.shutdown(wait=False)
 
 
-def events(request: "Request") -> Response:
+def events(request: Request) -> Response:
     """The events since the position of `Last-Event-ID` or `since`, else from now on."""
     query = Parameters(request.query_params.multi_items(), EVENT_PARAMETERS)
     wanted = query.calls(since=None)  # all that comes is new: here `since` is a position
@@ -114,13 +111,13 @@ def events(request: "Request") -> Response:
 class _Events(StreamingResponse):
     """It joins the feed on the event loop, and leaves it there."""
 
-    def __init__(self, request: "Request", subscription: Subscription) -> None:
+    def __init__(self, request: Request, subscription: Subscription) -> None:
         super().__init__((), media_type=_EVENTS_TYPE)
         self._request = request
         self._subscription = subscription
         self._feed = dashboard_of(request).feed
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         listener = self._feed.join(login_of(self._request), self._subscription)
         try:
             # Nothing is answered before the stream has begun: what happens after the answer is in the stream.
@@ -143,7 +140,7 @@ class _Events(StreamingResponse):
             block = await listener.outlet.take(_PING_S)
 
 
-def _refusal(request: "Request", error: McpctlError, retry_after_s: int) -> Response:
+def _refusal(request: Request, error: McpctlError, retry_after_s: int) -> Response:
     refusal = error_answer(request, error, 503)
     refusal.headers["Retry-After"] = str(retry_after_s)
     return refusal
