@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -119,11 +119,6 @@ class Feature(Struct, frozen=True, eq=False):
     server: str
     name: str  # its name, URI or URI template on its server
     tool: Tool  # as pins and checks see it: a tool whose name is `@KIND/NAME`
-
-    @property
-    def definition(self) -> Mapping[str, Any]:
-        """Any member may have any type."""
-        return self.tool.definition
 
 
 class FeatureOwner(NamedTuple):

@@ -132,7 +132,7 @@ def resources(catalog: Catalog, servers: Collection[str] = (), *, templates: boo
 
 def prompt_arguments(catalog: Catalog, name: str) -> list[Mapping[str, Any]]:
     feature = features(catalog).prompts.get(name)
-    declared = feature.definition.get("arguments") if feature else None
+    declared = feature.tool.definition.get("arguments") if feature else None
     every = declared if isinstance(declared, list) else []
     return [argument for argument in every if isinstance(argument, dict) and isinstance(argument.get("name"), str)]
 
@@ -154,7 +154,7 @@ def _rows(
 
 
 def _prompt(name: str, feature: Feature) -> Row:
-    arguments = feature.definition.get("arguments")
+    arguments = feature.tool.definition.get("arguments")
     return {
         "name": name, "server": feature.server, "prompt": feature.name,
         "arguments": arguments if isinstance(arguments, list) else [],
@@ -162,7 +162,7 @@ def _prompt(name: str, feature: Feature) -> Row:
 
 
 def _resource(uri: str, feature: Feature) -> Row:
-    size = feature.definition.get("size")
+    size = feature.tool.definition.get("size")
     return {
         "uri": uri, "server": feature.server, "name": _text(feature, "name"), "mime_type": _text(feature, "mimeType"),
         "size": size if isinstance(size, int) and not isinstance(size, bool) else None,
@@ -177,5 +177,5 @@ def _said(feature: Feature) -> Row:
 
 
 def _text(feature: Feature, member: str) -> str | None:
-    value = feature.definition.get(member)
+    value = feature.tool.definition.get(member)
     return value if isinstance(value, str) and value.strip() else None

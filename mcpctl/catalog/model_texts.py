@@ -47,13 +47,10 @@ def _made(tool: Tool) -> ToldTexts:
     described = FAKED.sub(f"notes of server '{tool.server}'", own) + tool.notes
     output = tool.definition.get("outputSchema")
     schemas = tool.input_schema, output if isinstance(output, dict) else None
-    if _may_hide(tool.text):
+    # Most definitions cannot have a hidden character.
+    if not tool.text.isprintable() or any(escape in tool.text for escape in _ESCAPES):
         schemas = _cleaned(schemas[0]), _cleaned(schemas[1]) if schemas[1] else schemas[1]
     return ToldTexts(visible(tool.title) if tool.title else None, described, *schemas)
-
-
-def _may_hide(text: str) -> bool:
-    return not text.isprintable() or any(escape in text for escape in _ESCAPES)
 
 
 def _cleaned(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:

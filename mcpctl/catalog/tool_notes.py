@@ -136,7 +136,8 @@ def listed(choice: ToolsetChoice, key: str | None) -> Found:
             about = _by_tool(catalog, toolset)
         else:
             subject = of_key(catalog, toolset, key)
-            about = [(_key(subject.reference), _entry(toolset, subject))]
+            entry = toolset.about(subject.tool) if subject.tool else toolset.said_of(subject.reference)
+            about = [(_key(subject.reference), entry)]
     table = [row for key_, entry in about for row in _rows(key_, entry, place, toolset)]
     return Found.of(table, filtered=key is not None)
 
@@ -188,10 +189,6 @@ def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry
         if _key(reference) not in entries:
             entries[_key(reference)] = toolset.about(tool) if tool else toolset.said_of(reference)
     return list(entries.items())
-
-
-def _entry(toolset: Toolset, subject: NotedTool) -> ToolsetEntry:
-    return toolset.about(subject.tool) if subject.tool else toolset.said_of(subject.reference)
 
 
 def _key(reference: ToolReference) -> str:

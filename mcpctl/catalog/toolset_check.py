@@ -70,10 +70,11 @@ def check(
         own = toolset_files.place_of(paths, str(candidate.path.absolute())).own
         of_file: list[Row] = []
         for problem, (line, column), toolset in _located(candidate, known, max_note_chars, selection, own=own):
-            rule = RULES[problem.rule]
+            rule, message = RULES[problem.rule], problem.message
+            message = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
             of_file.append({
                 "path": file, "line": line, "column": column, "rule": rule.id, "severity": rule.severity,
-                "message": _bounded(problem.message), "why": rule.why, "fix": rule.fix, "toolset": toolset,
+                "message": message, "why": rule.why, "fix": rule.fix, "toolset": toolset,
                 "counts": selection.counts(rule.id),
             })  # fmt: skip
         table += sorted(of_file, key=lambda row: (row["line"], row["column"], row["rule"]))
@@ -97,7 +98,9 @@ def _located(
         return
     found = _problems(root, text, known, max_note_chars, own=own)
     if problems := [problem for problem in found if selection.wants(problem.rule)]:
-        positions, names = Positions(text), _names(root)
+        positions = Positions(text)
+        named = {at: content.get("name", at[-1] if at else None) for at, content in toolset_files.toolsets_in(root)}
+        names = {at: name for at, name in named.items() if isinstance(name, str)}
         for problem in problems:
             yield problem, positions.of(problem.place), names.get(tuple(problem.place[:2]), names.get(()))
 
@@ -113,16 +116,6 @@ def _problems(root: Any, text: str, known: KnownTools, max_note_chars: int, *, o
         yield from lint.content_problems(content, at, known.who, max_note_chars)
         if known.compares:
             yield from _against(content, at, known, own=own)
-
-
-def _bounded(message: str) -> str:
-    return message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
-
-
-def _names(root: Any) -> dict[Place, str]:
-    """The names of the toolsets of a file, by place."""
-    named = {at: content.get("name", at[-1] if at else None) for at, content in toolset_files.toolsets_in(root)}
-    return {at: name for at, name in named.items() if isinstance(name, str)}
 
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:

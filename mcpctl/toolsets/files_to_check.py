@@ -131,13 +131,13 @@ def _is_something_else(candidate: Candidate) -> bool:
 
 def _is_other_object(root: Mapping[str, Any]) -> bool:
     tools = root.get("tools")
-    if isinstance(tools, list) and tools and all(isinstance(tool, dict) and _defines(tool) for tool in tools):
-        return True  # what servers list, or what a model is given
+    if isinstance(tools, list) and tools and all(map(_is_definition, tools)):
+        return True  # tools as servers list them, or as a model is given them
     if "tools" in root and "name" in root:
         return False
     foreign = {key for key in root if key not in MEMBERS and re.sub(r"[^a-z]", "", key.lower()) not in _LIKE}
     return bool(foreign)
 
 
-def _defines(tool: Mapping[str, Any]) -> bool:
-    return bool({"name", "function", "type"} & tool.keys()) and "refId" not in tool
+def _is_definition(tool: Any) -> bool:
+    return isinstance(tool, dict) and bool({"name", "function", "type"} & tool.keys()) and "refId" not in tool
