@@ -50,7 +50,7 @@ Suspicion = Callable[[Tool], Iterable[str]]  # messages on what looks like an at
 
 
 @dataclass(frozen=True)
-class Change:
+class ToolChange:
     server: str
     tool: str  # empty where it is about the server as a whole
     rule: str
@@ -59,7 +59,7 @@ class Change:
     new: str | None = None
 
 
-def of_tool(old: Tool, new: Tool, suspicion: Suspicion) -> Iterator[Change]:
+def of_tool(old: Tool, new: Tool, suspicion: Suspicion) -> Iterator[ToolChange]:
     if definitions.pin_of(old) == definitions.pin_of(new):
         return
     if old.description != new.description:
@@ -77,18 +77,18 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion) -> Iterator[Change]:
     yield from (_change(new, "E702", message) for message in suspicion(new))
 
 
-def of_new(tool: Tool, suspicion: Suspicion) -> Iterator[Change]:
+def of_new(tool: Tool, suspicion: Suspicion) -> Iterator[ToolChange]:
     hints_declared = json.dumps(definitions.declared_hints(tool))
     text = "\n".join([tool.description, f"hints: {hints_declared}", _json(tool.definition.get("inputSchema")) or ""])
     yield _change(tool, "W803", "the tool is new", None, text)
     yield from (_change(tool, "E702", message) for message in suspicion(tool))
 
 
-def of_gone(server: str, name: str, why: str = "") -> Change:
-    return Change(server, name, "I901", f"the tool is gone{f': {why}' if why else ''}")
+def of_gone(server: str, name: str, why: str = "") -> ToolChange:
+    return ToolChange(server, name, "I901", f"the tool is gone{f': {why}' if why else ''}")
 
 
-def _hints(old: Tool, new: Tool) -> Iterator[Change]:
+def _hints(old: Tool, new: Tool) -> Iterator[ToolChange]:
     before, after = hints.effective(old), hints.effective(new)
     declared, declares = definitions.declared_hints(old), definitions.declared_hints(new)
     for name in HINTS:
@@ -107,8 +107,8 @@ def _json(value: Any) -> str | None:
     return None if decoded is None else json.dumps(decoded, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-def _change(tool: Tool, rule: str, message: str, old: str | None = None, new: str | None = None) -> Change:
-    return Change(tool.server, tool.name, rule, message, old, new)
+def _change(tool: Tool, rule: str, message: str, old: str | None = None, new: str | None = None) -> ToolChange:
+    return ToolChange(tool.server, tool.name, rule, message, old, new)
 
 
 _NO_PINS = ServerPins()
@@ -131,11 +131,11 @@ class ChangeFilter:
         return not (self.keys or self.servers) or server in self.servers or join(server, tool) in self.keys
 
 
-def rows(changes: Sequence[Change], selection: Selection, lock: Lock | None = None) -> list[Row]:
+def rows(changes: Sequence[ToolChange], selection: Selection, lock: Lock | None = None) -> list[Row]:
     return [_row(change, selection, lock) for change in changes if selection.wants(change.rule)]
 
 
-def _row(change: Change, selection: Selection, lock: Lock | None) -> Row:
+def _row(change: ToolChange, selection: Selection, lock: Lock | None) -> Row:
     rule = RULES[change.rule]
     return {
         "key": join(change.server, change.tool), "rule": rule.id, "severity": rule.severity,
@@ -151,10 +151,10 @@ def since_pinned(
     filters: ChangeFilter,
     suspicion: Suspicion = lambda _: (),
     with_unpinned: bool = False,
-) -> list[Change]:
+) -> list[ToolChange]:
     """The changes since tools were pinned, of the servers in use, whatever clients they were listed for; where
     `with_unpinned`, also the tools that were never pinned, which nobody has seen."""
-    changed: dict[Change, None] = {}
+    changed: dict[ToolChange, None] = {}
     for server, fingerprint in catalog.config.fingerprints.items():
         if filters.has_server(server):
             changes = _ServerChanges(catalog, file, (server, fingerprint), suspicion, with_unpinned).changes()
@@ -172,7 +172,7 @@ def suspicion(catalog: Catalog) -> Suspicion:
     return lambda tool: (finding.message for finding in checker.check(tool) if finding.severity == ERROR)
 
 
-def _order(change: Change) -> tuple[str, str, str]:
+def _order(change: ToolChange) -> tuple[str, str, str]:
     return change.server, change.tool, change.rule
 
 
@@ -189,7 +189,7 @@ class _ServerChanges:
         self.elsewhere = [pin for pin in instructions if pin.of.fingerprint != fingerprint]
         self.known = pins.read(file, *key).get(key, _NO_PINS)
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[ToolChange]:
         if not self.known.sets and not self.with_unpinned:
             return  # never seen while there was a policy
         yield from self._other_program()
@@ -204,7 +204,7 @@ class _ServerChanges:
             # A resource is data, which comes and goes.
             yield from (of_gone(self.server, name) for name in gone if split(name)[0] != RESOURCES)
 
-    def _of_tool(self, tool: Tool, capabilities: str) -> Iterator[Change]:
+    def _of_tool(self, tool: Tool, capabilities: str) -> Iterator[ToolChange]:
         why = self.known.drift(tool, capabilities)
         is_unpinned = self.with_unpinned and tool.name not in self.known.known
         if why == pins.NEW or (is_unpinned and kind_of_list(capabilities) != RESOURCES):
@@ -214,12 +214,12 @@ class _ServerChanges:
             pin = self.pinned.get((capabilities, tool.name)) or of_name[-1]
             yield from of_tool(cache.tool(self.server, tool.name, pin.definition), tool, self.suspicion)
 
-    def _instructions(self, listed: Listed) -> Iterator[Change]:
+    def _instructions(self, listed: Listed) -> Iterator[ToolChange]:
         if self.here and definitions.hashed(listed.instructions) not in {pin.pin for pin in self.here}:
             own = [pin for pin in self.here if pin.of.capabilities == listed.capabilities] or self.here
-            yield Change(self.server, "", "W804", _INSTRUCTIONS_CHANGED, own[-1].definition, listed.instructions)
+            yield ToolChange(self.server, "", "W804", _INSTRUCTIONS_CHANGED, own[-1].definition, listed.instructions)
 
-    def _other_program(self) -> Iterator[Change]:
+    def _other_program(self) -> Iterator[ToolChange]:
         """Whether the name was another program's when its tools were pinned first, and nobody has approved this one."""
         here, elsewhere = self.here, self.elsewhere
         if not (here and elsewhere) or any(pin.approved for pin in here) or here[0].seen < elsewhere[0].seen:
@@ -227,12 +227,12 @@ class _ServerChanges:
         now = self.catalog.newest(self.server)
         same = sum(definitions.is_pin_of(self.pinned_before.get(name, ""), tool) for name, tool in now.items())
         message = "the server is started in another way than when its tools were first pinned"
-        yield Change(self.server, "", "W805", f"{message}: {same} of its {len(now)} tools are as they were")
+        yield ToolChange(self.server, "", "W805", f"{message}: {same} of its {len(now)} tools are as they were")
 
 
-def against(catalog: Catalog, lock: Lock, filters: ChangeFilter, suspicion: Suspicion) -> list[Change]:
+def against(catalog: Catalog, lock: Lock, filters: ChangeFilter, suspicion: Suspicion) -> list[ToolChange]:
     """The changes against a lock file, of the servers in use that have listed their tools."""
-    changed: dict[Change, None] = {}
+    changed: dict[ToolChange, None] = {}
     listed = [server for server in catalog.config.enabled if catalog.listed(server) and filters.has_server(server)]
     permitted = {(tool.server, tool.name) for tool in catalog.known()}
     for server in listed:
@@ -245,7 +245,7 @@ def against(catalog: Catalog, lock: Lock, filters: ChangeFilter, suspicion: Susp
 
 def _locked(
     catalog: Catalog, lock: Lock, server: str, permitted: Collection[tuple[str, str]], suspicion: Suspicion
-) -> Iterator[Change]:
+) -> Iterator[ToolChange]:
     shown, locked_pins = catalog.newest(server), lock.pins
     for name, tool in shown.items():
         if before := lock.tools.get((server, name)):
@@ -255,7 +255,7 @@ def _locked(
             yield from of_new(tool, suspicion)
     locked_hash, listed = lock.instructions.get(server), catalog.listed(server)
     if listed and locked_hash is not None and locked_hash != definitions.hashed(listed.instructions):
-        yield Change(server, "", "W804", _INSTRUCTIONS_CHANGED, None, listed.instructions)
+        yield ToolChange(server, "", "W804", _INSTRUCTIONS_CHANGED, None, listed.instructions)
     yield from (of_gone(server, name) for locked, name in lock.tools if locked == server and name not in shown)
 
 
