@@ -10,7 +10,7 @@ from mcpctl.calling import one_shot
 from mcpctl.calling.one_shot import Arguments
 from mcpctl.calling.own_session import CALLER, OwnSession, Result, own_session
 from mcpctl.config.config import Config
-from mcpctl.wire.line_reader import Line, LineReader
+from mcpctl.wire.reader import Line, LineReader
 
 ParseLine = Callable[[bytes], tuple[str, str, Arguments]]
 """Gives the server, the tool and the arguments that a line asks for."""

@@ -20,8 +20,7 @@ from mcpctl.proxy.senders import Sender, Senders, Unclear, caller_of, without_cl
 from mcpctl.proxy.session import SEVERITIES, SEVERITY, ClientSession, Transport
 from mcpctl.proxy.spec import Incoming
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.line_reader import Line
-from mcpctl.wire.messages import id_of
+from mcpctl.wire.reader import Line, id_of
 
 _ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
 """Matches an id that can stand in an answer as it came."""

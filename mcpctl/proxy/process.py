@@ -31,7 +31,7 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import LAST_ANSWER_S, ClientSession
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
-from mcpctl.wire.messages import MessageReader
+from mcpctl.wire.reader import MessageReader
 from mcpctl.wire.writer import Readers, Writer
 
 _OPENING_S = 0.075

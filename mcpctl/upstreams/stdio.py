@@ -17,7 +17,7 @@ from mcpctl.secrets.redact import mask
 from mcpctl.upstreams.connection import Connection, Exchange
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.jsonrpc import Json
-from mcpctl.wire.messages import MessageReader, id_of
+from mcpctl.wire.reader import MessageReader, id_of
 from mcpctl.wire.threads import beside
 from mcpctl.wire.writer import Turn, Writer
 

@@ -8,7 +8,7 @@ import pytest
 
 from mcpctl.base import posix
 from mcpctl.wire import writer
-from mcpctl.wire.line_reader import LineReader
+from mcpctl.wire.reader import LineReader
 from mcpctl.wire.writer import Turn
 
 

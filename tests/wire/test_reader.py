@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.base import bounds
-from mcpctl.wire.line_reader import Line, LineReader
+from mcpctl.wire.reader import Line, LineReader
 from mcpctl.wire.writer import Turn
 
 Scene = Callable[[Turn], Awaitable[None]]
