@@ -231,6 +231,7 @@ def create_beside(path: Path, mode: int = 0o600, *, shared: bool = False, must_l
         except OSError:
             if must_lock:
                 os.close(fd)
+                new.unlink(missing_ok=True)
                 raise
         if is_at(new, fd):
             return fd, new
