@@ -75,18 +75,21 @@ def entries(file: ClientFile) -> list[ClientEntry] | None:
     if not sections:
         return None
     project = client_kinds.project_of(file.path)
-    inputs = _inputs(document)
+    asked_for = document.get("inputs") or members(document.get("mcp")).get("inputs")
+    inputs = {str(item.get("id")): item.get("default")
+              for item in (asked_for if isinstance(asked_for, list) else []) if isinstance(item, dict)}  # fmt: skip
     switches = members(document.get("tools")) if file.client is CLIENTS["opencode"] else {}
-    approval = _approvals(project) if project and file.path.name == ".mcp.json" else None
-    return [
-        # JSON can hold half a surrogate pair, which no other text can.
-        ClientEntry(
-            file, name := raw.encode("utf-8", "replace").decode(), value, folder or project, inputs, (*place, raw),
-            approval(name) if approval else "", switches,
-        )
-        for place, servers, folder in sections
-        for raw, value in _named(file.path, servers)
-    ]  # fmt: skip
+    approval = _approvals(project) if project and file.path.name == ".mcp.json" else lambda _: ""
+    entries = []
+    for place, servers, folder in sections:
+        if servers is not None and not isinstance(servers, dict):
+            why = f"{file.path}: its servers must be an object of entries by name"
+            raise Unusable(why, "fix it there", "client_config")
+        for raw, value in (servers or {}).items():
+            name = raw.encode("utf-8", "replace").decode()  # JSON can hold half a surrogate pair, no other text can
+            where = folder or project, inputs, (*place, raw)
+            entries.append(ClientEntry(file, name, value, *where, approval(name), switches))
+    return entries
 
 
 def _existing(client: ClientKind) -> Iterator[ClientFile]:
@@ -143,18 +146,6 @@ def _sections(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, 
 
 def _is_server(value: Any) -> bool:
     return not members(value).keys().isdisjoint(("command", "url", "serverUrl", "httpUrl"))
-
-
-def _named(path: Path, servers: Any) -> Iterator[tuple[str, Any]]:
-    if servers is not None and not isinstance(servers, dict):
-        raise Unusable(f"{path}: its servers must be an object of entries by name", "fix it there", "client_config")
-    yield from (servers or {}).items()
-
-
-def _inputs(document: dict[str, Any]) -> dict[str, Any]:
-    section = document.get("inputs") or members(document.get("mcp")).get("inputs")
-    inputs = section if isinstance(section, list) else []
-    return {str(item.get("id")): item.get("default") for item in inputs if isinstance(item, dict)}
 
 
 def _approvals(project: Path) -> Callable[[str], str]:
