@@ -7,7 +7,7 @@ import pytest
 
 from mcpctl.base.definitions import hash_of
 from mcpctl.base.models import Tool
-from mcpctl.config.config import Config
+from mcpctl.config.config import Config, parsed
 from mcpctl.config.server_settings import Server
 from mcpctl.policy import words
 from mcpctl.policy.decide import (
@@ -104,6 +104,14 @@ def test_only_has_no_name_but_as_it_is_written(name: str) -> None:
 def test_a_tool_that_nothing_refuses_is_allowed(verb: str) -> None:
     assert verdict(verb) == ALLOW
     assert verdict(verb, config=config(other=False)) == ALLOW
+
+
+@for_each("verb", VERBS)
+def test_what_the_policy_denies_is_refused_whatever_is_done_with_it(verb: str) -> None:
+    denying = parsed(Path("config.toml"), '[policy]\ndeny = ["s:t"]\n[servers.s]\ncommand = "x"\n')
+    assert verdict(verb, config=denying, listing=CURRENT) == (ALLOW if verb == SHOW else "denied")
+    other = Tool("s", "u", TOOL.definition, TOOL.text)
+    assert verdict(verb, config=denying, name="u", tool=other, listing=CURRENT) == ALLOW
 
 
 @for_each("verb", VERBS)

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
+from mcpctl.base import bounds
 from tests.conftest import Mcpctl
 from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, ROOT, SERVE, Client, write_config
 from tests.proxy.conftest import Serve, starter
@@ -345,6 +346,15 @@ def test_each_request_of_a_batch_is_answered(legacy: Client) -> None:
     )
     assert legacy.answer("b1").json["result"] == {}
     assert legacy.answer("b2").json["error"]["code"] == -32601
+
+
+def test_a_batch_has_a_bound(legacy: Client) -> None:
+    ping = b'{"jsonrpc":"2.0","id":"%d","method":"ping"}'
+    legacy.send(b"[" + b",".join(ping % number for number in range(bounds.BATCH)) + b"]")
+    assert legacy.answer(str(bounds.BATCH - 1)).json["result"] == {}
+    legacy.send(b"[" + b",".join(ping % number for number in range(2000, 2000 + bounds.BATCH + 1)) + b"]")
+    error = legacy.answer(None).json["error"]
+    assert (error["code"], str(bounds.BATCH) in error["message"]) == (-32600, True)
 
 
 def test_lines_may_end_as_on_windows(legacy: Client) -> None:

@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +53,16 @@ def only(paths: Paths) -> dict[str, Any]:
 def session_count(paths: Paths) -> int:
     with Records(paths) as records:
         return records.sessions().count()
+
+
+def test_a_call_is_on_record_with_how_long_it_took(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((100.0, 101.2504))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
+    made = recorder(paths)
+    made.call_finished(begin(made), "ok")
+    monkeypatch.undo()
+    made.close()
+    assert only(paths)["duration_ms"] == 1250
 
 
 def test_a_connection_that_only_shakes_hands_leaves_nothing(paths: Paths) -> None:
