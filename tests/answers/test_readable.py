@@ -1,4 +1,4 @@
-"""What of a result can be read in parts: exactly what is written, and in little more memory than it takes."""
+"""The parts of a result that can be read: exactly as written, and in little more memory than it takes."""
 
 import json
 import tracemalloc

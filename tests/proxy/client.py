@@ -234,7 +234,7 @@ class Client:
 
     @property
     def stderr(self) -> str:
-        """What it has said on stderr."""
+        """Its stderr so far."""
         return self._stderr.read_text(encoding="utf-8", errors="replace")
 
     def children(self) -> list[psutil.Process]:
@@ -245,7 +245,7 @@ class Client:
         return [child for child in living(self._seen.values()) if child != self.watcher()]
 
     def watcher(self) -> psutil.Process | None:
-        """What ends its servers where it is killed, once it has started any."""
+        """The process that ends its servers where it is killed, once it has started any."""
         for child in living(self._seen.values()):
             with contextlib.suppress(psutil.NoSuchProcess):
                 if child.cmdline()[-1:] == [str(ROOT / "mcpctl/upstreams/watcher.sh")]:
@@ -289,7 +289,7 @@ class Client:
                     child.kill()
 
     def _read(self, timeout: float) -> bytes | None:
-        """What it says within that time: None for nothing, empty when it never will."""
+        """A line within that time: None for nothing, empty when there never will be one."""
         readable, _, _ = select.select([self._out], [], [], timeout)
         if not readable:
             return None
@@ -327,7 +327,7 @@ def living(processes: Any) -> list[psutil.Process]:
 
 
 def until(what: str, ready: Any, timeout: float = TIMEOUT_S) -> Any:
-    """What `ready` returns once that is true: for what only a file or the process table can tell."""
+    """The result of `ready` once that is true: for states that only a file or the process table can tell."""
     deadline = time.monotonic() + timeout
     while not (found := ready()):
         assert time.monotonic() < deadline, f"waited {timeout} s for {what}"

@@ -52,9 +52,9 @@ class MemoryServer:
         self.modern = modern
         """Whether it speaks 2026-07-28, and nothing else."""
         self.instructions = ""
-        """What it says of itself."""
+        """Its instructions."""
         self.capabilities: dict[str, Any] = {}
-        """What it declares, such as `{"prompts": {}, "resources": {"subscribe": True}}`."""
+        """Its capabilities, such as `{"prompts": {}, "resources": {"subscribe": True}}`."""
         self.prompts: list[dict[str, Any]] = []
         self.resources: list[dict[str, Any]] = []
         self.templates: list[dict[str, Any]] = []
@@ -198,7 +198,7 @@ class MemoryClient:
         self, gateway: Gateway, offer: Offer, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None
     ) -> None:
         self.instructions = ""
-        """What an older client was told at first."""
+        """The instructions that an older client got in the handshake."""
         self.revision = revision
         self.capabilities = dict(capabilities or {})
         self.questions: asyncio.Queue[dict[str, Any]] = asyncio.Queue()

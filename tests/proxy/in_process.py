@@ -43,7 +43,7 @@ class InProcess(Client):
         self._thread = threading.Thread()  # until there is one
         self._status = -1
         try:
-            # What is said before the thread runs comes from this one.
+            # Text on stderr before the thread runs comes from this one.
             with (
                 stderr.open("a", encoding="utf-8") as words,
                 contextlib.redirect_stderr(words),

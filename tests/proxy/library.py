@@ -50,7 +50,7 @@ class Library(MemoryServer):
         connection.say_raw(f'{{"jsonrpc":"2.0","id":{json.dumps(message["id"])},{outcome}}}')
 
     async def meanwhile(self, connection: MemoryConnection, params: dict[str, Any]) -> None:
-        """What it does before it answers."""
+        """Work before it answers."""
 
 
 def library(world: World, name: str = "a") -> Library:
@@ -73,7 +73,7 @@ FILES = feature("templates", '{"uriTemplate":"file:///{path}","name":"F"}')
 
 
 def seen(features: Sequence[Feature], generation: str = "1") -> Features:
-    """What a request sees, of which these are all; by server, and then by kind."""
+    """The features that a request sees, of these; by server, and then by kind."""
     parts = groupby(features, attrgetter("kind", "server"))
     return Features([FeaturePart(*of, {each.name: each for each in some}) for of, some in parts], generation)
 
@@ -95,7 +95,7 @@ async def begun(
 
 
 def raw_lines(client: MemoryClient) -> list[bytes]:
-    """What the client is sent from now on, as it is."""
+    """Messages to the client from now on, as they are."""
     lines: list[bytes] = []
     write = client.write
 

@@ -103,7 +103,7 @@ def test_a_message_printed_over_too_many_bytes_is_no_message(measured: Client) -
 
 @pytest.mark.slow
 def test_a_server_that_prints_rubbish_without_end_waits_while_others_do_not(serve: Serve) -> None:
-    # What it has printed is still being read when all else has ended: only a process ends that too.
+    # Its output is still being read when all else has ended: only a process ends that too.
     client = serve({"yes": ["yes"], "counter": command("counter")}, process=True)
     client.start_call("yes:anything")
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""What needs consent is asked for in the client's own way, answered once, and sent only as it was said yes to."""
+"""Calls that need consent are asked about in the client's own way, answered once, and sent only as the user agreed."""
 
 import asyncio
 import json
@@ -109,7 +109,7 @@ DISMISSED = {"result": {"action": "cancel"}}
 
 
 def decisions(home: Path) -> list[str]:
-    """What was decided, by whom, for how long, in order."""
+    """The decisions, by whom, for how long, in order."""
     made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
     return [" ".join(filter(None, (each["decision"], each["channel"], each["scope"]))) for each in made]
 
@@ -827,7 +827,7 @@ PARENT, GRANDPARENT = os.getppid(), 7
 
 
 def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT) -> approvals.CallApproval:
-    """What a hook leaves that has had a client ask by itself about the call of which the first approval is."""
+    """The approval that a hook leaves which had a client ask by itself about the call of the first approval."""
     with PolicyFile.connect(paths) as file:
         first = approvals.listed(file)[-1]
         wanted = approvals.CallApproval(

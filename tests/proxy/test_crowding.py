@@ -1,4 +1,4 @@
-"""What servers say in the answer of a search: nothing hidden, not in our name, and not in the place of others."""
+"""Texts of servers in the answer of a search: nothing hidden, not in our name, and not in the place of others."""
 
 import json
 import re
@@ -71,7 +71,7 @@ def test_a_model_is_told_nothing_that_nobody_sees(scene: Play) -> None:
         assert (result["title"], result["description"]) == ("title", "Send it.")
         (name, parameter), *_ = result["inputSchema"]["properties"].items()
         assert result["inputSchema"]["description"] == "top"
-        # What is sent back to the server stays as it is, and so do results.
+        # Arguments for the server stay as they are, and so do results.
         assert (name, parameter) == (f"na{HIDDEN}me", {"description": "deep", "enum": [value], "default": value})
         assert result["toolKey"] == f"odd:se{HIDDEN}nd"
         assert json.loads(await client.call(result["toolKey"], {name: value})) == {name: value}

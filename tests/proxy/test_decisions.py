@@ -1,4 +1,4 @@
-"""What may be called is decided on what is known at the moment of sending: of the file, the connection, the client."""
+"""Calls are decided on by the state at the moment of sending: of the file, the connection, the client."""
 
 import asyncio
 import json
@@ -302,7 +302,7 @@ def test_calls_that_wait_for_what_is_kept_are_sent_before_those_that_come_later(
         client = await world.client()
         await world.gateway.current()
         early = [client.start_call("files:read", {"n": number}) for number in range(3)]
-        # What a search in its own thread does: then all is known at once, and the early calls wait nevertheless.
+        # As a search in its own thread does: then all is known at once, and the early calls wait nevertheless.
         with State.opened(paths) as state:
             of = ListKey("files", world.gateway.config.fingerprints["files"])
             listed = cache.load(state, of)

@@ -1,4 +1,4 @@
-"""What a tool asks of the client in the middle of a call, and what a server logs, in every pair of eras."""
+"""Questions of a tool to the client in the middle of a call, and log messages of a server, in every pair of eras."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What a server answers reaches the client as it was: the same bytes as on a direct connection."""
+"""Answers of a server reach the client as they were: the same bytes as on a direct connection."""
 
 import json
 import subprocess
@@ -370,7 +370,7 @@ def test_the_sdk_s_client_uses_real_servers_through_it(
                     await client.call_tool("tool_execute", {"toolKey": key, "arguments": arguments})
                     for key, arguments in sent
                 ]
-                # What was called has listed its tools.
+                # The server that was called has listed its tools.
                 answer = await client.call_tool("tool_discovery", {"query": ["current time in a timezone"]})
                 assert answer.structured_content
                 assert answer.structured_content["results"][0]["toolKey"] == "time:get_current_time"

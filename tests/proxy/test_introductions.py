@@ -1,4 +1,4 @@
-"""What servers say of themselves reaches the model: a sentence at first, the rest once with their tools."""
+"""Instructions of servers reach the model: a sentence at first, the rest once with their tools."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +40,7 @@ def saying(instructions: str, *names: str) -> Callable[[], MemoryServer]:
 
 
 async def told(world: World, revision: str = "2025-11-25", capabilities: dict[str, Any] | None = None) -> str:
-    """What a new client is told at first, once the gateway knows what is in force."""
+    """The instructions of a new client's handshake, once the gateway knows what is in force."""
     await world.gateway.current()
     client = await world.client(revision, capabilities)
     if revision == MODERN:

@@ -101,7 +101,7 @@ def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve:
             asked[client.start_call("counter:echo", {"round": number, "call": last + 1})] = last + 1
         client.process.kill()
         client.process.wait()
-        # What had left before the kill has arrived.
+        # Answers that had left before the kill have arrived.
         for line in client.rest() if moments.random() < 0.5 else []:
             answered[number].add(asked[json.loads(line)["id"]])
         until("its children to die with it", lambda alive=children: not living(alive))

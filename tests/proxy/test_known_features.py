@@ -1,4 +1,4 @@
-"""What clients may list and read on what is known: at first nothing, then what servers have listed, as is decided."""
+"""Features that clients may list and read: at first none, then those that servers have listed, as is decided."""
 
 import asyncio
 import json

@@ -93,7 +93,7 @@ def test_calls_that_come_during_the_end_leave_nothing_behind(
 
 
 def piped(home: Path, env: dict[str, str], *messages: dict[str, Any], said: bytes | None = b"") -> list[dict[str, Any]]:
-    """What `printf … | mcpctl serve` prints."""
+    """The output of `printf … | mcpctl serve`."""
     lines = b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
     env = {**os.environ, "MCPCTL_HOME": str(home), **env}
     ran = subprocess.run(SERVE, input=lines, capture_output=True, env=env, timeout=30, check=True)
@@ -208,7 +208,7 @@ def test_a_search_that_waits_for_servers_starts_no_more_of_them_at_the_end(serve
     id = client.start_tool("tool_discovery", {"query": ["anything"]})
 
     def started() -> list[psutil.Process]:
-        # What ends servers looks like one until it is executed: then the fourth of them would be taken for a late one.
+        # The process that ends servers looks like one until it is executed: the fourth of them would seem a late one.
         client.children()
         return found if client.watcher() and len(found := client.children()) > 3 else []
 

@@ -1,4 +1,4 @@
-"""What a model reads by itself, through `@mcpctl:read`, is decided on as a call is."""
+"""Resources that a model reads by itself, through `@mcpctl:read`, are decided on as calls are."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -57,12 +57,12 @@ def reads(world: World) -> list[str]:
 
 
 async def answer(world: World, uri: str, **more: Any) -> str:
-    """What a model is answered whose client cannot ask."""
+    """The answer to a model whose client cannot ask."""
     return text_of(await (await world.client()).start_call(READ, {"uri": uri, **more}))
 
 
 async def read_after(world: World, revision: str, choice: str, uri: str, forms: list[str], **more: Any) -> str:
-    """What a model is answered whose user makes this choice in the form, which is put into `forms`."""
+    """The answer to a model whose user makes this choice in the form, which is put into `forms`."""
     client = world.clients[0] if world.clients else await world.client(revision, {"elicitation": {}})
     said = {"action": "accept", "content": {"answer": choice}}
     answering = client.start_call(READ, {"uri": uri, **more})

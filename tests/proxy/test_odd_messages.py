@@ -1,4 +1,4 @@
-"""What a server at a URL says before it answers costs no call its answer, whatever it is."""
+"""Messages of a server at a URL before its answer cost no call that answer, whatever they are."""
 
 import json
 from typing import Any

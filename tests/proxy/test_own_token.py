@@ -151,7 +151,7 @@ def test_a_call_of_a_person_needs_and_takes_the_token_in_the_variable(
     assert (ran.code, "only permits tools that read" in ran.err) == (6, True)
     monkeypatch.setenv("MCPCTL_TOKEN", made(paths, projects=["acme"]))
     assert mcpctl(*words).code == 0
-    # What lists and shows is for who can read the files anyway.
+    # Commands that list and show are for those who can read the files anyway.
     monkeypatch.delenv("MCPCTL_TOKEN")
     assert "notes:list_notes" in mcpctl("tools", "ls").out
     assert mcpctl("tools", "show", "notes:list_notes").code == 0

@@ -177,7 +177,7 @@ def test_what_a_server_announces_is_held(scene: Play) -> None:
 
 
 def approve(paths: Paths, server: str = "files") -> None:
-    """What `tools approve` does in another process."""
+    """As `tools approve` does in another process."""
     with State.opened(paths) as state, PolicyFile.connect(paths) as file:
         fingerprint = config.load(paths.config).servers[server].fingerprint
         for capabilities in state.capability_sets(server, fingerprint):

@@ -1,4 +1,4 @@
-"""What a client of one project sees, what it may call, and which servers are started for it."""
+"""A client of one project: the tools that it sees and may call, and the servers that are started for it."""
 
 from pathlib import Path
 from typing import Any

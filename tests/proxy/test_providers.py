@@ -1,4 +1,4 @@
-"""What ranks a search of `serve`: the provider that is configured, words where it fails, and what the record says."""
+"""Searches of `serve` are ranked by the configured provider, by words where it fails, and the record says by which."""
 
 import threading
 from pathlib import Path

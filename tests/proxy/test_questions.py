@@ -1,4 +1,4 @@
-"""What servers may ask of clients: in the middle of a call, in their own name, and what their entry allows."""
+"""Questions of servers to clients: in the middle of a call, in their own name, and as their entry allows."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def asks(method: str, modern: bool) -> Callable[[], MemoryServer]:
 
 
 async def asked(client: MemoryClient, answer: dict[str, Any] = ANSWER) -> tuple[Any, str]:
-    """What the client is asked in the middle of a call, and what becomes of the call once that is answered."""
+    """The question to the client in the middle of a call, and the call's answer once that is answered."""
     began = client.start_call("asks:ask")
     if client.revision == MODERN:
         first = (await began)["result"]

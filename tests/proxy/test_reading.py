@@ -59,7 +59,7 @@ def scene(home: Path, paths: Paths) -> Play:
 
 
 def reads(home: Path) -> list[dict[str, Any]]:
-    """What was read, on record."""
+    """The reads on record."""
     return [line for line in journal_lines(home) if line["type"] == "reads.finished"]
 
 

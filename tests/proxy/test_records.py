@@ -1,4 +1,4 @@
-"""What `serve` did is on record once, in order, as it was sent, whoever else reads or writes, and costs no call."""
+"""Calls of `serve` are on record once, in order, as they were sent, whoever else reads or writes; no call waits."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def counted_meanwhile(home: Path, paths: Paths, work: Sequence[Future[None]]) ->
 
 
 def command_output(home: Path, *words: str) -> bytes:
-    """What a command prints, in a process of its own; it says nothing on stderr."""
+    """The output of a command, in a process of its own; its stderr is empty."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
     ran = subprocess.run([sys.executable, "-m", "mcpctl", *words], capture_output=True, env=env, timeout=20)
     assert (ran.returncode, ran.stderr) == (0, b"")

@@ -1,4 +1,4 @@
-"""What a server at a URL sends too much of, or never ends, harms its own call alone, and holds no connection open."""
+"""Answers of a server at a URL that are too long, or never end, harm their own call alone, and hold no connection."""
 
 import gzip
 import threading

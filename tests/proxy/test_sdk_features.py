@@ -39,7 +39,7 @@ async def called(client: Any, tool: str) -> None:
 
 
 async def used(client: Any, changed: Changed) -> dict[str, Any]:
-    """What the client finds, gets, reads and completes: of a server that nobody has seen nothing is listed at first."""
+    """The client finds, gets, reads and completes: of a server that nobody has seen nothing is listed at first."""
     from mcp_types import PromptReference, ResourceTemplateReference
 
     await client.list_tools()

@@ -1,4 +1,4 @@
-"""What a client is answered by `mcpctl serve` itself, in every revision, whatever it sends and whatever is behind."""
+"""Answers of `mcpctl serve` itself to a client, in every revision, whatever it sends and whatever is behind."""
 
 import json
 import os
@@ -431,7 +431,7 @@ def test_nothing_waits_for_a_server_that_hangs(home: Path, tmp_path: Path, serve
     servers = {"counter": command("counter"), "hangs": command("hangs")}
     write_config(home, servers)
     mcpctl("tools", "refresh", "counter")
-    # Whoever waits, waits for longer than a test does.
+    # Clients wait for longer than a test does.
     (tmp_path / "sitecustomize.py").write_text(
         "from mcpctl.proxy import session\nsession._FIRST_SEARCH_S = 1000\n", encoding="utf-8"
     )

@@ -1,4 +1,4 @@
-"""What servers have beside tools: asked for, kept, held and seen."""
+"""Features of servers beside tools: asked for, kept, held and seen."""
 
 import asyncio
 import gc
@@ -73,7 +73,7 @@ async def begun(world: World) -> None:
 
 
 async def listed(world: World) -> Features:
-    """What is seen once the servers have listed all that they have."""
+    """The features seen once the servers have listed all that they have."""
     await world.gateway.current()
     assert await world.gateway.refresh(list(world.servers), CALLER) == {}
     return features(world)

@@ -38,7 +38,7 @@ class Unread:
                 os.write(self._writer, b"." * 1000)
 
     def read(self) -> str:
-        """What is in it at this moment."""
+        """The text in it at this moment."""
         found = b""
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -53,7 +53,7 @@ class Unread:
 
 @pytest.fixture
 def unread(tmp_path: Path) -> Iterator[Unread]:
-    """What `client` has for stderr."""
+    """The stderr of `client`."""
     pipe = Unread(tmp_path / "pipe")
     yield pipe
     pipe.close()
@@ -61,7 +61,7 @@ def unread(tmp_path: Path) -> Iterator[Unread]:
 
 @pytest.fixture
 def client(tmp_path: Path, home: Path, unread: Unread) -> Iterator[Client]:
-    """Of `serve --verbose`, with a server that cannot be used, and one that says much on stderr and ends."""
+    """The stderr of `serve --verbose`, with a server that cannot be used, and one that says much on stderr and ends."""
     servers: dict[str, Sequence[str] | Mapping[str, Any]] = {
         "counter": command("counter"),
         "loud": [sys.executable, "-c", LOUD],

@@ -1,4 +1,4 @@
-"""What clients of both eras are told of: resources that change, and lists of prompts and resources that do."""
+"""Subscriptions of clients of both eras: to resources that change, and to lists of prompts and resources that do."""
 
 import asyncio
 import gc
@@ -36,7 +36,7 @@ class Telling(MemoryServer):
         self.capabilities = {"resources": {"subscribe": True}, "prompts": {}}
         self.refuses = False
         self.heard: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        """What it was asked to tell of, and no longer."""
+        """The resources that it was asked to tell of, and no longer."""
         self.listens: list[Any] = []
         """The ids of the requests that it has open, of 2026-07-28."""
 
@@ -74,7 +74,7 @@ def feature(kind: str, name: str, server: str = "one") -> Feature:
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[Feature]:
-    """What clients may list, which a test can change."""
+    """The features that clients may list, which a test can change."""
     found = [feature(RESOURCES, "test://a"), feature(RESOURCES, "note://b")]
     monkeypatch.setattr(Gateway, "features", lambda gateway, view: seen(found, str(len(found))))
     return found
@@ -111,7 +111,7 @@ def listening(client: MemoryClient, id: Any = None, **wanted: Any) -> "asyncio.F
 
 
 async def told(client: MemoryClient) -> tuple[str, Mapping[str, Any]]:
-    """What a client is told next."""
+    """The next notification of a client."""
     message = await client.questions.get()
     return message["method"], message.get("params", {})
 

@@ -1,4 +1,4 @@
-"""What a request sees and may call: by its token, by the project that it names, and by that of the process."""
+"""A request sees and may call tools by its token, by the project that it names, and by the token of the process."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ async def sees(client: MemoryClient, **meta: Any) -> set[str]:
     servers = {entry["toolKey"].partition(":")[0] for entry in found["results"]}
     answers = {name: await client.start_call(f"{name}:look", **params) for name in PROJECTS}
     assert {name for name, answer in answers.items() if not answer["result"].get("isError")} == servers
-    # What is not seen is named nowhere but in the answer to who has named it.
+    # A tool that is not seen is named nowhere but in the answer to who has named it.
     told = text(await client.discover("a zebra", **params)) + text(await client.start_call("nobody:look", **params))
     assert not [name for name in EVERY - servers if re.search(rf"\b{name}[:,. ]", told)], told
     notice = re.sub(r"'[^']*'", "", found.get("notice", ""))  # without the queries that it repeats

@@ -1,4 +1,4 @@
-"""What a model sees, what it may call, and what is on record of it, with a toolset in force."""
+"""With a toolset in force: the tools that a model sees and may call, and their record."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def served(paths: Paths, serve: Serve) -> Any:
 
 
 def result(client: Client, key: str, **more: Any) -> dict[str, Any]:
-    """What a search for a key answers of it."""
+    """The answer of a search for a key."""
     (found,) = [entry for entry in client.discover(key, **more)["results"] if entry["toolKey"] == key]
     assert isinstance(found, dict)
     return found

@@ -1,4 +1,4 @@
-"""What a request sees is the same object for all requests of its caller, until anything changes that decides."""
+"""A view is the same object for all requests of its caller, until anything changes that decides."""
 
 import time
 from collections.abc import Callable
