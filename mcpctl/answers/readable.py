@@ -1,6 +1,7 @@
 """The parts of a tool's result that can be read in pieces: its text, and the JSON in it. Results are untrusted.
 
-JMESPath is applied in a process of its own, since a path that a model writes may take for ever or need all memory."""
+JMESPath is applied in a process of its own, since a path that a model writes may take for ever or need all memory.
+"""
 
 import contextlib
 import importlib.util

@@ -1,7 +1,6 @@
 """The results of a search as entries, each saying as much of its tool as the answer's budget allows, best first.
 
-A model that sees a tool's parameters calls it right the first time; so a schema goes before descriptions, and before
-results that come later.
+A model that sees a tool's parameters calls it right: a schema goes before descriptions, and before later results.
 """
 
 from collections import Counter

@@ -1,7 +1,6 @@
 """The requests about prompts and resources: listed from the catalog, got and read from the server that has them.
 
-A list waits for no server. It is pages of definitions as servers sent them; only a name is changed that a client has to
-call otherwise than its server does.
+A list waits for no server. Definitions pass as servers sent them, but for names that a client has to use otherwise.
 """
 
 import asyncio

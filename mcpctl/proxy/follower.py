@@ -1,7 +1,6 @@
 """Everything in force for a request: a snapshot of it, and the follower that replaces it as people change things.
 
-Editors and scripts empty a file and then write it, in one piece or in several: for a moment it says less than is
-meant.
+While an editor or a script writes the configuration, the file says less than is meant for a moment.
 """
 
 import asyncio

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import msgspec
 
 from mcpctl.answers import excerpts, readable
-from mcpctl.answers.excerpts import shape
 from mcpctl.answers.readable import Readable
 from mcpctl.base import bounds
 from mcpctl.base.errors import warn
@@ -152,10 +151,10 @@ def _part(request: ReadRequest, parts: Readable) -> _Blocks:
         document = Readable([text], b"", (), 0).document  # of a string it is the string itself
         raise _Refused(
             f"path: what it selects has {len(text):,} bytes, more than limit ({request.limit:,})."
-            f" Shape: {shape(document) if document else 'string'}."
+            f" Shape: {excerpts.shape(document) if document else 'string'}."
             f" Select less, raise limit (at most {MOST:,}), or read it by offset"
         )
-    remark = f"path: nothing is there. Shape of all: {shape(parts.value)}" if text == b"null" else ""
+    remark = f"path: nothing is there. Shape of all: {excerpts.shape(parts.value)}" if text == b"null" else ""
     return _Blocks(remark, (_text(text.decode("utf-8", "replace")),))
 
 

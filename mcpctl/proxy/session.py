@@ -62,6 +62,7 @@ class ClientSession:
     def __init__(self, gateway: Gateway, transport: Transport, *, via: str = "client") -> None:
         self.gateway = gateway
         self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
+        self.send = transport.write
         self.questions = Questions(self.send)
         self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self)
         self.owners = Owners(gateway)
@@ -270,9 +271,6 @@ class ClientSession:
         level = SEVERITY.get(jsonrpc.members_or_empty(raw).get("level", b""))
         if threshold is not None and level is not None and level >= threshold:
             self._notify("notifications/message", bytes(raw))
-
-    def send(self, line: bytes) -> None:
-        self._transport.write(line)
 
     def _notify(self, method: str, params: bytes) -> None:
         """A client that does not read goes without notifications, so that no server can fill our memory."""

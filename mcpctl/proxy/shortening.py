@@ -1,7 +1,6 @@
 """Answers over the limit: kept whole, then put on record, then answered as a beginning that says how the rest is read.
 
-An answer that cannot be kept, or not be taken apart, is passed on whole. Modules are imported where they are needed,
-since most sessions shorten nothing.
+An answer that cannot be kept or taken apart is passed on whole. Functions import modules that most sessions never need.
 """
 
 import asyncio
@@ -131,22 +130,18 @@ def _short(answer: Json, parts: "Readable", limit: int, uri: str, execute: str) 
 
 def _text(parts: "Readable", limit: int, uri: str, execute: str) -> str:
     from mcpctl.answers import excerpts
-    from mcpctl.answers.excerpts import example, shape
 
     text, document = parts.text, parts.document
     head = excerpts.head(text, min(_HEAD, limit), is_json=bool(document))
     arguments: dict[str, object] = {"uri": uri}
-    path = example(document) if document else ""
+    path = excerpts.example(document) if document else ""
     arguments |= {"path": path} if path else {"offset": len(head)}
     more = msgspec.json.encode({"toolKey": join(OWN, READ_TOOL), "arguments": arguments}).decode()
-    like = f" Shape: {shape(document)}." if document else ""
+    number = tokens(len(text))
+    about = round(number, -max(len(str(number)) - 3, 0))  # its first two or three digits
+    like = f" Shape: {excerpts.shape(document)}." if document else ""
     return (
-        f"Shortened by mcpctl: {len(text):,} bytes (about {_about(tokens(len(text))):,} tokens).{like}"
+        f"Shortened by mcpctl: {len(text):,} bytes (about {about:,} tokens).{like}"
         f" First {len(head):,} bytes follow. Read more (path, or offset and limit, or grep): {execute} {more}\n\n"
         f"{head.decode('utf-8', 'replace')}"
     )
-
-
-def _about(number: int) -> int:
-    """A number in its first two or three digits."""
-    return round(number, -max(len(str(number)) - 3, 0))

@@ -182,7 +182,9 @@ class WatchedResources:
                 uri = msgspec.json.encode(watched.owner.uri)
                 with contextlib.suppress(Failed, TimeoutError):
                     async with asyncio.timeout(_ANSWER_S):
-                        await connection.ask("resources/unsubscribe", {"uri": uri}, _for(connection))
+                        await connection.ask(
+                            "resources/unsubscribe", {"uri": uri}, connection.caller or Caller(connection.revision)
+                        )
             if not watched.watchers and self._watched.get(watched.owner) is watched:
                 del self._watched[watched.owner]
 
@@ -191,7 +193,7 @@ class WatchedResources:
             if watched.connection or connection.hung_up or not watched.watchers:
                 return
             with contextlib.suppress(Failed):
-                await self._ask(watched, connection, _for(connection))
+                await self._ask(watched, connection, connection.caller or Caller(connection.revision))
         if watched.connection:
             self._tell(watched, watched.owner.uri, {})
 
@@ -231,7 +233,3 @@ def _wholes(uri: str) -> Iterator[str]:
         if end + 1 < len(uri):
             yield uri[: end + 1]
         yield uri[:end]
-
-
-def _for(connection: Connection) -> Caller:
-    return connection.caller or Caller(connection.revision)
