@@ -43,7 +43,6 @@ _UNREAD_S = 0.8  # after this it ends where the client has read nothing of them
 _LONGEST_END_S = 1.6
 """The longest that the process goes on after its end began: it is promised that nothing is left after 1.8 s."""
 _MAX_WAITING = 1 << 18  # characters that wait to be written to stderr before more is left out
-_DRAIN_S = 0.1
 
 
 def run(
@@ -221,7 +220,7 @@ class Stderr(io.TextIOBase):
             self._changed.notify_all()
         return len(text)
 
-    def drain(self, seconds: float = _DRAIN_S) -> None:
+    def drain(self, seconds: float = 0.1) -> None:
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting, seconds)
 

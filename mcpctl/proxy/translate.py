@@ -26,7 +26,6 @@ from mcpctl.upstreams.connection import TASKS_RESULT, TOOLS_CALL, Connection, Ex
 from mcpctl.wire import jsonrpc
 
 PARAMS = {"task": b"{}"}
-_EMPTY = b""
 _STRUCTURED_SINCE = "2025-06-18"
 _LONGEST_KEY = 256
 _STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), offers.SERVER_INFO)
@@ -95,7 +94,7 @@ def head(result: Json) -> Head:
         pass
     members = jsonrpc.members_or_empty(bytes(result))
     names = ("isError", "resultType", "content", "structuredContent", "_meta")
-    return Head(*(Raw(members.get(name, _EMPTY)) for name in names))
+    return Head(*(Raw(members.get(name, b"")) for name in names))
 
 
 def is_waiting(top: Head) -> bool:
