@@ -50,15 +50,9 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: i
     import subprocess  # commands that only read records need locks but no processes
 
     return subprocess.Popen(
-        list(argv),
-        bufsize=0,
-        stdin=stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(env),
-        cwd=cwd,
+        list(argv), bufsize=0, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(env), cwd=cwd,
         start_new_session=True,
-    )
+    )  # fmt: skip
 
 
 def hide_environment() -> None:
@@ -85,15 +79,9 @@ def run_aside(script: Path) -> "subprocess.Popen[bytes]":
     import subprocess  # commands that only read records need locks but no processes
 
     process = subprocess.Popen(
-        ["/bin/sh", str(script)],
-        bufsize=0,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={"PATH": "/usr/bin:/bin"},
-        cwd="/",
-        start_new_session=True,
-    )
+        ["/bin/sh", str(script)], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, env={"PATH": "/usr/bin:/bin"}, cwd="/", start_new_session=True,
+    )  # fmt: skip
     assert process.stdin
     os.set_blocking(process.stdin.fileno(), False)
     return process

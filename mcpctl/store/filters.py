@@ -195,18 +195,12 @@ def call_filter(
         return values_of(called(name), given.get(name), allowed, commas=commas)
 
     return CallFilter(
-        sessions=values("session"),
-        servers=values("server", commas=commas),
-        tools=values("tool", commas=commas),
+        sessions=values("session"), servers=values("server", commas=commas), tools=values("tool", commas=commas),
         statuses=(FAILED if given.get("failed") else ()) if of_sessions else _given_statuses(given, called),
-        projects=values("project", commas=commas),
-        clients=values("client", commas=False),
-        hints=values("hint", HINTS),
-        since=since,
-        until=until,
-        grep=grep,
+        projects=values("project", commas=commas), clients=values("client", commas=False), hints=values("hint", HINTS),
+        since=since, until=until, grep=grep,
         min_duration_ms=None if least is None else milliseconds(called("min_duration"), least),
-    )
+    )  # fmt: skip
 
 
 def session_statuses(given: Mapping[str, Any], called: Called = option) -> tuple[str, ...]:

@@ -60,23 +60,11 @@ class Recorder:
         names = server, tool, client.name, client.version, origin.project, origin.toolset
         server, tool, client_name, client_version, project, toolset = self.values.names(names)
         line = journal_lines.CallStarted(
-            id=call.id,
-            session_id=self.session_id,
-            request_id=Raw(self.values.short(request_id)),
-            via=self._via,
-            server=server,
-            tool=tool,
-            arguments=Raw(self.values.json(arguments)),
-            annotations=Raw(annotations),
-            input_tokens=input_tokens,
-            encoding=ENCODING,
-            parent_id=parent_id,
-            client_name=client_name,
-            client_version=client_version,
-            project=project,
-            toolset=toolset,
-            timestamp=clock.iso(time.time()),
-        )
+            id=call.id, session_id=self.session_id, request_id=Raw(self.values.short(request_id)), via=self._via,
+            server=server, tool=tool, arguments=Raw(self.values.json(arguments)), annotations=Raw(annotations),
+            input_tokens=input_tokens, encoding=ENCODING, parent_id=parent_id, timestamp=clock.iso(time.time()),
+            client_name=client_name, client_version=client_version, project=project, toolset=toolset,
+        )  # fmt: skip
         self._lines.append(journal_lines.encode_all((line,)))
         return call
 
@@ -110,23 +98,13 @@ class Recorder:
     ) -> None:  # fmt: skip
         """Put a read on record before it is answered. `id_` is a `new_id`; `started` is in seconds since the epoch."""
         line = journal_lines.ReadFinished(
-            timestamp=clock.now(),
-            id=id_,
-            session_id=self._session(origin),
-            via=self._via,
-            kind=kind,
-            server=self.values.name(server),
-            name=self.values.name(name),
-            status=status,
-            error=Raw(self.values.json(error)),
-            started_at=clock.iso(started),
-            duration_ms=round((time.time() - started) * 1000),
-            response_bytes=response_bytes,
-            client_name=self.values.name(origin.client.name),
-            client_version=self.values.name(origin.client.version),
-            project=self.values.name(origin.project),
-            toolset=self.values.name(origin.toolset),
-        )
+            timestamp=clock.now(), id=id_, session_id=self._session(origin), via=self._via, kind=kind,
+            server=self.values.name(server), name=self.values.name(name), status=status,
+            error=Raw(self.values.json(error)), started_at=clock.iso(started),
+            duration_ms=round((time.time() - started) * 1000), response_bytes=response_bytes,
+            client_name=self.values.name(origin.client.name), client_version=self.values.name(origin.client.version),
+            project=self.values.name(origin.project), toolset=self.values.name(origin.toolset),
+        )  # fmt: skip
         self._lines.append(journal_lines.encode_all((line,)))
 
     def question_asked(
@@ -134,16 +112,10 @@ class Recorder:
     ) -> None:
         """A question before anything else is on record is left out."""
         line = journal_lines.QuestionAsked(
-            timestamp=clock.now(),
-            id=new_id(),
-            session_id=self.session_id,
-            call_id=call_id,
-            server=self.values.name(server),
-            method=self.values.name(method),
-            message=self.values.name(message),
-            outcome=outcome,
+            timestamp=clock.now(), id=new_id(), session_id=self.session_id, call_id=call_id, outcome=outcome,
+            server=self.values.name(server), method=self.values.name(method), message=self.values.name(message),
             waited_ms=waited_ms,
-        )
+        )  # fmt: skip
         self._lines.append(journal_lines.encode_all((line,)))
 
     def discovery_finished(
@@ -175,23 +147,11 @@ class Recorder:
         """Put a decision on a call, or on an attempt that became none, on record; returns its id."""
         key, rule, place = self.values.names((key, rule, place))
         line = journal_lines.DecisionMade(
-            timestamp=clock.now(),
-            id=new_id(),
-            session_id=self._session(origin),
-            call_id=call_id or None,
-            key=key,
-            decision=decision,
-            rule=rule,
-            rule_place=place or None,
-            channel=channel,
-            scope=scope or None,
-            arguments_hash=arguments_hash or None,
-            pin=pin or None,
-            token_id=token_id or None,
-            project=origin.project,
-            waited_ms=waited_ms,
-            enforced=enforced,
-        )
+            timestamp=clock.now(), id=new_id(), session_id=self._session(origin), call_id=call_id or None,
+            key=key, decision=decision, rule=rule, rule_place=place or None, channel=channel, scope=scope or None,
+            arguments_hash=arguments_hash or None, pin=pin or None, token_id=token_id or None,
+            project=origin.project, waited_ms=waited_ms, enforced=enforced,
+        )  # fmt: skip
         self._lines.append(journal_lines.encode_all((line,)))
         return line.id
 

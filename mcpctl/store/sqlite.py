@@ -105,12 +105,9 @@ def create(path: Path) -> None:
 def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
     """A database for reading and writing, in WAL mode and in autocommit mode."""
     db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        timeout=_patience_s(),
-        isolation_level=None,
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_patience_s(), isolation_level=None,
         check_same_thread=not any_thread,
-    )
+    )  # fmt: skip
     with closed_on_error(db):
         switch_on_wal(db)
         db.execute("PRAGMA synchronous = NORMAL")
