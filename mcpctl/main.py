@@ -18,7 +18,7 @@ gc.set_threshold(100_000)
 atexit.register(gc.freeze)
 
 HELP_WIDTHS = range(50, 79)
-"""The widths in which help is laid out; `help.txt` has a page for each."""
+"""Those of the pages in `help.txt`."""
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -64,11 +64,8 @@ class Command(TyperCommand):
         if "--" in args or not any((parameter.metavar or "").startswith("[-- ") for parameter in self.params):
             return
         near = f"did you mean {' or '.join(sorted(error.possibilities))}? " if error.possibilities else ""
-        raise WrongUsage(
-            f"no such option: {error.option_name}",
-            f"{near}options of the server's program go after --: -- COMMAND {error.option_name} …",
-            "no_such_option",
-        )
+        hint = f"{near}options of the server's program go after --: -- COMMAND {error.option_name} …"
+        raise WrongUsage(f"no such option: {error.option_name}", hint, "no_such_option")
 
 
 class Group(TyperGroup):

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import typer
 import typer.main
-from typer._click.shell_completion import CompletionItem, _resolve_context, _resolve_incomplete
+from typer._click.shell_completion import _resolve_context, _resolve_incomplete
+
+from mcpctl.base.texts import one_line
 
 VARIABLE = "_MCPCTL_COMPLETE"
 Tree = Callable[[str | None], typer.Typer]
@@ -50,7 +52,9 @@ def candidates(tree: Tree, line: str) -> tuple[str, Candidates]:
     if not items and not rest and taker is context.command:
         items = taker.shell_complete(context, "-")  # every argument is there: only options can follow
     lead = incomplete[: len(incomplete) - len(rest)]
-    result = [(lead + item.value, _description(item)) for item in items if _is_safe(item)]
+    # Only a candidate on one line, which cannot command a terminal, can be inserted as it is.
+    safe = [item for item in items if item.type == "plain" and item.value and item.value.isprintable()]
+    result = [(lead + item.value, one_line((item.help or "")[:_MAX_HELP])) for item in safe]
     if result:
         return "words", result
     metavar = re.search(r"\b(FILE|COMMAND|DIR)\b", getattr(taker, "metavar", None) or "")
@@ -72,17 +76,6 @@ def _split(line: str) -> tuple[list[str], str]:
     while _ASSIGNMENT.match(words[0]):
         del words[0]
     return words[1:], quote
-
-
-def _is_safe(item: CompletionItem) -> bool:
-    """Whether a candidate can be inserted as it is: it is on one line and cannot command a terminal."""
-    return item.type == "plain" and bool(item.value) and item.value.isprintable()
-
-
-def _description(item: CompletionItem) -> str:
-    from mcpctl.base.texts import one_line
-
-    return one_line((item.help or "")[:_MAX_HELP])
 
 
 def _for_bash(candidates: Candidates, line: str, text: str = "") -> Iterator[str]:

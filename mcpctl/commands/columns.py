@@ -13,10 +13,6 @@ def _joined(names: Any) -> str:
     return names if isinstance(names, str) else ",".join(names or ())
 
 
-def _hints(recorded: Any) -> str:
-    return hints.compact(json.loads(recorded) if recorded else None)
-
-
 def _queries(recorded: Any) -> str:
     queries = json.loads(recorded) if recorded else []
     return " | ".join(map(str, queries)) if isinstance(queries, list) else str(queries)
@@ -24,10 +20,6 @@ def _queries(recorded: Any) -> str:
 
 def _keys(recorded: Any) -> str:
     return " ".join(str(hit.get("key")) for hit in json.loads(recorded)[:3]) if recorded else ""
-
-
-def _hint(value: Any) -> str:
-    return hints.cell(hints.Hint(value["effective"], value["source"]))
 
 
 def _arguments(arguments: Any) -> str:
@@ -73,7 +65,7 @@ CALLS = Columns(
     keeps={"server": 12, "tool": 24},
     goes=("annotations", "duration_ms", "server", "started_at"),
     ids=frozenset(("id", "session_id", "parent_id")),
-    render={"annotations": _hints},
+    render={"annotations": lambda recorded: hints.compact(json.loads(recorded) if recorded else None)},
     labels={"started_at": "WHEN", "annotations": "HINTS", "duration_ms": "MS"},
     noun="calls",
     empty="no call is on record; connect a client to: mcpctl serve",
@@ -226,7 +218,7 @@ TOOLS = Columns(
     cut=frozenset(_TEXTS),
     keeps=_TEXTS,
     goes=(*reversed(_HINTS), "relevance", "label"),
-    render=dict.fromkeys(_HINTS, _hint),
+    render=dict.fromkeys(_HINTS, lambda hint: hints.cell(hints.Hint(hint["effective"], hint["source"]))),
     labels={**_HINTS, "relevance": "REL"},
     noun="tools",
     empty="no tools are known yet; list them with: mcpctl tools refresh",

@@ -75,9 +75,6 @@ def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
     lines = [f"{area:<15}{worst:<9}{in_order}".rstrip()]
     for row in rows:
         if row["status"] != "ok":
-            lines += [f"  {row['code']} {row['status']:<9}{_about(row)}", f"{'fix:':>15}  {row['fix']}"]
+            about = f"{row['subject']}: {row['message']}" if row["subject"] else row["message"]
+            lines += [f"  {row['code']} {row['status']:<9}{about}", f"{'fix:':>15}  {row['fix']}"]
     yield from (inert(line_of(line)) for line in lines)
-
-
-def _about(row: "Row") -> str:
-    return f"{row['subject']}: {row['message']}" if row["subject"] else str(row["message"])

@@ -1,15 +1,11 @@
 """`mcpctl calls response`"""
 
 import sys
-from typing import TYPE_CHECKING
 
 from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.models import Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-
-if TYPE_CHECKING:
-    from mcpctl.answers.readable import Readable
 
 
 def response(
@@ -40,7 +36,11 @@ def response(
     if kept is None:
         raise _not_kept(row)
     if path is not None:
-        _print(_selected(readable.of_result(kept.result), path) + b"\n")
+        try:
+            _print(readable.apply(path, readable.of_result(kept.result).value) + b"\n")
+        except readable.PathFailed as error:
+            hint = "see https://jmespath.org for what a path can be"
+            raise WrongUsage(f"--path: {error}", hint, "bad_path") from None
     elif not sys.stdout.isatty():
         _print(kept.result)
     else:
@@ -57,15 +57,6 @@ def _print(data: bytes) -> None:
         output.write_lines(iter([text.block_of(data.decode("utf-8", "replace").rstrip("\n"))]))
     else:
         output.write_bytes(data)
-
-
-def _selected(parts: "Readable", expression: str) -> bytes:
-    from mcpctl.answers import readable
-
-    try:
-        return readable.apply(expression, parts.value)
-    except readable.PathFailed as error:
-        raise WrongUsage(f"--path: {error}", "see https://jmespath.org for what a path can be", "bad_path") from None
 
 
 def _not_kept(row: "Row") -> "NotFound":

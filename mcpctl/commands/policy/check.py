@@ -1,12 +1,7 @@
 """`mcpctl policy check`"""
 
-from typing import TYPE_CHECKING
-
 from mcpctl.commands import check_options as checks
 from mcpctl.commands import options as opt
-
-if TYPE_CHECKING:
-    from mcpctl.policy.view import View
 
 COMMAND = "mcpctl policy check"
 
@@ -41,15 +36,13 @@ def check(fail_on: str = checks.fail_on("warning"), *, report: checks.Report, pl
         if checked.unlisted:
             servers = ", ".join(checked.unlisted)
             output.say(f"not listed yet: {servers}; list their tools with: mcpctl tools refresh", always=True)
-        summary = f"{_mode(view)}{policy_check.counted(checked)}"
+        policy, mode = view.config.policy, ""
+        if not policy.is_on:
+            mode = f"the policy is off (to turn it on, write [policy] in {view.config.path}); "
+        elif not policy.enforces:
+            mode = "the policy is only recorded; enforced, it "
+        summary = f"{mode}{policy_check.counted(checked)}"
         if failing := sum(row["counts"] for row in rows):
             rules_ = "a rule" if failing == 1 else f"{failing} rules"
             raise Problems(f"{summary}; {rules_} to look at", f"what each finding means: {COMMAND} --rules")
         output.say(summary, always=True)
-
-
-def _mode(view: "View") -> str:
-    policy = view.config.policy
-    if not policy.is_on:
-        return f"the policy is off (to turn it on, write [policy] in {view.config.path}); "
-    return "" if policy.enforces else "the policy is only recorded; enforced, it "

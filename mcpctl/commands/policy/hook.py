@@ -32,25 +32,19 @@ def hook(
       mcpctl policy hook claude-code --project work < call.json
     """
     opt.one_of("client", client, CLIENTS)
+    from mcpctl.base import files
     from mcpctl.clients import claude_hook
 
     if print_settings:
-        _print_settings(entry, place)
-        return
-    from mcpctl.base import files
+        from mcpctl.clients import client_config, client_kinds
+        from mcpctl.toolsets import toolset_files
 
-    if answer := claude_hook.answer(files.read_stdin, place.paths, place.project, place.toolset, entry):
+        options = {
+            "--entry": entry if entry != client_config.NAME else None, "--project": place.project,
+            "--toolset": toolset_files.absolute_reference(place.toolset),
+            "--config": place.config, "--data-dir": place.data_dir,
+        }  # fmt: skip
+        output.write_text(claude_hook.settings(entry, options))
+        output.say(client_config.goes_into("claude-code", client_kinds.claude_folder() / "settings.json"))
+    elif answer := claude_hook.answer(files.read_stdin, place.paths, place.project, place.toolset, entry):
         output.write_text(answer.json)
-
-
-def _print_settings(entry: str, place: opt.ToolsetLocation) -> None:
-    from mcpctl.clients import claude_hook, client_config, client_kinds
-    from mcpctl.toolsets import toolset_files
-
-    options = {
-        "--entry": entry if entry != client_config.NAME else None, "--project": place.project,
-        "--toolset": toolset_files.absolute_reference(place.toolset),
-        "--config": place.config, "--data-dir": place.data_dir,
-    }  # fmt: skip
-    output.write_text(claude_hook.settings(entry, options))
-    output.say(client_config.goes_into("claude-code", client_kinds.claude_folder() / "settings.json"))

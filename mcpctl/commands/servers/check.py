@@ -60,7 +60,8 @@ def _write(rows: "Sequence[Row]", options: "ListOptions", paths: "Paths") -> Non
     failed = [row for row in rows if row["status"] == "failed"]
     if failed:
         lines = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
-        lines += [_attributed(row["server"], text) for row in failed if not has_problems for text in row["problems"]]
+        problems = [(row["server"], text) for row in failed if not has_problems for text in row["problems"]]
+        lines += [text if f"'{name}'" in text else f"server '{name}': {text}" for name, text in problems]
         name = failed[0]["server"]
         see = server_logs.hint(paths, name)
         hint = f"{see}{'; ' if see else ''}fix it, then: mcpctl servers check {name}"
@@ -82,7 +83,3 @@ def _warn_of_hidden(paths: "Paths", rows: "Sequence[Row]") -> None:
         programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
         fix = "the entry that mcpctl install CLIENT writes has a PATH that does"
         warn(f"programs with a window do not find {programs} ({names}); {fix}")
-
-
-def _attributed(server: str, problem: str) -> str:
-    return problem if f"'{server}'" in problem else f"server '{server}': {problem}"

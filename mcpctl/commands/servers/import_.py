@@ -1,6 +1,6 @@
 """`mcpctl servers import`"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,19 +64,15 @@ def import_(
         if not dry_run and not no_check:
             server_logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
         if not dry_run and any(row["action"] == "failed" for row in batch.rows):
-            _say_all(batch.consequences)  # only the error follows
+            for line in batch.consequences:  # only the error follows
+                output.say(line, always=True)
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))
     else:
         output.write_list(Found.of(batch.rows), IMPORTED_SERVERS, options)
     if not dry_run and any(row["action"] in WRITTEN for row in batch.rows):
         output.say(f"written to {paths.config}")
-    _say_all(batch.consequences)
-
-
-def _say_all(lines: Iterable[str]) -> None:
-
-    for line in lines:
+    for line in batch.consequences:
         output.say(line, always=True)
 
 

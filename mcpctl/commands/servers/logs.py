@@ -40,11 +40,8 @@ def logs(
     if name not in loaded.servers and name not in loaded.problems:
         raise configuration.no_server(name, {*loaded.servers, *loaded.problems})
     if name in loaded.servers and loaded.servers[name].url:
-        raise NotFound(
-            f"server '{name}' has a URL: what it writes to stderr stays where it runs",
-            f"see whether it works with: mcpctl servers check {name}",
-            "no_stderr",
-        )
+        hint = f"see whether it works with: mcpctl servers check {name}"
+        raise NotFound(f"server '{name}' has a URL: its stderr stays where it runs", hint, "no_stderr")
     if follow:
         output.write_lines(_lines(server_logs.followed(paths, name, lines, output.pause), name, jsonl), live=True)
         return
