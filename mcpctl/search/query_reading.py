@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from mcpctl.search.meaning import WordTable
 from mcpctl.search.posting_lists import Okapi, stemmed
-from mcpctl.search.spelling import SHORTEST, Dictionary, Speller, long_forms, short_forms
+from mcpctl.search.spelling import SHORTEST, Speller, long_forms, short_forms
 from mcpctl.search.tokens import (
     BINDING_CHARACTERS,
     BINDING_WORDS,
@@ -83,7 +84,7 @@ _MOST_KEPT = 4_096  # the most words of queries whose look-ups are kept
 
 
 class Reader:
-    def __init__(self, engine: Okapi, dictionary: Dictionary, names: Container[str] = ()) -> None:
+    def __init__(self, engine: Okapi, dictionary: WordTable, names: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest
         self._words = engine.corpus.surface

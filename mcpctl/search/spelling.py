@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Protocol
 
+from mcpctl.search.meaning import WordTable
 from mcpctl.search.tokens import BINDING_WORDS, stem, tokens
 
 MOST_READINGS = 4  # the most words that one is read as: several may be as likely, and then all are searched
@@ -17,19 +17,12 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))
 
 
-class Dictionary(Protocol):
-    def __contains__(self, word: str, /) -> bool: ...
-
-    def commonest(self, words: Sequence[str], least: int) -> str | None:
-        """The most common of these words, if at least so many texts have it."""
-
-
 class Speller:
     """Finds readings of a word that neither the catalog nor the dictionary has. All that one slip of the keyboard makes
     of a word is looked up in the catalog: 54 look-ups a letter, which take no longer the more words there are, and need
     no index."""
 
-    def __init__(self, catalog: Mapping[str, float], dictionary: Dictionary, names: Container[str]) -> None:
+    def __init__(self, catalog: Mapping[str, float], dictionary: WordTable, names: Container[str]) -> None:
         self._catalog = catalog
         self._dictionary = dictionary
         self._names = names
