@@ -98,9 +98,7 @@ class _Awaited(Reply):
 class Connection(ABC):
     """A connected server. Speaks the era it was connected in; requests of callers of the other are translated."""
 
-    def __init__(
-        self, on_message: Callable[["Connection", jsonrpc.Message], None], on_gone: Callable[["Connection"], None]
-    ) -> None:
+    def __init__(self, on_message: "OnMessage", on_gone: "OnGone") -> None:
         self.server = ""
         self.may_ask: Collection[str] = ASKS
         self.was_refused_roots = False
@@ -285,6 +283,10 @@ class Connection(ABC):
         pending, self.pending = self.pending, {}
         for exchange in pending.values():
             exchange.failed(why)
+
+
+OnMessage = Callable[[Connection, jsonrpc.Message], None]
+OnGone = Callable[[Connection], None]
 
 
 def unpassable(error: Exception) -> Failure:

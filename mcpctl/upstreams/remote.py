@@ -7,7 +7,7 @@ refusal said, and parse what only has to pass. Imported in a thread, by the firs
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from http import HTTPStatus
 from typing import Any
@@ -22,7 +22,7 @@ from mcpctl.config.server_environment import Endpoint, credentials
 from mcpctl.config.server_settings import Server
 from mcpctl.oauth.bearer import Bearer
 from mcpctl.oauth.requests import refusal
-from mcpctl.upstreams.connection import LISTEN, Connection, Exchange
+from mcpctl.upstreams.connection import LISTEN, Connection, Exchange, OnGone, OnMessage
 from mcpctl.upstreams.event_stream import EventStream, ServerSentEvent, TooLong
 from mcpctl.wire import http_client, jsonrpc, loose_json
 from mcpctl.wire.http_client import in_words
@@ -40,8 +40,8 @@ class Remote(Connection):
     """A connection over HTTP. Each message is an HTTP request of its own, and its failure is its own."""
 
     def __init__(
-        self, server: Server, where: Endpoint, turn: Turn, on_message: Callable[[Connection, jsonrpc.Message], None],
-        on_gone: Callable[[Connection], None], bearer: Bearer | None = None,
+        self, server: Server, where: Endpoint, turn: Turn, on_message: OnMessage, on_gone: OnGone,
+        bearer: Bearer | None = None,
     ) -> None:  # fmt: skip
         super().__init__(on_message, on_gone)
         self._turn = turn

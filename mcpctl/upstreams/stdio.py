@@ -14,8 +14,7 @@ from mcpctl.base import bounds, posix
 from mcpctl.base.failure import Failure
 from mcpctl.config.server_environment import Launch
 from mcpctl.secrets.redact import mask
-from mcpctl.upstreams.connection import Connection, Exchange
-from mcpctl.wire import jsonrpc
+from mcpctl.upstreams.connection import Connection, Exchange, OnGone, OnMessage
 from mcpctl.wire.jsonrpc import Json
 from mcpctl.wire.reader import MessageReader, id_of
 from mcpctl.wire.threads import beside
@@ -98,8 +97,7 @@ class Stdio(Connection):
     keeps_stderr = True
 
     def __init__(
-        self, launch: Launch, processes: ServerProcesses, turn: Turn,
-        on_message: Callable[[Connection, jsonrpc.Message], None], on_gone: Callable[[Connection], None],
+        self, launch: Launch, processes: ServerProcesses, turn: Turn, on_message: OnMessage, on_gone: OnGone,
         on_stderr: Callable[[int, bytes], None],
     ) -> None:  # fmt: skip
         super().__init__(on_message, on_gone)

@@ -19,7 +19,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config import entry_secrets
 from mcpctl.config.server_environment import CannotLaunch, Endpoint, Launch, endpoint, launch
 from mcpctl.config.server_settings import STDIO, Server
-from mcpctl.upstreams.connection import Connection, askable
+from mcpctl.upstreams.connection import Connection, OnGone, OnMessage, askable
 from mcpctl.upstreams.stdio import ServerProcesses, Stdio
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart
@@ -33,8 +33,6 @@ _KNOWS_NOT = (400, 404, 405, 406, 415)
 """HTTP statuses with which a server refuses what it does not know, and not who asks."""
 # Whatever else a server says of what it can do, odd types included, is not looked at.
 _ANNOUNCES = re.compile(rb'"(?:tools|prompts|resources)"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
-OnMessage = Callable[[Connection, jsonrpc.Message], None]
-OnGone = Callable[[Connection], None]
 OnStderr = Callable[[int, bytes], None]  # takes what a process has written to stderr; nothing, when it has ended
 
 

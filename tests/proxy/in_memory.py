@@ -17,8 +17,8 @@ from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.follower import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
-from mcpctl.upstreams.connection import Connection, Exchange
-from mcpctl.upstreams.transports import OnGone, OnMessage, OnStderr, Transports
+from mcpctl.upstreams.connection import Connection, Exchange, OnGone, OnMessage
+from mcpctl.upstreams.transports import OnStderr, Transports
 from mcpctl.wire.jsonrpc import Json, Message, decode
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, write_config
 
