@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mcpctl.base import feature_names
 from mcpctl.base.feature_names import EXPOSABLE, EXPOSED_AS, KINDS, PROMPTS, RESOURCES, TEMPLATES, kind_of_list
-from mcpctl.base.models import Found, Row, Tool
+from mcpctl.base.models import Found, Newest, Row, Tool
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Feature, FeaturePart, Features
 from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
@@ -32,7 +32,7 @@ class KnownFeatures:
 
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
-        self._made: dict[tuple[Any, ...], tuple[int, Features]] = {}
+        self._made: dict[tuple[Any, ...], tuple[int, Features]] = Newest(_MOST_VIEWS)
         self._parts: dict[tuple[str, str, bool], tuple[Sequence[Tool], FeaturePart]] = {}
         self._run = time.time_ns()
         self._count = 0
@@ -49,8 +49,6 @@ class KnownFeatures:
         else:
             self._count += 1
             features = Features(parts, f"{self._run:x}.{self._count}")  # a cursor of an earlier process is outdated
-        if len(self._made) >= _MOST_VIEWS:
-            self._made.clear()
         self._made[seen] = changes, features
         return features
 

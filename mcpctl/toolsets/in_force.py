@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
+from mcpctl.base.models import Newest
 from mcpctl.base.paths import Paths
 from mcpctl.config.config import Config
 from mcpctl.store.state import State, StateError
@@ -100,7 +101,7 @@ class ToolsetsInForce:
         self._equipped: str | None = None
         self._log = state.log
         self._log_stamp = object()
-        self._followed: dict[str | None, Followed] = {}
+        self._followed: dict[str | None, Followed] = Newest(_MOST_FOLLOWED)
         self.left = 0  # how many toolsets are no longer followed: caches of what was made from them are to be cleared
         self.outdated: list[Followed] = []  # toolsets whose files have changed since they were read
         self.stamps: list[tuple[Path, object]] = []
@@ -117,9 +118,7 @@ class ToolsetsInForce:
                 self._note_stamps()
             reference = self._equipped
         if reference not in self._followed:
-            if len(self._followed) >= _MOST_FOLLOWED:
-                del self._followed[next(iter(self._followed))]
-                self.left += 1
+            self.left += len(self._followed) >= _MOST_FOLLOWED
             self._followed[reference] = self._begun(reference)
             self._note_stamps()
         return self._followed[reference]
@@ -159,7 +158,8 @@ class ToolsetsInForce:
             self.outdated.pop().read()
 
     def look_for_missing(self) -> None:
-        self._followed = {reference: followed for reference, followed in self._followed.items() if followed.place}
+        for reference in [reference for reference, followed in self._followed.items() if not followed.place]:
+            del self._followed[reference]
         self._note_stamps()
 
     def _remember(self, reference: str | None) -> None:
