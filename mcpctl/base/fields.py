@@ -151,7 +151,7 @@ class CallFinished(Line, tag="calls.finished"):
 
 class ReadFinished(Line, tag="reads.finished"):
     """One prompt that was got, or one resource that was read, and how that ended; on record before its answer leaves.
-    What was read is not kept."""
+    The text that was read is not kept."""
 
     id: str
     session_id: str

@@ -25,7 +25,7 @@ RULES = {rule.id: rule for rule in (
          "Remove one of the two servers, or deny the tool of one."),
     Rule("E408", "The text has secrets or data taken elsewhere.",
          "Keys, credentials and conversations leave with the arguments or for another address.", _ASK),
-    Rule("E409", "The text is too long to be checked.", "What stands beyond may be anything.",
+    Rule("E409", "The text is too long to be checked.", "The text beyond may be anything.",
          "Do not use the tool; ask its author."),
     Rule("E410", "The text orders what is no part of the tool's work.",
          "A tool does its work when it is called; it has no files, requests or arguments of others' to change.", _ASK),
