@@ -59,7 +59,4 @@ def _prefixes(rules: Rules, given: Iterable[str], command: str) -> list[str]:
 
 
 def listed(rules: Rules) -> Found:
-    return Found.of([
-        {"id": rule.id, "severity": rule.severity, "what": rule.what, "why": rule.why, "fix": rule.fix}
-        for rule in rules.values()
-    ])  # fmt: skip
+    return Found.of([{name: getattr(rule, name) for name in FIELDS} for rule in rules.values()])

@@ -107,10 +107,8 @@ class Recordable:
         """JSON for a person who is asked about it: without secrets, and with the size of what is left out."""
         kept = cut(json[: _WHOLE + 1], _WHOLE)
         redacted = self._redactor.json(kept)
-        hidden = len(MARK.findall(redacted.decode("utf-8", "replace"))) - len(
-            MARK.findall(kept.decode("utf-8", "replace"))
-        )
         text, left_out = redacted.decode("utf-8", "replace"), len(json) - len(kept)
+        hidden = len(MARK.findall(text)) - len(MARK.findall(kept.decode("utf-8", "replace")))
         if left_out:
             text = f"{text} … {left_out:,} more bytes are not kept"
         beginning = cut(redacted[: _SHOWN + 1], _SHOWN).decode("utf-8", "replace")
