@@ -108,7 +108,8 @@ def _models() -> Iterator[Any]:
     hints = _hints("Hints", "The hints of a tool that are known.", hint)
     failure = _model(
         "Failure", "The problem, and what to do about it.",
-        code=_text("A word for programs."), message=_text("The problem."), hint=_text("The command or edit that fixes it."),
+        code=_text("A word for programs."), message=_text("The problem."),
+        hint=_text("The command or edit that fixes it."),
     )  # fmt: skip
     yield from (annotation, hint, hints, failure)
     yield _model("Error", "An answer that is an error.", error=(failure, ...))
