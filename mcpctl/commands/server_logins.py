@@ -33,9 +33,9 @@ def place(paths: Paths, name: str) -> Endpoint:
 def can_keep(paths: Paths) -> None:
     """Raise `McpctlError` where a new login could not be kept, so that nobody logs in for nothing."""
     if config.load(paths.config).oauth.store == "keyring":
-        from mcpctl.oauth import key_ring
+        from mcpctl.oauth.token_store import check_keyring
 
-        key_ring.look()
+        check_keyring()
 
 
 def keep(paths: Paths, tokens: "Tokens") -> None:

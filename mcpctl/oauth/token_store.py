@@ -1,7 +1,7 @@
 """The files of logins: `oauth/HASH.json` in the data directory, one for each server's URL and issuer.
 
 Several configurations, and any number of processes, may share them. The secrets of a login may be in the system's
-keyring instead; its file says so, and has the rest.
+keyring instead (`pip install 'mcpctl[keyring]'`); its file says so, and has the rest.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,7 +21,6 @@ from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.base.paths import Paths, cannot_write, private_dir
 from mcpctl.config.server_environment import CannotLaunch, endpoint
 from mcpctl.config.server_settings import STDIO, VARIABLE, Server
-from mcpctl.oauth import key_ring
 from mcpctl.oauth.tokens import Tokens, canonical
 from mcpctl.secrets.redact import learn
 
@@ -30,7 +30,18 @@ _NAME = re.compile(r"[0-9a-f]{64}\.json")
 _WAIT_S = 45.0
 """A refresh under the lock takes 30 s at most."""
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.001, 0.05
+_SERVICE = "mcpctl"
 _HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
+
+
+class _Secrets(msgspec.Struct, frozen=True, kw_only=True):
+    access_token: str
+    refresh_token: str | None = None
+    client_secret: str | None = None
+
+    def __repr__(self) -> str:
+        """Without the secrets."""
+        return "_Secrets()"
 
 
 class _Kept(Tokens, frozen=True, kw_only=True):
@@ -79,7 +90,9 @@ class TokenStore:
                 except OSError as error:
                     raise cannot_write(path, error, _HINT) from error
                 if tokens.keyring:
-                    key_ring.forget(path.stem)
+                    with _keyring() as keyring:
+                        if keyring.get_password(_SERVICE, path.stem) is not None:
+                            keyring.delete_password(_SERVICE, path.stem)
         return len(logins)
 
     @contextmanager
@@ -102,7 +115,13 @@ class TokenStore:
 
     def _with_secrets(self, kept: _Kept) -> Tokens:
         if kept.keyring:
-            secrets = key_ring.read(self.path(kept.server_url, kept.issuer).stem)
+            with _keyring() as keyring:
+                text = keyring.get_password(_SERVICE, self.path(kept.server_url, kept.issuer).stem)
+            try:
+                secrets = msgspec.json.decode(text or "", type=_Secrets)
+            except ValueError:
+                why = "the keyring does not have this login any more"
+                raise Unusable(why, "log in again", "keyring_unusable") from None
             kept = msgspec.structs.replace(kept, **msgspec.structs.asdict(secrets))
         _learn(kept)
         return kept
@@ -111,10 +130,12 @@ class TokenStore:
         _learn(tokens)
         rest = {name: getattr(tokens, name) for name in Tokens.__struct_fields__}
         if in_keyring:
-            secrets = key_ring.Secrets(**{name: rest[name] for name in key_ring.Secrets.__struct_fields__})
+            secrets = msgspec.json.encode({name: rest[name] for name in _Secrets.__struct_fields__}).decode()
             rest |= {"access_token": "", "refresh_token": None, "client_secret": None}
             # First, so that no file ever speaks of secrets that are not there.
-            rest["keyring"] = key_ring.keep(path.stem, secrets)
+            with _keyring() as keyring:
+                keyring.set_password(_SERVICE, path.stem, secrets)
+                rest["keyring"] = str(keyring.get_keyring().name)
         content = msgspec.json.encode(_Kept(**rest))
         if len(content) > _MOST_BYTES:
             raise Unusable(f"the login has more than {_MOST_BYTES >> 10} kB", "log in again", "login_too_large")
@@ -160,6 +181,30 @@ class TokenStore:
                 )
             # Not `flock` that waits: nothing could bound it.
             time.sleep(bounds.back_off(attempt, _FIRST_LOOK_S, _LAST_LOOK_S))
+
+
+def check_keyring() -> None:
+    """Raise `McpctlError` where there is no keyring that can be used."""
+    with _keyring() as keyring:
+        keyring.get_password(_SERVICE, _SERVICE)  # which is no login
+
+
+@contextmanager
+def _keyring() -> Iterator[Any]:
+    """The module keyring; its import takes 90 ms, and it may ask its user to unlock it. Raises `McpctlError`."""
+    try:
+        import keyring
+    except ImportError:
+        hint = "install it with: pip install 'mcpctl[keyring]'; or set store = \"file\" in [oauth] and log in again"
+        raise Unusable("the package keyring is not installed", hint, "keyring_unusable") from None
+    try:
+        yield keyring
+    except Exception as error:  # back ends raise what they like
+        # Its kind alone: a back end's message may repeat the secret that it was given.
+        kind = type(error).__name__
+        why = f"the keyring cannot be used ({kind})" if kind != "NoKeyringError" else "this system has no keyring"
+        hint = 'unlock or set up a keyring, or set store = "file" in [oauth] and log in again'
+        raise Unusable(why, hint, "keyring_unusable") from None
 
 
 def _read(path: Path) -> _Kept | None:
