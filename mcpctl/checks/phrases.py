@@ -105,8 +105,7 @@ DEFENDS = (
 
 _BEFORE = 100  # how much of a sentence is looked at before a phrase
 _NEAR = 120
-_CHAINED = re.compile(r"(?: and| or|,)? (?:\w+ )?")
-"""The words between a quoted phrase and another that is quoted with it."""
+_CHAINED = re.compile(r"(?: and| or|,)? (?:\w+ )?")  # between a quoted phrase and another that is quoted with it
 _LONGEST_CHAIN = 30
 _BEGINNING = 3
 _WORD = re.compile(r"[a-z]{3,}")  # marks are looked for only where a word begins as they do, in so many letters

@@ -14,8 +14,7 @@ from typing import Any
 from mcpctl.base.models import Tool
 from mcpctl.base.texts import printable
 
-PARAMETER = "parameter"
-"""The kind of a text that is a parameter's name; other texts are of the kind `text`, the tool's own of kind `name`."""
+PARAMETER = "parameter"  # the kind of a parameter's name; other texts are of the kind `text`, the tool's name is `name`
 _MOST_NODES = 20_000
 _MOST_CHARACTERS = 100_000  # the most that is read of all texts of one tool: no honest definition has a fifth of it
 _WORDS = frozenset(("$schema", "$id", "$ref", "type", "format", "required"))

@@ -21,21 +21,15 @@ from mcpctl.search.tokens import COURTEOUS_WORDS, folded, is_cjk, meaning_words,
 
 FEWEST, MOST = 15, 4_000  # the sizes between which the relevance of tools that nobody asked for grows with the catalog
 NOT_ENGLISH = 0.75  # the share of that relevance for a query in another language: the table knows fewer of its words
-WORTH_KEEPING = 100
-"""From so many tools on, the index is kept on disk: indexing fewer takes no longer than reading a file."""
-MEANING = 0.8
-"""The weight of the nearness of meaning beside BM25, each divided by its largest value, or by `HALF` of what it can
-be."""
+WORTH_KEEPING = 100  # from so many tools on, the index is kept on disk: fewer are indexed as fast as a file is read
+MEANING = 0.8  # the weight of the nearness of meaning beside BM25, each divided by its largest value or `HALF`
 HALF = 0.5  # if less than this of the words is met, or none is so near, the largest value counts less beside the other
-LEAST, ALONE = 0.15, 0.5
-"""The least nearness of a tool that has no word of the query, in itself and beside the nearest: others are noise."""
+LEAST, ALONE = 0.15, 0.5  # the least nearness, by itself and beside the nearest, of a tool without a word of the query
 _TOLD = 500
 MAX_SENTENCES = 12
 NEAR = 1.0  # the weight of the nearness for an embedding model. Values from .8 to 1.5 differed little.
-MEANING_BESIDE_NEAR = 0.5
-"""The weight of the nearness of meaning beside an embedding model: a model tells tools that look alike apart better."""
-CONTEXT = 0.2
-"""The most that a context adds. It helped if it was about the task, and did not hurt if it was about another."""
+MEANING_BESIDE_NEAR = 0.5  # the same beside an embedding model, which tells tools that look alike apart better
+CONTEXT = 0.2  # the most that a context adds: it helped if it was about the task, and did not hurt if not
 
 Near = Callable[[str], Scores]
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
 
 _MAX_TOKENS = 512
-_BATCH = 8
-"""Texts that the model reads at once: with more, most of a batch is padding, and it no longer fits the caches."""
+_BATCH = 8  # texts that the model reads at once: a larger batch is mostly padding, and does not fit the caches
 _KINDS = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}
 _PADDING = {"direction", "pad_id", "pad_type_id", "pad_token"}
 _MODULES = {"Transformer", "Pooling", "Normalize"}
@@ -161,8 +160,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 class _Embedding(msgspec.Struct):
     index: int
-    embedding: msgspec.Raw
-    """A list of numbers, decoded one vector at a time, since decoded numbers take twenty times the memory."""
+    embedding: msgspec.Raw  # numbers, decoded one vector at a time, since decoded ones take twenty times the memory
 
 
 class _Embeddings(msgspec.Struct):

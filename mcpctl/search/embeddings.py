@@ -18,8 +18,7 @@ from mcpctl.search.tokens import sendable
 from mcpctl.store.state import State, StateError
 
 Matrix = NDArray[np.float32]  # one row for each text, a vector of length 1, or of length 0 for an empty text
-Directions = NDArray[np.int16]
-"""The same in half the memory: the largest number of a row is 32,767, and only its direction counts."""
+Directions = NDArray[np.int16]  # the same in half the memory: the largest number of a row is 32,767
 
 _MAX_VECTORS = 20_000  # vectors kept in state.db, or twice those of a larger catalog; the oldest are deleted
 _MAX_QUERIES = 256
@@ -50,8 +49,7 @@ class Embeddings:
         self._on_progress = on_progress
         self._starting = Lock()
         self._making: _Making | None = None
-        self._known: dict[bytes, Directions] = {}
-        """The vectors of the last catalog, by the hash of their text, in case state.db cannot keep them."""
+        self._known: dict[bytes, Directions] = {}  # those of the last catalog, if state.db cannot keep them
         self._remembering = Lock()
         self._queries = Newest[str, NDArray[np.float32]](_MAX_QUERIES)
 

@@ -47,11 +47,9 @@ _NAME, _TITLE, _SUMMARY, _DESCRIPTION, _PARAMETERS, _ABOUT_PARAMETERS = (
 LEAST = 0.3
 """How much the words of a list count beside those of sentences, in which one word of three binds others. One in eighty
 of 3,600 tools of real servers has a text that is taken for a list here."""
-_SENTENCES, _LIST = 0.85, 0.95
-"""The shares of words that bind no others, up to which a text is of sentences, and from which it is a list."""
+_SENTENCES, _LIST = 0.85, 0.95  # the shares of words that bind no others in sentences, at most, and in a list, at least
 _SHORTEST = 16
-_FULL, _OVERFULL = 20, 24
-"""The different words that bind no others, up to which one sentence has them, and from which it is a list, too."""
+_FULL, _OVERFULL = 20, 24  # so many different words that bind no others, and one sentence is a list, too
 _PHRASES = 8
 _ENUMERATED = 0.7  # how much such a sentence is a list: that of an honest tool may tell all that it returns
 _SMALL_WORDS = STOP_WORDS | NOT_STOPPED | BINDING_WORDS

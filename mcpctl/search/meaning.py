@@ -18,11 +18,8 @@ from mcpctl.search.posting_lists import Okapi, Scores
 FOLDER = Path(__file__).with_name("table")
 WORDS, VECTORS, COUNTS = "words.npy", "vectors.npy", "counts.npy"
 MADE = "made.json"  # the file with the sources of a table, and the hashes of its files
-_SHARPNESS = 1.5
-"""The exponent of a term's BM25 score: above 1, the words that stand out in a tool count more than in BM25."""
-_MOVE = 0.3
-"""How far a word moves towards the tools of the catalog that have it: to what it means there. A word that the table
-lacks is where they are."""
+_SHARPNESS = 1.5  # the exponent of a term's BM25 score: above 1, words that stand out in a tool count more than in BM25
+_MOVE = 0.3  # how far a word moves towards the tools that have it; a word that the table lacks is where they are
 _STRANGE = 0.7  # the weight of a word that no tool has, beside that of a word that one tool has
 _UNRELATED = 0.1
 LARGE = 10_000  # from so many tools on, all are compared by the first numbers of the vectors alone, which say most, …
@@ -44,8 +41,7 @@ class WordTable:
     ) -> None:
         """`words` are distinct and in order, in UTF-8; each has room for one byte more than the longest takes."""
         self.words = words
-        self.vectors = vectors
-        """A row for each word, the longer the more the word says. Only angles and relative lengths mean something."""
+        self.vectors = vectors  # a row for each word, the longer the more it says; only directions count beside that
         self.counts = counts
 
     @classmethod

@@ -47,8 +47,7 @@ class Corpus:
         self.norms = norms
         self.trust = trust  # how much the words of a document count, up to 1
         self.counts = counts
-        self.document = document
-        """For each pair of a term and a document that has it, sorted by term: the number of the document, …"""
+        self.document = document  # for each pair of a term and a document that has it, sorted by term, the document …
         self.frequency = tf  # … and the weighted frequency of the term in it
 
     @classmethod
@@ -82,8 +81,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         most = np.fromiter(self.idf.values(), np.float32, len(self.idf)) * np.float32(K1 + 1)
         tf = corpus.frequency
         self.added: Floats = np.repeat(most, corpus.counts) * (tf / (tf + np.float32(K1)))
-        self.added *= corpus.trust[corpus.document]
-        """The score that each term adds to each document that has it, in the corpus's order."""
+        self.added *= corpus.trust[corpus.document]  # each term's score in each document that has it, in this order
         self.ends = np.cumsum(corpus.counts).tolist()
         self._kept: dict[str, tuple[Numbers, Floats]] = {}
         self.corpus = corpus

@@ -31,21 +31,18 @@ MAX_WORDS = 256
 SHORT = 4  # the most words of a query that may be the mistyped name of a tool
 MAX_CORRECTED = 12  # the most words of a query for which a correction is looked for
 MAX_PAIRS = 4  # the most pairs that are searched for a single character of Chinese or Japanese
-BESIDE = 0.5
-"""The weight of what an abbreviation stands for if tools have the abbreviation too, and of its less likely meanings."""
+BESIDE = 0.5  # the weight of an abbreviation in full if tools have the abbreviation too, and of less likely meanings
 SHORTENED = 0.3  # the weight of the abbreviation of a word if tools have the word too
 
 
 class Query(Struct):
     terms: dict[str, str] = {}  # the terms to look up, each with its word in the query
     shares: dict[str, float] = {}  # the weights of the terms; that of a word as it is written is 1
-    meaning: dict[str, str] = {}
-    """The stems that make its meaning, known to tools and table or not, each with its word in the query."""
+    meaning: dict[str, str] = {}  # the stems that make its meaning, known or not, each with its word in the query
     weight: float = 0.0  # the sum of the terms' idf; unknown and corrected words count as the rarest
     unknown: list[str] = []  # the words that no tool has, nor any word like them
     unheard: list[str] = []  # the unknown words that the dictionary does not have either, nor any word like them
-    read_as: dict[str, Sequence[str]] = {}
-    """The words that were read as others, each with the words or phrases that it may have been."""
+    read_as: dict[str, Sequence[str]] = {}  # words read as others, each with the words or phrases that it may have been
     in_english: bool = True  # whether it is, as far as its small words and its letters tell
     cut: bool = False  # whether the query has more words than are read
 
@@ -63,10 +60,8 @@ class _Word(NamedTuple):
 
 class _Manner(Struct):
     is_short: bool
-    is_foreign: bool
-    """Whether most of its words are of a language that nobody knows; then they are neither mistyped nor abbreviated."""
-    is_bound: bool
-    """Whether it has binding words of another language than English: a rare `los` would bring up Los Angeles."""
+    is_foreign: bool  # whether most words are of a language that nobody knows, and so neither mistyped nor abbreviated
+    is_bound: bool  # whether it has binding words of another language: a rare `los` would bring up Los Angeles
     named: Mapping[str, str]  # the word that was mistyped in the name of a tool, with what was meant
     tries: int = MAX_CORRECTED
 

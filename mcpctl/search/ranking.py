@@ -42,8 +42,7 @@ class Part(Struct, frozen=True):
     """A field's name, `meaning` (near to words of the tool), `embedding` (similar for an embedding model), `context`,
     or `exact` (the query names the tool)."""
     score: float
-    near: NearWord | None = None
-    """The tool's nearest word, for a part of the meaning, if one is near and is not the word itself."""
+    near: NearWord | None = None  # the tool's nearest word, of a part of the meaning, if it is another one
 
 
 class Explanation(Struct, frozen=True):
@@ -51,8 +50,7 @@ class Explanation(Struct, frozen=True):
     relevance: float
     query: str
     parts: tuple[Part, ...]
-    pinned: str | None
-    """The kind of name by which the query names the tool; then its relevance is 1.0, not the sum of the parts."""
+    pinned: str | None  # the kind of name by which the query names the tool, whose relevance is then 1.0
     said: str = ""  # the explanation of a search service, in place of parts
 
     @property
@@ -114,8 +112,7 @@ class Ranking:
     weak: bool
     unheard_words: tuple[str, ...] = ()  # those of them that the table of word vectors does not have either
     known_words: tuple[str, ...] = ()  # the words that tools have as they are written, if the search is weak
-    best_of: tuple[tuple[str, str], ...] = ()
-    """Each of several queries that finds anything, with the key of its best hit."""
+    best_of: tuple[tuple[str, str], ...] = ()  # each of several queries that finds anything, with its best hit's key
     unanswered: tuple[str, ...] = ()  # its queries without a good match, where another one has one
     notice: str = ""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=lambda hits: [], repr=False, compare=False)

@@ -8,10 +8,8 @@ from mcpctl.search.meaning import WordTable
 from mcpctl.search.tokens import BINDING_WORDS, stem, tokens
 
 MOST_READINGS = 4  # the most words that one is read as: several may be as likely, and then all are searched
-SHORTEST, LONGEST = 5, 32
-"""The letters of the words that may have been mistyped: too many shorter ones are one letter from others."""
-_SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
-"""The letters of the shortest of two words that were run together, in any query and in a short one."""
+SHORTEST, LONGEST = 5, 32  # the letters of words that may be mistyped: too many shorter ones are one letter from others
+_SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3  # the least letters of two joined words, in any query and in a short one
 _COMMON = 20  # in how many texts the dictionary saw a word that may have been meant: a rarer one rather was not
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))

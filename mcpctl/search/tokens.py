@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-MAX_TEXT = 10_000
-"""The most characters of a text that are read; real descriptions are shorter, generated ones may not be."""
+MAX_TEXT = 10_000  # the most characters of a text that are read: real descriptions are shorter
 MAX_RUN = 64  # the most characters of one run of letters and digits, which may be a base64 image
 LAYOUT = 3  # the version of how texts become words: an index on disk that was made by another is made again
 
@@ -51,8 +50,7 @@ _IN_ENGLISH_TOO = (
 TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
 
 _COURTEOUS = "give help kindly know let like looking love need show tell thank thanks trying want wish"
-COURTEOUS_WORDS = frozenset(_COURTEOUS.split())
-"""The rest of `could you please show me` without stop words: no notice lists these as words that tools have."""
+COURTEOUS_WORDS = frozenset(_COURTEOUS.split())  # the rest of `could you please show me`: no notice lists these words
 
 BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
 """The binding words of Chinese, at the ends of a text that no tool has."""

@@ -101,8 +101,7 @@ class Connection(ABC):
     def __init__(self, on_message: "OnMessage", on_gone: "OnGone") -> None:
         self.server = ""
         self.may_ask: Collection[str] = ASKS
-        self.was_refused_roots = False
-        """Whether its server has asked for a client's folders while no call of its was in flight."""
+        self.was_refused_roots = False  # whether its server asked for folders while no call of its was in flight
         self.modern = False
         self.revision = ""
         self.server_info = b""
@@ -110,8 +109,7 @@ class Connection(ABC):
         self.caller: Caller | None = None  # the client for whom it was connected, in whose name its tools are listed
         self.declared = b"{}"  # the client's capabilities as its server was told, in JSON
         self.announces = False  # whether a server of 2026-07-28 tells those who listen that its lists have changed
-        self.offers: frozenset[str] = frozenset()
-        """The features that it declares: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
+        self.offers: frozenset[str] = frozenset()  # `tools`, `resources`, `resources.subscribe`, `completions`, …
         self.logs = False  # whether an older server can be told what to log
         self.has_listed = False  # whether the list that is known of its server's tools is its own
         self.runs_tasks = False
@@ -297,10 +295,8 @@ TOOLS_CALL, LISTEN, TASKS_RESULT = "tools/call", "subscriptions/listen", "tasks/
 PROMPTS_GET, RESOURCES_READ, COMPLETION = "prompts/get", "resources/read", "completion/complete"
 CALLS = (TOOLS_CALL, TASKS_RESULT)  # the requests that are a tool call, or go on with one
 READS = (PROMPTS_GET, RESOURCES_READ)
-OF_CLIENTS = frozenset((*CALLS, *READS, COMPLETION))
-"""The requests that are made for a client, which waits for the answer."""
-ASKABLE = {ROOTS: "roots", SAMPLE: "sampling", ELICIT: "elicitation"}
-"""The requests that a server may make to a client in the middle of a call, each with the capability that allows it."""
+OF_CLIENTS = frozenset((*CALLS, *READS, COMPLETION))  # requests made for a client, which waits for the answer
+ASKABLE = {ROOTS: "roots", SAMPLE: "sampling", ELICIT: "elicitation"}  # a server's questions, each with its capability
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
 
 

@@ -29,13 +29,11 @@ class Asking(Protocol):
 class Question(Struct, eq=False):
     method: str
     params: bytes
-    answered: Callable[[Any, bytes, bytes], None]
-    """Gets the call that goes on, where there is one, and the result of the client's answer, or the error."""
+    answered: Callable[[Any, bytes, bytes], None]  # gets the call that goes on, if any, and the result or the error
     connection: "Asking | None" = None
     server: str = ""
     id: bytes = b""
-    closed: Callable[[], None] = lambda: None
-    """Called when an older client is asked it no more: it has answered, or nobody wants to know any longer."""
+    closed: Callable[[], None] = lambda: None  # called when an older client is asked it no more
 
 
 def of_server(connection: "Asking", message: jsonrpc.Message) -> Question:

@@ -18,8 +18,7 @@ from mcpctl.upstreams.connection import LISTEN, Connection, Exchange, Reply
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import beside
 
-FIRST_WAIT_S, LAST_WAIT_S = 1.0, 60.0
-"""How long one that has ended waits before it is sent again, the first time and at most."""
+FIRST_WAIT_S, LAST_WAIT_S = 1.0, 60.0  # the waits before one that has ended is sent again, the first time and at most
 _BETWEEN_LISTS_S = 0.2
 _MAX_BETWEEN_LISTS_S = 30.0
 
@@ -47,10 +46,8 @@ class ListRefresher:
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self.begun = 0
-        self._under_way: asyncio.Future[None] | None = None
-        """The end of the current list, for those who asked before it was begun."""
-        self._next: asyncio.Future[None] | None = None
-        """The end of the next list, for those who ask while one is under way: it may have missed what they ask for."""
+        self._under_way: asyncio.Future[None] | None = None  # for those who asked before it began
+        self._next: asyncio.Future[None] | None = None  # for those who ask while a list is under way
         self._hurry = asyncio.Event()  # set when somebody waits, so that the next list comes without a pause
 
     def begin(self, connection: Connection, caller: Caller | None) -> None:

@@ -20,8 +20,7 @@ from mcpctl.wire.reader import MessageReader, id_of
 from mcpctl.wire.threads import beside
 from mcpctl.wire.writer import Turn, Writer
 
-OWNER = "MCPCTL_OWNER"
-"""The variable by which a server that is left over is known: who started it, and the inode of the pipe it reads."""
+OWNER = "MCPCTL_OWNER"  # names, in a server that is left over, who started it and the inode of the pipe it reads
 _WATCHER = Path(__file__).with_name("watcher.sh")
 _STDERR_KEPT = 8192
 _CHATTER_KEPT = 200
@@ -110,8 +109,7 @@ class Stdio(Connection):
         self._exit = asyncio.Event()
         self._on_stderr = on_stderr
         self._stderr = b""
-        self.detached: Mapping[int, str] = {}
-        """Processes that it had started in sessions of their own when its end began: ids and names."""
+        self.detached: Mapping[int, str] = {}  # in sessions of their own when its end began: ids and names
         self.unended: Mapping[int, str] = {}  # processes of its session that could not be ended
         self._ending: asyncio.Task[None] | None = None
         self._processes = processes

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from mcpctl.upstreams.remote import Remote
 
 _PROBE_S = 2.0
-_KNOWS_NOT = (400, 404, 405, 406, 415)
-"""HTTP statuses with which a server refuses what it does not know, and not who asks."""
+_KNOWS_NOT = (400, 404, 405, 406, 415)  # HTTP statuses of a server that refuses what it does not know, not who asks
 # Whatever else a server says of what it can do, odd types included, is not looked at.
 _ANNOUNCES = re.compile(rb'"(?:tools|prompts|resources)"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
 OnStderr = Callable[[int, bytes], None]  # takes what a process has written to stderr; nothing, when it has ended

@@ -45,11 +45,9 @@ class Malformed(ValueError):
 _message: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 _members: msgspec.json.Decoder[dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw])
 _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
-REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
-"""Raised by a strict decoder for what it does not take."""
+REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)  # a strict decoder's refusals
 decoded = _message.decode  # the message in a line; raises `REFUSED` where only `messages` can tell
-_MANY = 100_000
-"""A text with more commas is counted out: each part would be an object, of a hundred bytes, before there is a bound."""
+_MANY = 100_000  # a text with more commas is counted out: each part would be an object of a hundred bytes
 
 
 def decode(line: bytes | bytearray) -> Message | None:

@@ -19,8 +19,7 @@ _WINDOW = 1 << 16  # bytes that are searched in one step: a thread that searches
 _OUTER = re.compile(rb'["{}\[\],:]')
 _INNER = re.compile(rb'["{}\[\]]')
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-"""The part of a string that is in a step: no half of an escape."""
+_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)  # a part of a string, without half of an escape
 _SCALARS = rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+"
 _LEAF = rb"(?:\[" + _SCALARS + rb"\]|\{" + _SCALARS + rb"\})"
 _FLAT = re.compile(rb"(?:" + _SCALARS + _LEAF + rb"++)*+" + _SCALARS, re.DOTALL)

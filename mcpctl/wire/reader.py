@@ -51,8 +51,7 @@ class LineReader:
         self._lines: deque[Line] = deque()
         self._partial = bytearray()
         self._is_wide = False
-        self._beginning = b""
-        """The beginning of a line that is too long and passed over; its last bytes are in `_partial` meanwhile."""
+        self._beginning = b""  # that of a line that is too long; its last bytes are in `_partial` meanwhile
         self._skipped = 0
         self._busy: asyncio.Future[Any] | None = None
         self._at_end = False

@@ -18,8 +18,7 @@ from mcpctl.base import bounds, posix
 _SMALL = 1 << 14  # bytes that are joined rather than sent in pieces
 _PIPE = 1 << 16  # the capacity of a pipe, unless it is asked to hold more
 _MOST_PIECES = 512  # sent at once; Linux and macOS take twice as many
-_PIPE_PIECE = select.PIPE_BUF
-"""Bytes that a pipe that polls writable takes without blocking (POSIX, `write`), and less than a socket takes."""
+_PIPE_PIECE = select.PIPE_BUF  # a pipe that polls writable takes so many bytes without blocking (POSIX, `write`)
 _WIDE = 1 << 20  # the capacity that anyone may ask for (Linux); a pipe has 64 kB at first
 _QUIET_S = 4.0  # by then the last of them are in the index of the records, too
 
