@@ -163,8 +163,7 @@ _JSON_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 def found_in(text: str) -> list[str]:
-    """The commands, orders to a model, hidden characters and encoded payloads of a text, each in a few words. Piece by
-    piece, with a pause between two: other threads go on meanwhile."""
+    """Commands, orders, hidden characters and payloads of a text, piece by piece so that other threads go on."""
     found: dict[str, None] = {}
     for begin in range(0, max(1, len(text)), _PIECE):
         found.update(dict.fromkeys(_in_piece(text[max(0, begin - _OVERLAP) : begin + _PIECE])))

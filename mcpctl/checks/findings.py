@@ -64,8 +64,7 @@ ERROR = "error"
 
 @dataclass(frozen=True)
 class ToolFinding:
-    """A rule that a tool's definition breaks. `message` repeats a little of the definition, on one line and without
-    control characters. It is for people; never give it to a model."""
+    """A broken rule; `message` repeats a little of the definition, for people: never give it to a model."""
 
     key: str
     rule: str

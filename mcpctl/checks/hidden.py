@@ -1,5 +1,4 @@
-"""E401 and E406: text that a model reads and no person sees: hidden characters that no script or emoji needs, and
-encoded payloads."""
+"""E401 and E406: hidden characters that no script or emoji needs, and encoded payloads."""
 
 import base64
 import binascii

@@ -1,5 +1,4 @@
-"""E406, E408 and E410: orders for work that is not the tool's, most with a lofty reason. W501: orders to call the tool.
-W504: praise."""
+"""E406, E408 and E410: orders for work that is not the tool's. W501: orders to call the tool. W504: praise."""
 
 from functools import partial
 

@@ -202,8 +202,7 @@ class Peers:
         return is_near and not self._is_same_program(tool.server, other.server)
 
     def _is_same_program(self, one: str, other: str) -> bool:
-        """Whether two servers are one program, for two accounts or in two versions: their user calls them alike, or
-        most of their tools have the same names."""
+        """Whether two servers are one program: they are called alike, or most of their tools are."""
         few, many = sorted((_pieces(one) - _GENERIC, _pieces(other) - _GENERIC), key=len)
         if few and (few <= many or len(few & many) >= _LEAST_SHARED):
             return True

@@ -1,5 +1,4 @@
-"""Phrases of poisoned descriptions: patterns over the plain form of a text, each gap with a bound, where they match,
-and whether a match is only quoted."""
+"""Phrases of poisoned descriptions: patterns over the plain form of a text, where they match, and in quotes or not."""
 
 import re
 from collections import defaultdict

@@ -73,8 +73,7 @@ class Pins:
 
 
 class Bm25:
-    """Ranks tools by the words of their names, servers, descriptions, notes and parameters, and by what these mean;
-    safe to share between threads."""
+    """Ranks tools by the words of their fields and by what these mean; safe to share between threads."""
 
     name = "bm25"
     waits = False

@@ -1,8 +1,6 @@
-"""Ranking by a service: it gets the query and the tools, and its answer is checked against them.
-
-`POST` of `{query[], context?, tools[{toolKey, toolName, serverName, description}], maxResults}`, answered by
-`{results[{toolKey, relevance, explanation?}]}`; see examples/catalog_search_server.
-"""
+"""Ranking by a service: it gets the query and the tools, and its answer is checked against them. `POST` of `{query[],
+context?, tools[{toolKey, toolName, serverName, description}], maxResults}`, answered by `{results[{toolKey, relevance,
+explanation?}]}`; see examples/catalog_search_server."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
@@ -68,8 +66,7 @@ class Cloud:
         )
 
     def _best_of(self, queries: Sequence[str], found: Collection[str]) -> Iterator[tuple[str, str]]:
-        """The best for each query of what the service has found: by words, since it does not say for which one each
-        is."""
+        """The best result of the service for each query, by words: it does not say for which one each is."""
         for query in queries:
             ranked = self._words.search([query], limit=MAX_RESULTS).hits
             yield from islice(((query, hit.key) for hit in ranked if hit.key in found), 1)

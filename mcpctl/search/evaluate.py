@@ -1,5 +1,4 @@
-"""The quality of a ranking: labelled queries, made up, or searched and then followed by calls; the usual metrics with
-their confidence intervals."""
+"""The quality of a ranking: labelled queries, and the usual metrics with their confidence intervals."""
 
 import json
 import math

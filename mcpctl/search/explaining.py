@@ -49,8 +49,7 @@ def parts(
 def _meaning_parts(
     meaning: Meaning, answer: QueryScores, number: int, words_of_tool: Mapping[str, Sequence[int]], score: float
 ) -> Iterator[Part]:
-    """The share of each word of the query in its meaning's part, and a near word of the tool, if it has one. The part
-    is divided among the words that point towards the tool, by how far they do."""
+    """The shares of the query's words that point towards the tool, by how far, each with a near word of it."""
     vectors, tool = answer.vectors, meaning.tools[number]
     towards = vectors @ tool
     rows = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), tool))

@@ -1,5 +1,4 @@
-"""The parts of a tool that are searched, the weight of each, and how much the words of a tool count: one that lists
-words rather than say what it does does not come first for all that it mentions."""
+"""The parts of a tool that are searched, their weights, and how much its words count: less if it only lists words."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -22,8 +22,7 @@ class Service:
     """The service at one address. It may be called from any thread, and keeps its connections open."""
 
     def __init__(self, url: str, variable: str, most: int) -> None:
-        """`variable` is the environment variable with the bearer token (RFC 6750), if the service needs one; `most` is
-        the size limit of an answer in bytes."""
+        """`variable` has the bearer token (RFC 6750), if one is needed; `most` is an answer's limit in bytes."""
         self._url = url
         self._most = most
         self._variable = variable

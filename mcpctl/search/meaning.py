@@ -1,8 +1,6 @@
 """Nearness of meaning: a table of word vectors, in which words of one meaning point in about one direction, and tools
-and queries as sums of their words' vectors. So a tool can be near to a query that has none of its words.
-
-The table comes with mcpctl and is made by `python -m tests.words`; NOTICE says from which sources.
-"""
+and queries as sums of their words' vectors. So a tool can be near to a query that has none of its words. The table
+comes with mcpctl and is made by `python -m tests.words`; NOTICE says from which sources."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Sequence
@@ -33,8 +31,7 @@ Kept = NDArray[np.floating]
 
 
 class WordTable:
-    """Stems of English and other languages, as `tokens.stem` makes them, and pairs and single characters of Chinese and
-    Japanese, each with its vector."""
+    """Stems as `tokens.stem` makes them, pairs and characters of Chinese and Japanese, each with its vector."""
 
     def __init__(
         self, words: NDArray[np.bytes_], vectors: NDArray[np.int8], counts: NDArray[np.unsignedinteger]
@@ -127,8 +124,7 @@ class Meaning:
         return cls(engine, tools.astype(kept), vectors.astype(kept))
 
     def vectors(self, stems: Collection[str]) -> Matrix:
-        """A row for each stem of a query: as long as it counts there, of zeros for what neither the catalog nor the
-        table has."""
+        """A row for each stem of a query, as long as it counts; of zeros if neither catalog nor table has it."""
         terms = [f"{stem}~" for stem in stems]
         places = [self._engine.numbers.get(term) for term in terms]
         known = [number for number, place in enumerate(places) if place is not None]

@@ -132,8 +132,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
 
 
 class _NumberedRuns(dict[str, tuple[int, tuple[int, ...]]]):
-    """How many words runs of letters and digits are, and the numbers of their forms: most are in a catalog more than
-    once."""
+    """For each run of letters and digits how many words it is, and the numbers of their forms."""
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
         self._vocabulary = vocabulary
@@ -167,8 +166,7 @@ def _read(
 
 
 def _postings(terms: Numbers, per_field: Numbers, norms: Scores, size: int) -> tuple[Numbers, Numbers, Floats]:
-    """How many documents have each of `size` terms; for each pair of a term and a document that has it, sorted by term,
-    the document and the weighted frequency."""
+    """How many documents have each term; and by term each document that has it, with its weighted frequency."""
     keys = terms.astype(np.int64)
     keys *= norms.size
     keys += np.repeat(np.arange(norms.size), per_field)

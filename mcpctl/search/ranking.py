@@ -59,8 +59,7 @@ class Explanation(Struct, frozen=True):
         return sum(part.score for part in self.parts)
 
     def shares(self) -> tuple[Part, ...]:
-        """The parts in four digits, scaled so that they add up to the relevance; if the query names the tool, the part
-        `exact` is the rest up to 1."""
+        """The parts in four digits, so scaled that they, and the part `exact` of a named tool, are the relevance."""
         if not (self.parts or self.pinned):
             return ()
         ranked = min(self.score, _MAX_RANKED) if self.pinned else self.relevance

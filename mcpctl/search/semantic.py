@@ -128,14 +128,12 @@ def _model(config: Config) -> Model:
 
 
 def _sentences(text: str, most: int) -> list[str]:
-    """A text and, if it has several, its sentences, since a long text as a whole is near to no tool; empty for a text
-    without words."""
+    """A text and its sentences, since a long text as a whole is near to no tool; nothing if it has no word."""
     return [] if next(words(text), None) is None else [text, *sentences(sendable(text), most)]
 
 
 def _text(tool: Tool) -> str:
-    """The text of a tool that is embedded: what tells it from others, in few words, since a model is as quick as a text
-    is short. Without notes."""
+    """The text of a tool that is embedded: few words that tell it from others, without notes."""
     field = dict(zip((field.name for field in FIELDS), texts(tool), strict=True))
     names = f"{_spaced(tool.server)} {_spaced(tool.name)}"
     summary = f": {field['summary'].strip()}" if field["summary"].strip() else ""

@@ -40,8 +40,7 @@ class Speller:
         return self._compound(word) or ([] if is_name else self._in_dictionary(word))
 
     def named(self, words: Sequence[str], unknown: Container[str]) -> Mapping[str, str]:
-        """The unknown word that was mistyped in the name of a tool, with what was meant: `crate issue` is create_issue,
-        although there are crates. A single word that is right is not the mistyped name of a tool."""
+        """The unknown word that was mistyped in the name of a tool, with the right one: `crate issue`, create."""
         for place, word in enumerate(words):
             if word in unknown and 2 < len(word) <= LONGEST and len(words) > 1:
                 for slip in [*lost(word), *exchanged(word)]:
@@ -207,8 +206,7 @@ def long_forms(word: str) -> Sequence[str]:
 
 
 def short_forms(stems: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """The abbreviations of the words and phrases of a text: the place in its stems where each begins, how many words it
-    stands for, and the abbreviation."""
+    """The abbreviations of words and phrases of a text: where each begins in its stems, for how many, and it."""
     forms = _short_forms()
     for place, first in enumerate(stems):
         for phrase, short in forms.get(first, ()):

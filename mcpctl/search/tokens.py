@@ -97,8 +97,7 @@ def words(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def meaning_words(text: str) -> Iterator[str]:
-    """The stems of a text under which a table of word vectors may have them. Those of `tokens`, and of Chinese and
-    Japanese also each character by itself: a table that lacks a pair may know them."""
+    """The stems of `tokens`, and of Chinese and Japanese each character, too: a table may lack a pair."""
     for run in runs(text):
         if is_cjk(run):
             for segment in segments(run):
@@ -178,8 +177,7 @@ def sentences(text: str, most: int) -> list[str]:
 
 
 def folded(name: str) -> str:
-    """A name without case and separators, so that `Create-Issue` and `create_issue` are equal; the name itself if it
-    has only separators."""
+    """A name without case and separators: `Create-Issue` is `create_issue`. One of separators alone stays."""
     return _SEPARATORS.sub("", _normal(name).casefold()) or name
 
 

@@ -1,8 +1,6 @@
-"""Server-sent events out of bytes as they come: https://html.spec.whatwg.org/multipage/server-sent-events.html.
-
-The SDK's HTTP client has them as text: an event of 60 MB is then in memory five times, and its lines are handled
-without a pause.
-"""
+"""Server-sent events out of bytes as they come: https://html.spec.whatwg.org/multipage/server-sent-events.html. The
+SDK's HTTP client has them as text: an event of 60 MB is then in memory five times, and its lines are handled without a
+pause."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

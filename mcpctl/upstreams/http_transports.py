@@ -1,8 +1,6 @@
 """The two transports over HTTP, Streamable HTTP and the older one of 2024-11-05.
-
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
-https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
-"""
+https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse"""
 
 import asyncio
 import base64
@@ -156,8 +154,7 @@ def _wait(event: ServerSentEvent, otherwise: float) -> float:
 
 
 async def _mirrored(line: bytes, exchange: Exchange) -> dict[str, str]:
-    """The headers that repeat a request of 2026-07-28, since proxies on the way need not read bodies: its method, what
-    it names, and what a tool's schema names."""
+    """The headers that repeat a request of 2026-07-28, so that proxies on the way need not read its body."""
     headers = {"mcp-method": exchange.method}
     name = bytes(exchange.params.get("uri" if exchange.method == RESOURCES_READ else "name", b""))
     if name.startswith(b'"'):

@@ -1,9 +1,7 @@
 """A server at a URL: what its two transports have in common.
-
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports. Spoken here with the SDK's HTTP client and
 event streams but not through its transports: those end a whole connection for one request's failure, hide what a
-refusal said, and parse what only has to pass. Imported in a thread, by the first such server: it takes 0.1 s.
-"""
+refusal said, and parse what only has to pass. Imported in a thread, by the first such server: it takes 0.1 s."""
 
 import asyncio
 from abc import abstractmethod
@@ -140,8 +138,7 @@ class Remote(Connection):
     async def _http(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
     ) -> AsyncGenerator[httpx2.Response]:
-        """The response to an HTTP request, in the name of who has logged in; raises `Failed`. What is refused for its
-        token is sent again with another, once: the server has not begun with it."""
+        """The response to a request, sent again once with another token if refused for its token; raises `Failed`."""
         bearer = await self._bearer.header() if self._bearer else None
         async with AsyncExitStack() as open_:
             sent = http_client.request(self._client, method, url, _with(headers, bearer), content)

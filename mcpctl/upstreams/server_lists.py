@@ -1,5 +1,4 @@
-"""The lists of one server, its tools and then its prompts, resources and templates: when it is connected, when somebody
-asks, and when it says that they changed, to which `subscriptions/listen` listens in 2026-07-28."""
+"""The lists of one server: when it is connected, when somebody asks, and when it says that they changed."""
 
 import asyncio
 import contextlib
@@ -32,8 +31,7 @@ class ListOf(NamedTuple):
 
 
 class ListRefresher:
-    """Lists something of a server, one time after the other, for as long as `is_current` says that its connection is
-    used; `list_it` does it once."""
+    """Lists something of a server, one time after the other, while `is_current` says that it is used."""
 
     def __init__(
         self, name: str, is_current: Callable[[Connection], bool],

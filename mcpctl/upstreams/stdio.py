@@ -61,8 +61,7 @@ class ServerProcesses:
         return process, ours
 
     async def table(self, *, everything: bool = False) -> Mapping[int, posix.Process]:
-        """The processes in the servers' sessions, or on the whole machine. Many who ask at once share one look, which
-        keeps nobody else waiting."""
+        """The processes in the servers' sessions, or on the whole machine; who ask at once share one look."""
         if everything not in self._looking:
             self._looking[everything] = asyncio.get_running_loop().create_task(self._looked(everything))
         return await asyncio.shield(self._looking[everything])

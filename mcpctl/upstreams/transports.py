@@ -1,5 +1,4 @@
-"""How a configured server is reached: as a process of ours or at its URL, and in which protocol era, which is probed by
-name or agreed on by `initialize`; and why it could not be."""
+"""How a configured server is reached, as a process or at its URL, and in which era; and why it could not be."""
 
 import asyncio
 import contextlib

@@ -157,8 +157,7 @@ class Upstream:
             await self._lists.tools.complete(connection, caller, begun)
 
     async def refresh_all(self, caller: Caller) -> Exception | None:
-        """List its tools now, and then all else that it has; raises why its tools cannot be listed, and returns why
-        the rest cannot."""
+        """List its tools now, then all else; raises why its tools cannot be listed, returns why the rest cannot."""
         begun = self._lists.features.begun
         await self.refresh(caller)
         try:

@@ -1,7 +1,5 @@
-"""HTTP requests with the SDK's client, and their failures and refusals in words for a person.
-
-The import takes 0.1 s; callers in an event loop do it in a thread.
-"""
+"""HTTP requests with the SDK's client, and their failures and refusals in words for a person. The import takes 0.1 s;
+callers in an event loop do it in a thread."""
 
 import asyncio
 import json

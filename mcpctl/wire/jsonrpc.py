@@ -1,7 +1,5 @@
 """JSON-RPC 2.0 messages as bytes: only the envelope is decoded, what it carries is passed on as it came.
-
-https://www.jsonrpc.org/specification, and the envelope of MCP 2026-07-28 in a request's `_meta`.
-"""
+https://www.jsonrpc.org/specification, and the envelope of MCP 2026-07-28 in a request's `_meta`."""
 
 import json
 from collections.abc import Mapping

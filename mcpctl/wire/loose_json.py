@@ -1,8 +1,6 @@
-"""JSON that a strict decoder refuses and that peers send all the same: where its parts are, in linear time.
-
-NaN and Infinity, halves of surrogate pairs, raw control characters, bytes that are not UTF-8, nesting of any depth.
-mcpctl does not judge them: a result passes as it came, once it is known where it begins and ends.
-"""
+"""JSON that a strict decoder refuses and that peers send all the same: where its parts are, in linear time. NaN and
+Infinity, halves of surrogate pairs, raw control characters, bytes that are not UTF-8, nesting of any depth. mcpctl does
+not judge them: a result passes as it came, once it is known where it begins and ends."""
 
 import codecs
 import json

@@ -72,8 +72,7 @@ class LineReader:
         self._stop_reading()
 
     def finish(self) -> bool:
-        """Take what is there at this moment, and not what is written meanwhile; then it has ended. Whether `on_end` was
-        called already, so that nothing of it is awaited."""
+        """Take what is there at this moment, then it has ended; whether `on_end` was called already."""
         self._stop_reading()
         if self._fd < 0 or self._at_end:
             return self._on_end is _nothing

@@ -1,6 +1,5 @@
 """Messages into file descriptors on the event loop, without ever blocking: what the lines of one read cause to be
-written leaves together, the record first, and who reads for a client stops while it takes nothing.
-"""
+written leaves together, the record first, and who reads for a client stops while it takes nothing."""
 
 import asyncio
 import contextlib
