@@ -17,8 +17,7 @@ from mcpctl import __version__
 gc.set_threshold(100_000)
 atexit.register(gc.freeze)
 
-HELP_WIDTHS = range(50, 79)
-"""Those of the pages in `help.txt`."""
+HELP_WIDTHS = range(50, 79)  # those of the pages in `help.txt`
 
 
 def main(args: Sequence[str] | None = None) -> int:

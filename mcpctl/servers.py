@@ -32,8 +32,7 @@ _AS_WRITTEN = ("enabled", "env_file", "cwd", "start_timeout_s", "call_timeout_s"
 _SETTINGS = tuple(field.name for field in msgspec.structs.fields(Server))
 MERGED = ("env", "headers", "oauth", "tools")
 """The fields that are tables: given members are put beside those that they have."""
-Change = Callable[[Any], None]
-"""A function that edits the document of a config.toml, for `editing.edit` and `edited`."""
+Change = Callable[[Any], None]  # a function that edits the document of a config.toml, for `editing.edit` and `edited`
 Keys = Sequence[tuple[str, str]]
 
 

@@ -20,8 +20,7 @@ _LONG = 600  # characters of a shape; a longer one is shown less deep
 _LONGEST = 40  # characters of a name that is shown
 _SOME = 20  # items that the example selects
 _KEYS = 8  # names of one object that are shown
-_MANY = 1_000_000
-"""Commas of an array whose items are not counted: each would be an object of 50 bytes for a moment."""
+_MANY = 1_000_000  # commas of an array whose items are not counted: each would be an object of 50 bytes for a moment
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # a name that needs no quotes in a path
 _KINDS = {b'"': "string", b"{": "object", b"[": "array", b"t": "boolean", b"f": "boolean", b"n": "null"}

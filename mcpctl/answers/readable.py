@@ -26,11 +26,10 @@ _QUOTE = ord('"')
 
 _PIECE = 1 << 18
 """Bytes of a string that are decoded at once: where it has one wide character, Python takes four times as many."""
-_INSIDE = re.compile(
+_INSIDE = re.compile(  # the part of a string in which no escape, and no pair of them, goes on behind it
     rb'[^"\\]*+(?:\\(?:[^u]|u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|(?![dD][89abAB])[0-9a-fA-F]{4}))[^"\\]*+)*+',
     re.DOTALL,
 )
-"""The part of a string in which no escape, and no pair of them, goes on behind it."""
 _only_item: msgspec.json.Decoder[tuple[Raw]] = msgspec.json.Decoder(tuple[Raw])
 _SCRIPT = Path(__file__).with_name("path_process.py")
 _WAIT_S = 5.0  # its CPU is bounded; this is for a machine that gives it none

@@ -51,8 +51,7 @@ async def _run(
 class _Calls:
     def __init__(self, loaded: Config, session: OwnSession, parse: ParseLine, answer: Answer) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.failure: McpctlError | None = None
-        """The first one."""
+        self.failure: McpctlError | None = None  # the first one
         self._loaded = loaded
         self._session = session
         self._parse = parse

@@ -31,8 +31,7 @@ _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
 CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"), Claims(of_person=True))
 """Commands as a client: of the last revision with a handshake, and without capabilities."""
 
-Tell = Callable[[str], None] | None
-"""Gets the progress of a call, if anybody wants to know."""
+Tell = Callable[[str], None] | None  # gets the progress of a call, if anybody wants to know
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,7 @@ class Result:
 
     raw: RawJson
     content: Sequence[Any]
-    failure: UpstreamFailed | None = None
-    """To be raised once the error is printed."""
+    failure: UpstreamFailed | None = None  # to be raised once the error is printed
 
 
 class OwnSession(ClientSession):
@@ -50,8 +48,7 @@ class OwnSession(ClientSession):
 
     def __init__(self, gateway: Gateway, tell: Tell, via: str) -> None:
         super().__init__(gateway, _Nowhere(), via=via)
-        self.record_id: str | None = None
-        """The id on record of the last call."""
+        self.record_id: str | None = None  # the id on record of the last call
         self._tell = tell
         self._key = ""
         self._number = 0

@@ -30,17 +30,12 @@ _READ = "read"
 
 @dataclass
 class Replay:
-    row: Row
-    """As it is on record."""
-    hints: str
-    """The declaration of its tool today, in one column."""
-    plan: str
-    """One of `PLANS`."""
+    row: Row  # as it is on record
+    hints: str  # the declaration of its tool today, in one column
+    plan: str  # one of `PLANS`
     why: str = ""
-    record_id: str | None = None
-    """Its id on record as it was called again."""
-    failure: McpctlError | None = field(default=None)
-    """Why it has no answer of its tool."""
+    record_id: str | None = None  # its id on record as it was called again
+    failure: McpctlError | None = field(default=None)  # why it has no answer of its tool
 
     @property
     def key(self) -> str:

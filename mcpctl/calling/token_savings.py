@@ -15,8 +15,7 @@ from mcpctl.metatools import offers
 from mcpctl.metatools.offers import AnswerForm
 from mcpctl.store.recorder import ENCODING, tokens
 
-Opened = Callable[[str | None], AbstractContextManager[Catalog]]
-"""Gives the catalog of a project, or of all servers."""
+Opened = Callable[[str | None], AbstractContextManager[Catalog]]  # gives the catalog of a project, or of all servers
 
 
 class _Definitions(NamedTuple):
@@ -31,12 +30,9 @@ class _Definitions(NamedTuple):
 
 class Saving(NamedTuple):
     sessions: int
-    unlisted: int
-    """The most servers that one of them could not ask for their definitions."""
-    without: int
-    """Tokens of all definitions, which the model of each would have read."""
-    spent: int
-    """Tokens of the meta-tools, searches and keys in their place."""
+    unlisted: int  # the most servers that one of them could not ask for their definitions
+    without: int  # tokens of all definitions, which the model of each would have read
+    spent: int  # tokens of the meta-tools, searches and keys in their place
 
     @property
     def saved(self) -> int:

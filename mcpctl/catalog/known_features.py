@@ -20,11 +20,10 @@ from mcpctl.store.state import ListKey
 
 _MOST_VIEWS = 16
 _MOST_PARTS = 1000
-ANNOUNCED: Mapping[str, Mapping[str, Any]] = {
+ANNOUNCED: Mapping[str, Mapping[str, Any]] = {  # the capabilities that a client is told of
     PROMPTS: {"listChanged": True},
     RESOURCES: {"subscribe": True, "listChanged": True},
 }
-"""The capabilities that a client is told of."""
 
 
 class KnownFeatures:

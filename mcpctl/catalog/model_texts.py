@@ -16,11 +16,10 @@ FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
 """The heading of a team's notes, however a server writes it."""
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 """Members of a schema that have a schema for each name."""
-EXACT = frozenset((
+EXACT = frozenset((  # members of a schema that are not texts to read
     "enum", "const", "default", "examples", "required", "dependentRequired", "type", "pattern", "propertyName",
     "$ref", "$id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor",
 ))  # fmt: skip
-"""Members of a schema that are not texts to read."""
 _DEEPEST = 64  # schemas in schemas; deeper ones are left out where they may hide something
 
 

@@ -9,9 +9,8 @@ from mcpctl.base.errors import ExitCode, McpctlError, UnknownCommand, Unusable, 
 
 _AS_JSON = frozenset(("--json", "--jsonl", "--format=json", "--format=jsonl"))
 """The options that ask for failures as JSON too; an option and its value are compared as one word."""
-_SURE = 0.85
-"""How alike a noun is that is meant, though the word is a verb."""
-_MEANT = {
+_SURE = 0.85  # how alike a noun is that is meant, though the word is a verb
+_MEANT = {  # words of other programs, each with the verb or command here
     "delete": "rm", "describe": "show", "exec": "call", "execute": "call", "find": "search", "info": "show",
     "inspect": "show", "invoke": "call", "list": "ls", "log": "logs", "ps": "sessions ls", "query": "search",
     "remove": "rm", "run": "call", "watch": "tail", "update": "refresh",
@@ -19,14 +18,12 @@ _MEANT = {
     "setup": "install", "start": "serve", "status": "doctor", "test": "servers check",
     "ui": "dashboard", "usage": "calls stats", "verify": "doctor", "web": "dashboard",
 }  # fmt: skip
-"""Words of other programs, each with the verb or command here."""
-_INSTEAD = {
+_INSTEAD = {  # words for which there is no command, each with a sentence on what there is
     "config": "config.toml is shown by mcpctl servers ls, changed by mcpctl servers set; see: man mcpctl-config",
     "completion": "completion for bash, zsh and fish comes with the package; see: man mcpctl-setup",
     "validate": "config.toml is checked by mcpctl doctor, the rules in it by mcpctl policy check",
     "upgrade": "upgrade it as it was installed, such as with: pip install --upgrade; then restart the clients",
 }
-"""Words for which there is no command, each with a sentence on what there is."""
 _SAME = {"configure": "config", "settings": "config", "completions": "completion", "self-update": "upgrade"}
 
 

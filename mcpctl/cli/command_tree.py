@@ -17,15 +17,12 @@ from mcpctl.cli.parsing import Commands
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-NOUNS = (
+NOUNS = (  # in the order of the help, as are all that follow
     "servers", "tools", "prompts", "resources", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions",
     "calls", "dashboard", "db",
 )  # fmt: skip
-"""In the order of the help, as are all that follow."""
-COMMANDS = ("serve", "install", "uninstall", "demo", "doctor", "help", "version")
-"""The commands without a noun."""
-ALONE = tuple(name for name in COMMANDS if name != "help")
-"""Those of them that need no other; `help` tells of all."""
+COMMANDS = ("serve", "install", "uninstall", "demo", "doctor", "help", "version")  # the commands without a noun
+ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
 _FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")
 """The verbs that stand before the others of a noun."""
 _FOLDER = Path(package.__path__[0])

@@ -28,8 +28,7 @@ VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
 _PLACES = ("--config", "--data-dir")
 SHOWN = (*VARIABLES, "PATH")
 _STANDARD = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", *(("/usr/local/bin",) if sys.platform == "darwin" else ()))
-_RUNNERS = ("npx", "node", "uvx", "uv")
-"""Servers that are added later need these, too."""
+_RUNNERS = ("npx", "node", "uvx", "uv")  # servers that are added later need these, too
 _INTERPRETER = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?([\w.+-]+)")
 _MAX_CHAIN = 3
 
@@ -160,10 +159,7 @@ def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
     named = raw.get("env_vars")
     server = Server(inherit_env=[str(name) for name in named] if isinstance(named, list) else MINIMAL)
     own = [raw[key] for key in ("env", "environment") if isinstance(raw.get(key), Mapping)]
-    return {
-        **inherited_from(client, server),
-        **{name: str(value) for env in own for name, value in env.items()},
-    }
+    return {**inherited_from(client, server), **{name: str(value) for env in own for name, value in env.items()}}
 
 
 def missing_program(server: Server, variables: Mapping[str, str]) -> str:

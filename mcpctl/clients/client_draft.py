@@ -12,8 +12,7 @@ from mcpctl.clients import client_files
 from mcpctl.config import toml
 from mcpctl.jsonc import edit as json_edit
 
-Place = tuple[str, ...]
-"""The names of the members that lead to a section or to an entry."""
+Place = tuple[str, ...]  # the names of the members that lead to a section or to an entry
 _NOTHING = object()
 
 

@@ -35,8 +35,7 @@ class ClientEntry:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """The values that VS Code would ask for, by their ids, each with the default that it would offer."""
     place: tuple[str, ...] = ()
-    approval: str = ""
-    """For a server of a project's .mcp.json, a person's decision in Claude Code: see `_approvals`."""
+    approval: str = ""  # for a server of a project's .mcp.json, a person's decision in Claude Code: see `_approvals`
     switches: Mapping[str, Any] = field(default_factory=dict)
     """The tools, as `SERVER_TOOL` or a pattern, that opencode's file switches on and off."""
 

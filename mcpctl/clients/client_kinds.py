@@ -14,12 +14,9 @@ class ClientKind:
     places: tuple[str, ...]
     """Its files, the user's own first; `{apps}` is the folder where desktop programs keep their files."""
     section: str = "mcpServers"
-    from_shell: bool = False
-    """Whether a person starts it in a shell, so that it has its PATH."""
-    fills_in: bool = False
-    """Whether it replaces `${VAR}` with the variable's value, as mcpctl does."""
-    timeout_unit_s: float | None = None
-    """The unit of its `timeout`, if that limits a call; else None."""
+    from_shell: bool = False  # whether a person starts it in a shell, so that it has its PATH
+    fills_in: bool = False  # whether it replaces `${VAR}` with the variable's value, as mcpctl does
+    timeout_unit_s: float | None = None  # the unit of its `timeout`, if that limits a call; else None
     restart: str = "start a new session of it"
 
 

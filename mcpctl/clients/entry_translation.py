@@ -25,13 +25,11 @@ _ALIASES = {
     "envFile": "env_file", "http_headers": "headers", "disabledTools": "disabled_tools",
     "excludeTools": "disabled_tools", "includeTools": "enabled_tools",
 }  # fmt: skip
-_ONLY = "enabled_tools"
-"""The key of the only tools that are offered; an empty list is none of them."""
+_ONLY = "enabled_tools"  # the key of the only tools that are offered; an empty list is none of them
 _KINDS = {
     "stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http", "sse": "sse", "remote": "",
 }  # fmt: skip
-_SAME_HERE = ("source",)
-"""Keys that can be left out without a note: Zed's `source: "custom"` means nothing here."""
+_SAME_HERE = ("source",)  # keys that can be left out without a note: Zed's `source: "custom"` means nothing here
 _RULES = {"codex": ("default_tools_approval_mode", "tools"), "gemini-cli": ("trust",)}
 NEEDS_RULES = "its permission rules are left out; take them over with: mcpctl policy import"
 _TIMEOUTS = {

@@ -18,8 +18,7 @@ from mcpctl.secrets.redact import mask, mask_shapes
 _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 _HUNK = re.compile(r"@@ -(\d+)(\S*) \+(\d+)(\S*) @@")
 _CONTEXT = 3
-_LONGEST = 1000
-"""Some clients write all on one line."""
+_LONGEST = 1000  # some clients write all on one line
 
 
 def between(path: Path, before: str, after: str) -> list[str]:

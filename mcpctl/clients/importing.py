@@ -22,13 +22,11 @@ from mcpctl.config.config import Config
 from mcpctl.config.server_settings import Server
 
 ITSELF = "it starts mcpctl itself"
-TAKEN = ("added", "replaced", "unchanged")
-"""The actions on entries that the configuration has afterwards."""
+TAKEN = ("added", "replaced", "unchanged")  # the actions on entries that the configuration has afterwards
 _OUTCOMES = {"failed": "could not be imported", "skipped": "is left out"}
-_ADDED = (
+_ADDED = (  # the keys that people add to an entry that they have taken over
     "oauth", "enabled", "start_timeout_s", "call_timeout_s", "projects", "may_ask", "only", "trust_hints", "expose",
 )  # fmt: skip
-"""The keys that people add to an entry that they have taken over."""
 _DEFAULTS = Server()
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -40,8 +38,7 @@ class Import:
     rename: Sequence[tuple[str, str]] = ()
     """Names of entries with new ones: the first such entry that can keeps its name, each other takes the next new
     one."""
-    ways: str = "--replace or --prefix P, or "
-    """The other options for an entry whose name is taken."""
+    ways: str = "--replace or --prefix P, or "  # the other options for an entry whose name is taken
     files: list[ClientFile] = field(default_factory=list)
     entries: list[ClientEntry] = field(default_factory=list)
     broken: list[tuple[ClientFile, Unusable]] = field(default_factory=list)

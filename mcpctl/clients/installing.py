@@ -29,18 +29,15 @@ from mcpctl.clients.uninstalling import FileChange, Installed
 from mcpctl.config import config, editing
 from mcpctl.config.server_settings import check_server
 
-Options = Mapping[str, Path | str | bool | None]
-"""The options of `serve` for the entry, by their names."""
+Options = Mapping[str, Path | str | bool | None]  # the options of `serve` for the entry, by their names
 
 
 @dataclass
 class Installation(FileChange):
     section: Place
-    entry: dict[str, Any] | None = None
-    """None for a second file of the client, which only loses servers."""
+    entry: dict[str, Any] | None = None  # none for a second file of the client, which only loses servers
     taken: list[ClientEntry] = field(default_factory=list)
-    former: Path | None = None
-    """Another config.toml to which the entry led before, if it is still there."""
+    former: Path | None = None  # another config.toml to which the entry led before, if it is still there
     names: list[str] = field(default_factory=list)
 
     def apply(self, before: bytes | None) -> bytes | None:

@@ -18,14 +18,12 @@ _NOT_TAKEN = re.compile(r"[^A-Za-z0-9_-]")
 _GLOB = re.compile(r"[*?]")
 _OWN_TOOLS = re.compile(r"tool_(?:discovery|execute.*)|add-tool-annotation")
 OWN = "it is about mcpctl's own entry: here rules are about the tools behind it"
-MOST = 10_000
-"""As many rules are read of one file."""
+MOST = 10_000  # as many rules are read of one file
 
 
 @dataclass(frozen=True)
 class ClientRule:
-    text: str
-    """The rule as the client has it, or where it is."""
+    text: str  # the rule as the client has it, or where it is
     effect: str = ""
     targets: tuple[tuple[str, str], ...] = ()
     """Servers and tools by the client's names, globs if `is_glob`; or one of `policy_settings.CLASSES`, with an empty
@@ -33,12 +31,9 @@ class ClientRule:
     is_glob: bool = True
     is_respelled: bool = False
     """Whether the client writes `_` in the names of tools for characters that it does not take."""
-    goes_before_ask: bool = False
-    """Whether, as an allow, it goes before the client's rules that ask."""
-    is_default: bool = False
-    """Whether it is for all tools that no other rule names."""
-    why: str = ""
-    """Why it cannot be carried over; empty where it can."""
+    goes_before_ask: bool = False  # whether, as an allow, it goes before the client's rules that ask
+    is_default: bool = False  # whether it is for all tools that no other rule names
+    why: str = ""  # why it cannot be carried over; empty where it can
 
 
 class NotCarried(Exception):

@@ -23,18 +23,16 @@ from mcpctl.config.server_settings import Server
 from mcpctl.policy.rules import names_any
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
-_ADMINISTRATORS = {
+_ADMINISTRATORS = {  # by client, where an administrator's rules are, which go before a user's own
     "claude-code": (
         Path("/etc/claude-code/managed-settings.json"),
         Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
     ),
     "gemini": (Path("/etc/gemini-cli/policies"), Path("/Library/Application Support/GeminiCli/policies")),
 }
-"""By client, where an administrator's rules are, which go before a user's own."""
 _FAITHFUL = {"default": ASK, "auto_approve_read_only": False, "confirm_destructive": False}
 """A new [policy] beside its lists: a client asks about all tools that no rule of it names."""
-_READ_ONLY_UNASKED = ("codex",)
-"""Clients that do not ask about a tool that declares itself read-only."""
+_READ_ONLY_UNASKED = ("codex",)  # clients that do not ask about a tool that declares itself read-only
 
 
 @dataclass
@@ -46,16 +44,14 @@ class PolicyImport:
     tools: dict[str, frozenset[str]] = field(default_factory=dict)
     additions: list[tuple[str, str, str]] = field(default_factory=list)
     """Effects and patterns, each with the server to whose own `tools` it goes, before all of `ask`, or none."""
-    default: str = ""
-    """The client's own rule for all tools that no other names."""
+    default: str = ""  # the client's own rule for all tools that no other names
     _servers: Mapping[str, Server] = field(init=False)
     _written: PolicyTable | None = field(init=False)
     _lists: dict[str, list[str]] = field(init=False)
     need_policy: list[str] = field(default_factory=list)
     """The rules that config.toml has no place for without [policy], once they are put beside servers."""
     consequences: list[str] = field(default_factory=list)
-    is_lax: bool = False
-    """Whether the configuration calls tools that no rule names."""
+    is_lax: bool = False  # whether the configuration calls tools that no rule names
 
     @property
     def name(self) -> str:

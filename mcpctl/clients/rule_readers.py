@@ -126,13 +126,12 @@ _CONDITIONS = {
     "argsPattern": _PATTERN, "subagent": "it is only for a subagent", "modes": "it is only for some approval modes",
     "interactive": "it is only for sessions with or without a person",
 }  # fmt: skip
-_CLASSES = {
+_CLASSES = {  # the classes, by a hint, that have at least the tools of a rule about it; only @read-only has no others
     ("readOnlyHint", True): ("@read-only",),
     ("readOnlyHint", False): ("@changing", "@destructive"),
     ("destructiveHint", True): ("@destructive",),
     ("openWorldHint", True): ("@open-world",),
 }
-"""The classes, by a hint, that have at least the tools of a rule about it; only @read-only has no others."""
 
 
 _PLACE = "place in its file"

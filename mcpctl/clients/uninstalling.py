@@ -35,8 +35,7 @@ _NAMED = 12
 class _About(msgspec.Struct, kw_only=True):
     client: str
     path: str
-    before: str | None
-    """The hash of the bytes before; None if there was no file."""
+    before: str | None  # the hash of the bytes before; None if there was no file
     after: str
 
 
@@ -245,8 +244,7 @@ def _unhunked(older: str, after: str, current: str) -> str:
 
 @dataclass
 class Removal(FileChange):
-    kept: Installed | None
-    """None if the installation was made by hand, or its record is gone."""
+    kept: Installed | None  # none if the installation was made by hand, or its record is gone
 
     def apply(self, before: bytes | None) -> bytes | None:
         self.action = "unchanged"

@@ -245,7 +245,7 @@ TOOLSETS = Columns(
     noun="toolsets",
     empty="no toolsets yet; create one with: mcpctl toolsets build NAME KEY...",
 )
-LISTS = {
+LISTS = {  # the columns by command, and by --kind after it; those of two commands are made when they are asked for
     "annotate ls": ANNOTATIONS, "approvals ls": APPROVALS, "approvals show": APPROVALS, "calls ls": CALLS,
     "calls ls discovery": SEARCHES, "calls show": CALLS, "calls replay": REPLAYS, "policy explain": EXPLANATION,
     "policy import": IMPORTED_RULES, "prompts ls": PROMPTS, "resources ls": RESOURCES, "servers ls": SERVERS,
@@ -254,15 +254,13 @@ LISTS = {
     "tools ls": TOOLS, "tools show": TOOLS, "tools search": FOUND_TOOLS, "tools refresh": REFRESHED,
     "tools deny": PERMISSIONS, "tools allow": PERMISSIONS, "toolsets ls": TOOLSETS, "toolsets show": TOOLSETS,
 }  # fmt: skip
-"""The columns by command, and by --kind after it; those of two commands are made when they are asked for."""
 _LONGEST_BAR = 10
-_MORE = {
+_MORE = {  # the fields that one thing has beside those it has in a list
     "calls show": ("decisions",),
     "sessions show": ("tools", "calls", "reads", "decisions"),
     "tools show": ("permitted", "toolset", "in_toolset", "definition"),
     "toolsets show": ("own",),
 }
-"""The fields that one thing has beside those it has in a list."""
 
 
 def columns(command: str, kind: str = "") -> Columns:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 
-MOST = 200
-"""The most tools, arguments, prompts or resources that are offered at once."""
+MOST = 200  # the most tools, arguments, prompts or resources that are offered at once
 
 
 def _begun(typed: str, pairs: Iterable[Pair]) -> list[Pair]:

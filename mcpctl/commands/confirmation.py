@@ -16,12 +16,11 @@ from mcpctl.catalog import loosening
 if TYPE_CHECKING:
     from mcpctl.toolsets.toolset_files import ToolsetFile
 
-AGENTS = (
+AGENTS = (  # variables set by programs in which a model runs commands
     "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "GEMINI_CLI", "CURSOR_AGENT", "CODEX_SANDBOX",
     "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "OPENCODE", "AMP_THREAD_ID", "GOOSE_TERMINAL",
     "COPILOT_AGENT_SESSION_ID", "AI_AGENT",
 )  # fmt: skip
-"""Variables set by programs in which a model runs commands."""
 
 
 def show(diff: Iterable[str]) -> None:

@@ -22,8 +22,7 @@ _LISTS = {
     "client": "see who was connected with: mcpctl sessions ls",
     "project": "see config.toml, or the field project under --json",
 }
-_MAX_NAME = 200
-"""Longer names are not compared: a comparison takes the product of their lengths."""
+_MAX_NAME = 200  # longer names are not compared: a comparison takes the product of their lengths
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,7 @@ def _labels(
 
 class Demands(NamedTuple):
     least: Mapping[str, float]
-    before: Mapping[str, Mapping[str, Any]]
-    """An earlier run's rows, by provider."""
+    before: Mapping[str, Mapping[str, Any]]  # an earlier run's rows, by provider
 
     def check(self, results: Sequence[Measured]) -> None:
         """Raise `Problems` if a result misses a demand."""

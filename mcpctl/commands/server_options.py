@@ -14,8 +14,7 @@ _NAMES = {
     "header": re.compile(r"[^\s:]+\Z"),
     "oauth": re.compile(r"[a-z_]+\Z"),
 }
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-"""How a shell has a variable before a command."""
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")  # how a shell has a variable before a command
 
 Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "The command that starts the server.")]
 

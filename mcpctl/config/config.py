@@ -39,8 +39,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     servers: Mapping[str, Server] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
     projects: Mapping[str, Project] = field(default_factory=dict)
-    project: str | None = None
-    """The project in force; without one, all servers are seen."""
+    project: str | None = None  # the project in force; without one, all servers are seen
     elsewhere: frozenset[str] = frozenset()
     """The servers that only other projects see: neither listed, nor searched, nor started. They have no `problems`."""
     search: Search = field(default_factory=Search)
@@ -50,14 +49,11 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     serve: Serve = field(default_factory=Serve)
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     policy_table: PolicyTable | None = None
-    text: str = ""
-    """The whole file, to find the lines of rules."""
+    text: str = ""  # the whole file, to find the lines of rules
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The projects of each server that names any, those of entries that cannot be used included."""
-    bound: str = ""
-    """A text that says how servers are restricted, where that is not only by the project in force."""
-    is_claimed: bool = False
-    """Whether only a request has named the project in force: its policy can then tighten alone."""
+    bound: str = ""  # a text that says how servers are restricted, where that is not only by the project in force
+    is_claimed: bool = False  # whether only a request has named the project in force: its policy can then tighten alone
 
     def beside(self, path: str) -> Path:
         """A path that is written in the file: `~` is the home folder, and a relative one begins at the file's."""

@@ -16,8 +16,7 @@ from mcpctl.config.server_settings import COMMAND, FROM_COMMAND, VARIABLE, OAuth
 from mcpctl.secrets.redact import MASK, is_secret_name, learn, mask
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
-_LEAST = 8
-"""Shorter values may be ordinary words."""
+_LEAST = 8  # shorter values may be ordinary words
 _LOOKS_SECRET = re.compile(
     r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])(?![a-z]+(?:-[a-z0-9]+)+\Z)[A-Za-z0-9_~+=!#$%&*-]{12,}"
 )

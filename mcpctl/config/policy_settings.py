@@ -15,8 +15,7 @@ from mcpctl.config.toml import Section, check_one_of
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
 HOLD, WARN = "hold", "warn"
-ONLY = "only"
-"""The key of a server's entry that lists the only tools of it that are offered."""
+ONLY = "only"  # the key of a server's entry that lists the only tools of it that are offered
 CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")
 """Rules may name these in place of keys: tools with such hints."""
 _ONE_OF = {
@@ -32,21 +31,17 @@ TRUSTS = ("yes", "pinned", "no")
 _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
 _BRACKETS = re.compile(r"\[[^\[\]]+\]")
 _ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
-_FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)
-"""A rule as Claude Code and others write it."""
+_FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)  # a rule as Claude Code and others write it
 _NAMED = 4
 _GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
 
 
 class PolicyRule(NamedTuple):
     effect: str
-    pattern: str
-    """A glob over keys, or one of `CLASSES`."""
-    table: tuple[str, ...]
-    """The table of config.toml that has it, or the members of a toolset's file."""
+    pattern: str  # a glob over keys, or one of `CLASSES`
+    table: tuple[str, ...]  # the table of config.toml that has it, or the members of a toolset's file
     key: str
-    item: int | None = None
-    """Its place in the list, where the key has one."""
+    item: int | None = None  # its place in the list, where the key has one
     file: str = ""
     of_repository: bool = False
 

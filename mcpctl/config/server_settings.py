@@ -13,8 +13,7 @@ from mcpctl.config import toml
 from mcpctl.config.policy_settings import ALLOW, ASK, TRUSTS
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
-UNASSIGNED = "UNASSIGNED"
-"""In place of a project's name: the servers that name no project."""
+UNASSIGNED = "UNASSIGNED"  # in place of a project's name: the servers that name no project
 _NAMES = "names have only letters, digits, '_' and '-'"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 FROM_COMMAND = "${cmd:"
@@ -26,8 +25,7 @@ ALL, MINIMAL = "all", "minimal"
 """The parts of mcpctl's environment that a server may inherit; a list of names adds to the minimal part."""
 ASKS = ("elicitation", "sampling", "roots")
 REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", "args", "cwd", "inherit_env")
-GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"
-"""In a browser, or with the client's own secret."""
+GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"  # in a browser, or with the client's own secret
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
@@ -43,8 +41,7 @@ class OAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     client_secret: str = ""
     scopes: list[str] = []
     issuer: str = ""
-    redirect_port: int = 0
-    """0 for any that is free."""
+    redirect_port: int = 0  # 0 for any that is free
     grant: str = GRANTS[0]
 
 

@@ -12,8 +12,7 @@ from mcpctl.config.toml import Section, check_one_of, check_some_of
 _DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
-TOKEN = "MCPCTL_TOKEN"
-"""The variable with the token, of `mcpctl tokens create`, with which requests are made."""
+TOKEN = "MCPCTL_TOKEN"  # the variable with the token, of `mcpctl tokens create`, with which requests are made
 
 
 class Project(Section, frozen=True):
@@ -35,8 +34,7 @@ class Project(Section, frozen=True):
 class Search(Section, frozen=True):
     optimization: str = OPTIMIZATIONS[0]
     answer_tokens: int = 2000
-    semantic_model: str = ""
-    """A folder with a model; with a `semantic_url`, the model's name there."""
+    semantic_model: str = ""  # a folder with a model; with a `semantic_url`, the model's name there
     semantic_url: str = ""
     semantic_timeout_s: float = 5
     cloud_url: str = ""
@@ -65,8 +63,7 @@ class OAuthSettings(Section, frozen=True):
 
 
 class RecordSettings(Section, frozen=True):
-    keep_sessions: int = 100
-    """0 for no limit, as of the next two."""
+    keep_sessions: int = 100  # 0 for no limit, as of the next two
     keep_days: int = 0
     max_mb: int = 512
     max_response_kb: int = 64
@@ -81,8 +78,7 @@ class RecordSettings(Section, frozen=True):
 
 
 class Responses(Section, frozen=True):
-    limit_tokens: int = 0
-    """0: nothing is shortened."""
+    limit_tokens: int = 0  # 0: nothing is shortened
     keep_mb: int = 256
     may_be_0 = ("limit_tokens", "keep_mb")
 

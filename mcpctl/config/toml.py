@@ -103,11 +103,9 @@ _OPEN, _CLOSED = "[{", "]}"
 
 
 class Statement(NamedTuple):
-    table: tuple[str, ...]
-    """The table that it begins, or that it is in."""
+    table: tuple[str, ...]  # the table that it begins, or that it is in
     is_header: bool
-    tokens: list[tuple[int, str]]
-    """Its words, each with its line."""
+    tokens: list[tuple[int, str]]  # its words, each with its line
     last_line: int
 
     @property

@@ -23,8 +23,7 @@ from mcpctl.dashboard.guard import Guard
 from mcpctl.dashboard.rendering import error_answer
 from mcpctl.dashboard.rest import BASE, Operation, Parameters, answer
 
-MOST_BYTES = 1 << 16
-"""Bytes of a request's body."""
+MOST_BYTES = 1 << 16  # bytes of a request's body
 _READ_S = 10
 _TOO_LARGE = (
     WrongUsage(f"the body has more than {MOST_BYTES >> 10} kB", "send less", "body_too_large"),

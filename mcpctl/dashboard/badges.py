@@ -9,12 +9,10 @@ from mcpctl.catalog.rows import HINT_FIELDS
 
 
 class Badge(NamedTuple):
-    kind: str
-    """Its class in the style sheet."""
+    kind: str  # its class in the style sheet
     symbol: str
     text: str
-    title: str
-    """Its meaning, and where it comes from."""
+    title: str  # its meaning, and where it comes from
 
 
 _WORDS = {
@@ -29,16 +27,15 @@ _WORDS = {
     ("idempotentHint", False): Badge("no", "≠", "Not idempotent", "Calling it again does it again"),
     ("openWorldHint", False): Badge("no", "⌂", "Closed world", "This tool stays within its own domain"),
 }
-RISKS = {
+RISKS = {  # the meaning of each of `hints.RISKS` for a person who has to decide
     "read-only": "This tool only reads data.",
     "changing": "This tool changes data; it is declared to destroy nothing.",
     "destructive": "This tool may make destructive changes.",
     "not-declared": "Nobody has declared what this tool does; it counts as destructive.",
 }
-"""The meaning of each of `hints.RISKS` for a person who has to decide."""
 _SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
-_SILENCES = {
+_SILENCES = {  # where only one of the two that make a risk is declared, the other is not a no
     "readOnlyHint": Badge("undeclared", "R?", "Read-only: not declared", "Nobody said whether this tool only reads"),
     "destructiveHint": Badge(
         "undeclared",
@@ -47,13 +44,11 @@ _SILENCES = {
         "Nobody said whether this tool destroys: it counts as if it did",
     ),
 }
-"""Where only one of the two that make a risk is declared, the other is not a no."""
-MARKS = {
+MARKS = {  # the badge of each filter by hints
     "read-only": _WORDS["readOnlyHint", True], "destructive": _WORDS["destructiveHint", True],
     "idempotent": _WORDS["idempotentHint", True], "open-world": _WORDS["openWorldHint", True],
     "undeclared": _UNDECLARED,
 }  # fmt: skip
-"""The badge of each filter by hints."""
 
 
 def badges(known: Mapping[str, Any] | None) -> list[Badge]:

@@ -23,10 +23,8 @@ from mcpctl.store.recordable import obstacle
 from mcpctl.store.records import Records
 
 _FIELDS = tuple(name for name in CALL_FIELDS if name not in CALL_PAYLOADS)
-_SESSIONS = 100
-"""Sessions to choose from."""
-_NAMES = 12
-"""Servers, and tools of one, that have links: those with the most calls."""
+_SESSIONS = 100  # sessions to choose from
+_NAMES = 12  # servers, and tools of one, that have links: those with the most calls
 
 
 def tool_calls(request: Request, query: Parameters) -> Response:

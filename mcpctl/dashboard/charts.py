@@ -8,13 +8,10 @@ from mcpctl.base.models import Row
 from mcpctl.base.texts import counted
 from mcpctl.store import filters
 
-HEIGHT = 100
-"""The height of a chart in its own units; each day is one unit wide."""
+HEIGHT = 100  # the height of a chart in its own units; each day is one unit wide
 MOST_DAYS = 366
-FEWEST_DAYS = 14
-"""Days in a chart of all records: one day alone would be a bar as wide as the page."""
-_GAP = 0.2
-"""The free part of a day's width."""
+FEWEST_DAYS = 14  # days in a chart of all records: one day alone would be a bar as wide as the page
+_GAP = 0.2  # the free part of a day's width
 
 
 class Bar(NamedTuple):
@@ -30,14 +27,12 @@ class Column(NamedTuple):
     bars: Sequence[Bar]
 
 
-_Parts = Sequence[tuple[str, int, int]]
-"""The kind, the low and the high end of each bar of a day."""
+_Parts = Sequence[tuple[str, int, int]]  # the kind, the low and the high end of each bar of a day
 
 
 class Chart(NamedTuple):
     columns: Sequence[Column]
-    top: int
-    """The value at its full height."""
+    top: int  # the value at its full height
     first: str
     last: str
 

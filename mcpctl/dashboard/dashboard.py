@@ -24,10 +24,8 @@ from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
 from mcpctl.toolsets.toolset_files import NONE
 
-MOST_EXPORTS = 4
-"""Exports at once: each has a thread and a database connection of its own until its client has read it."""
-_FEW = 20_000
-"""Calls that are counted in less time than a page may wait."""
+MOST_EXPORTS = 4  # exports at once: each has a thread and a database connection of its own until its client has read it
+_FEW = 20_000  # calls that are counted in less time than a page may wait
 _AT_LEAST_S = 2
 _SHARE = 20
 _KEPT = 32
@@ -36,17 +34,14 @@ _KEPT = 32
 @dataclass(frozen=True)
 class Summary:
     rows: Sequence[Row]
-    counted_at: str | None = None
-    """The time of the count, if more calls are on record since."""
+    counted_at: str | None = None  # the time of the count, if more calls are on record since
 
 
 class _Counted(NamedTuple):
     rows: Sequence[Row]
-    version: Hashable
-    """The version of the records that were counted."""
+    version: Hashable  # the version of the records that were counted
     counted_at: str
-    due: float
-    """The moment from which they may be counted again."""
+    due: float  # the moment from which they may be counted again
 
 
 class Summaries:
@@ -81,11 +76,9 @@ def apart(totals: Sequence[Row]) -> Sequence[Row]:
 class Dashboard:
     paths: Paths
     port: int
-    read_only: bool = False
-    """Whether nobody may answer approvals in it."""
+    read_only: bool = False  # whether nobody may answer approvals in it
     logins: Logins = field(default_factory=Logins)
-    lists: Lists = field(default_factory=Lists)
-    """The servers' lists, read and checked once for all pages."""
+    lists: Lists = field(default_factory=Lists)  # the servers' lists, read and checked once for all pages
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_EXPORTS))
     summaries: Summaries = field(default_factory=Summaries)
     feed: Feed = field(init=False)

@@ -15,15 +15,12 @@ from mcpctl.store.events import Event, JournalEvents
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records, Watch
 
-MOST_OF_LOGIN = 4
-"""Streams: a browser opens six connections to a host, and pages need some."""
+MOST_OF_LOGIN = 4  # streams: a browser opens six connections to a host, and pages need some
 MOST = 32
 RETRY_MS = 3000
 _PAUSE_S = 0.1
-_AT_ONCE = 1 << 18
-"""Bytes that are read for a stream before it has sent what it has."""
-_MOST_OWED = 1 << 20
-"""Bytes of events without a position, which cannot be read later, that wait for a stream."""
+_AT_ONCE = 1 << 18  # bytes that are read for a stream before it has sent what it has
+_MOST_OWED = 1 << 20  # bytes of events without a position, which cannot be read later, that wait for a stream
 _PAYLOADS = ("arguments", "response", "error", "results")
 _CLOSED = "sessions.closed"
 
@@ -31,12 +28,9 @@ _CLOSED = "sessions.closed"
 @dataclass(frozen=True)
 class Subscription:
     wanted: CallFilter = EVERYTHING
-    since: str | None = None
-    """A position; None is now."""
-    payloads: bool = True
-    """Whether events have arguments, responses, errors and results."""
-    approvals: bool = False
-    """Whether it gets those of approvals, whatever the filter is."""
+    since: str | None = None  # a position; None is now
+    payloads: bool = True  # whether events have arguments, responses, errors and results
+    approvals: bool = False  # whether it gets those of approvals, whatever the filter is
 
     def has(self, event: Event) -> bool:
         """Whether it gets an event that is in no journal: a filter of calls leaves out all but approvals and the end of
@@ -89,13 +83,10 @@ class Listener:
     login: Login
     subscription: Subscription
     outlet: Outlet = field(default_factory=Outlet)
-    is_behind: bool = False
-    """Whether there is more to be read for it than was read."""
-    events: JournalEvents | None = None
-    """None until it has begun."""
+    is_behind: bool = False  # whether there is more to be read for it than was read
+    events: JournalEvents | None = None  # none until it has begun
     _owed: list[bytes] = field(default_factory=list)
-    _dead: set[str] = field(default_factory=set)
-    """The sessions whose end it got before that was on record."""
+    _dead: set[str] = field(default_factory=set)  # the sessions whose end it got before that was on record
 
     def begin(self, records: Records) -> None:
         """Begin at its position, and send that: a client that connects again before any event goes on from here."""

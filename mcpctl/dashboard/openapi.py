@@ -20,8 +20,7 @@ from mcpctl.dashboard.rest import DEFAULT, FLAGS, MEANINGS, MOST, Operation
 from mcpctl.dashboard.rest_names import Name
 from mcpctl.dashboard.streaming import EVENT_PARAMETERS
 
-_LEFT_OUT: Any = {"default_factory": lambda: None}
-"""A member that need not be there, and is never null."""
+_LEFT_OUT: Any = {"default_factory": lambda: None}  # a member that need not be there, and is never null
 _METRICS = "The tokens of a call, estimated as `encoding` says."
 _REF = "#/components/schemas/{model}"
 _ERROR = {"description": "An error", "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}}}

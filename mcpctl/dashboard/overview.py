@@ -20,8 +20,7 @@ from mcpctl.store.records import Records
 
 _NEWEST = 10
 _MOST_ACTIVE = 20
-_FIRST = 5
-"""Approvals, held tools and servers that are named."""
+_FIRST = 5  # approvals, held tools and servers that are named
 _DAYS = 14
 _TOTALS = ("calls", "failed", "denied", "input_tokens", "output_tokens", "total_tokens")
 

@@ -26,8 +26,7 @@ _UNFOLLOWED = ("since", "until", "failed", "status")
 class Choice(NamedTuple):
     value: str
     text: str
-    address: str
-    """Where the link leads; that of the choice in force takes it back."""
+    address: str  # where the link leads; that of the choice in force takes it back
     is_chosen: bool
     rows: int | None = None
     """The number of rows that it would leave; None where it leaves none out, or where they are not counted."""
@@ -43,15 +42,13 @@ class Window(NamedTuple):
     total: int
     first: int
     last: int
-    before: str
-    """Empty where there are none."""
+    before: str  # empty where there are none
     after: str
 
 
 Filters = Mapping[str, Mapping[str, str]]
 """By the name of each parameter that chooses among rows in memory: its values, with the words for each."""
-Fits = Callable[[Row, str, str], bool]
-"""Whether a filter leaves a row, by its name and value."""
+Fits = Callable[[Row, str, str], bool]  # whether a filter leaves a row, by its name and value
 
 
 class PageQuery(Parameters):
@@ -65,8 +62,7 @@ class PageQuery(Parameters):
         self._path = path
         self.values = {name: value for name, value in given.items() if name not in _PLACE}
         """The filters and the order, without the place in the list."""
-        self.before = given.get("before", "")
-        """The id of the call after which the list goes on."""
+        self.before = given.get("before", "")  # the id of the call after which the list goes on
 
     @classmethod
     def of(cls, request: Request, names: Iterable[str] = FILTERS) -> Self:

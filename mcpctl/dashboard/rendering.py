@@ -32,14 +32,10 @@ from mcpctl.output import text
 from mcpctl.policy import answering
 from mcpctl.store.filters import FAILED
 
-MOST_SHOWN = 1 << 16
-"""Characters of one JSON text on a page; the whole is in the REST interface."""
-_SHORTEST = 8
-"""Characters of an id in a row, as in lists on a terminal."""
-_LONGEST = 300
-"""Characters of a text in a row of a table; the page of one thing shows it whole."""
-_BROKEN = tuple(status for status in FAILED if status != "denied")
-"""The statuses of calls that pages count as failed."""
+MOST_SHOWN = 1 << 16  # characters of one JSON text on a page; the whole is in the REST interface
+_SHORTEST = 8  # characters of an id in a row, as in lists on a terminal
+_LONGEST = 300  # characters of a text in a row of a table; the page of one thing shows it whole
+_BROKEN = tuple(status for status in FAILED if status != "denied")  # the statuses of calls that pages count as failed
 _NAVIGATION = (
     ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
     ("/servers", "Servers"), ("/approvals", "Approvals"), ("/stats", "Statistics"),

@@ -15,8 +15,7 @@ from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
 
 BASE = "/api/v1"
-MOST = 1000
-"""Rows of one answer."""
+MOST = 1000  # rows of one answer
 DEFAULT = 50
 _MOST_CHARACTERS = 1 << 26
 _MOST_OFFSET = 1_000_000_000
@@ -65,8 +64,7 @@ class Parameters:
     """The parameters of one request; raises `WrongUsage`, with its name, for a value that one cannot have."""
 
     _session = "session_id"
-    _has_commas = True
-    """Whether a comma in the name of a server, tool or project is between two of them."""
+    _has_commas = True  # whether a comma in the name of a server, tool or project is between two of them
 
     def __init__(self, given: Iterable[tuple[str, str]], known: Sequence[str]) -> None:
         self._given: dict[str, list[str]] = {}
@@ -148,11 +146,9 @@ def _unknown(noun: str, name: str, known: Sequence[str]) -> WrongUsage:
 
 
 class Operation(NamedTuple):
-    path: str
-    """Below /api/v1."""
+    path: str  # below /api/v1
     answer: Callable[[Request, Parameters], Response]
-    model: str
-    """The model in `openapi` that describes the answer; empty where none does."""
+    model: str  # the model in `openapi` that describes the answer; empty where none does
     parameters: Sequence[str] = ()
     method: str = "GET"
     kinds: Sequence[str] = ("application/json",)

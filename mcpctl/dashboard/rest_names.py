@@ -11,14 +11,10 @@ from mcpctl.base.models import Row
 
 
 class Name(NamedTuple):
-    rest: str
-    """As REST has it; with a dot it is a member of a member."""
-    field: str
-    """As `--json`, SQL and journals have it."""
-    is_optional: bool = False
-    """Whether it is left out where it would be null."""
-    made: Callable[[Any], Any] | None = None
-    """Makes its value of the field's, where that is not the same."""
+    rest: str  # as REST has it; with a dot it is a member of a member
+    field: str  # as `--json`, SQL and journals have it
+    is_optional: bool = False  # whether it is left out where it would be null
+    made: Callable[[Any], Any] | None = None  # makes its value of the field's, where that is not the same
     note: str = ""
 
     @property

@@ -22,10 +22,8 @@ from mcpctl.base.errors import Unusable
 from mcpctl.base.models import Newest
 from mcpctl.base.paths import Paths, private_dir
 
-LINK_S = 60
-"""Seconds in which a link can be used, once."""
-MOST = 50
-"""Logins that are kept; a further one ends the one that was used longest ago."""
+LINK_S = 60  # seconds in which a link can be used, once
+MOST = 50  # logins that are kept; a further one ends the one that was used longest ago
 _BODY = struct.Struct(">?d12s")
 _SIGNED = 24
 _MOST_BYTES = 4096
@@ -37,10 +35,8 @@ _PAUSE_S = 0.02
 class Login:
     """The login of a person, or of the scripts with the bearer token."""
 
-    may_answer: bool
-    """Whether it may answer approvals; never with a bearer token."""
-    form_token: str
-    """The token that each form has to send back."""
+    may_answer: bool  # whether it may answer approvals; never with a bearer token
+    form_token: str  # the token that each form has to send back
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     """The same for all requests of one login, and not secret."""
     by_token: bool = False
@@ -106,8 +102,7 @@ def _hashed(cookie: str) -> bytes:
 class Running(msgspec.Struct, frozen=True):
     port: int
     pid: int
-    read_only: bool
-    """Whether nobody may answer approvals in it."""
+    read_only: bool  # whether nobody may answer approvals in it
     key: str
 
     @property

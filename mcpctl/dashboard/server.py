@@ -19,10 +19,8 @@ from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.running import Claim, Logins, Running
 
 _MOST_CONNECTIONS = 100
-_HEAD_S = 10
-"""Seconds in which a connection has to send the head of its next request."""
-_UNREAD_S = 300
-"""Seconds for which an answer waits for a client that does not read it: connections are few."""
+_HEAD_S = 10  # seconds in which a connection has to send the head of its next request
+_UNREAD_S = 300  # seconds for which an answer waits for a client that does not read it: connections are few
 _MOST_HEAD = 1 << 15
 
 

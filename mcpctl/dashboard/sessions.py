@@ -20,8 +20,7 @@ from mcpctl.store.records import Records
 _LOOKED_AT = 500
 _NAMES = 12
 _FILTERED = {"client": "client_name", "project": "project"}
-_FIRST = 20
-"""Calls, searches and decisions on the page of a session."""
+_FIRST = 20  # calls, searches and decisions on the page of a session
 
 
 def sessions(request: Request, query: Parameters) -> Response:

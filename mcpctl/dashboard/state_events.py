@@ -29,10 +29,8 @@ from mcpctl.store.records import Records
 from mcpctl.store.state import State
 
 _EVERY_S = 1.0
-_LOOKS = 30
-"""After so many looks files are read that seem unchanged: their times are no finer than a clock's tick."""
-_BY_ITSELF = ("expired", "used")
-"""The states that a yes comes to by itself."""
+_LOOKS = 30  # after so many looks files are read that seem unchanged: their times are no finer than a clock's tick
+_BY_ITSELF = ("expired", "used")  # the states that a yes comes to by itself
 
 
 class _ToolState(NamedTuple):
@@ -99,8 +97,7 @@ class _Approvals:
         self._files = _Files(paths.policy)
         self._all: Sequence[CallApproval] = ()
         self._states: Mapping[str, str] | None = None
-        self._next_end = float("inf")
-        """When the next of those that are open expires."""
+        self._next_end = float("inf")  # when the next of those that are open expires
 
     def changes(self) -> Iterator[Event]:
         """Approvals that were requested, answered, or not answered in time."""

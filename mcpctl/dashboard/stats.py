@@ -15,8 +15,7 @@ from mcpctl.dashboard.rest import OF_CALLS, WINDOW, Operation, Parameters, listi
 from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
 
-_MOST = 50
-"""Rows of each table: those with the most calls, or the most of what they are sorted by."""
+_MOST = 50  # rows of each table: those with the most calls, or the most of what they are sorted by
 _DAYS = {"7d": 7, "30d": 30}
 _SINCE = {"7d": "7 days", "30d": "30 days", "all": "All"}
 _SORTS = {"calls": "Calls", "failed": "Failures", "p95_ms": "p95", "total_tokens": "Tokens"}
@@ -24,8 +23,7 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
     "all": (), "day": ("day",), "tool": ("server", "tool"), "server": ("server",), "client": ("client_name",),
 }  # fmt: skip
 _SORTED = ("tool", "server", "client")
-_WINDOW = "30d"
-"""Shown first."""
+_WINDOW = "30d"  # shown first
 
 
 def stats(request: Request, query: Parameters) -> Response:

@@ -14,10 +14,7 @@ _NOTE = schema(
     "id", "title", "text", "tags",
 )  # fmt: skip
 _NOTES = schema(
-    {
-        "notes": {"type": "array", "items": _NOTE},
-        "total": rule("integer", "How many there are, beyond the limit too"),
-    },
+    {"notes": {"type": "array", "items": _NOTE}, "total": rule("integer", "How many there are, beyond the limit too")},
     "notes",
     "total",
 )

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Json = dict[str, Any]
-Tool = Callable[[Json], Json]
-"""Takes checked arguments, and returns structured content."""
+Tool = Callable[[Json], Json]  # takes checked arguments, and returns structured content
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSION = "2026-07-28"

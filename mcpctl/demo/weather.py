@@ -8,11 +8,10 @@ from mcpctl.demo.stdio_server import Json, ToolFailed, ToolServer, rule, schema
 
 server = ToolServer("weather", "Forecasts for a few cities, temperature conversion, and weather alerts.")
 
-_MEANS = {
+_MEANS = {  # mean temperatures in degrees Celsius; around them the weather of a day follows from the city and the day
     "Amsterdam": 11, "Cairo": 23, "Lima": 19, "Mumbai": 28, "Nairobi": 18, "Oslo": 6, "Sydney": 18, "Tokyo": 16,
     "Toronto": 9,
 }  # fmt: skip
-"""Mean temperatures in degrees Celsius; around them the weather of a day follows from the city and the day."""
 _SKIES = ("sunny", "partly cloudy", "cloudy", "light rain", "rain", "thunderstorms")
 _ABSOLUTE_ZERO = -273.15
 _alerts: dict[tuple[str, str], Json] = {}

@@ -30,8 +30,7 @@ class Node:
     arguments: tuple[CommandParameter, ...]
     options: tuple[CommandParameter, ...]
     children: tuple["Node", ...]
-    needs_child: bool
-    """Whether it is no command without one of those below it."""
+    needs_child: bool  # whether it is no command without one of those below it
 
     def walk(self) -> Iterator["Node"]:
         yield self

@@ -23,8 +23,7 @@ class OwnEntry:
 
     raw: ClientEntry
     client: str
-    server: Server | None
-    """None where it cannot be read like that."""
+    server: Server | None  # none where it cannot be read like that
     problem: str = ""
 
     @property

@@ -116,11 +116,9 @@ _ALL = (
     Rule("D191", "A check failed itself.", "Nobody knows what it would have found; the others were done.",
          "Run it again with MCPCTL_DEBUG=1, and report it.", _ERROR),
 )  # fmt: skip
-CODES = {rule.id: rule for rule in _ALL}
-"""Scripts read the codes: none is used again for something else."""
+CODES = {rule.id: rule for rule in _ALL}  # scripts read the codes: none is used again for something else
 
-Repair = Callable[[], str]
-"""Does everything that is safe to do, and returns a sentence about it."""
+Repair = Callable[[], str]  # does everything that is safe to do, and returns a sentence about it
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,7 @@ class DoctorFinding:
     message: str
     code: str = ""
     subject: str | None = None
-    fix: str = ""
-    """The fix here, where that is more than the code's."""
+    fix: str = ""  # the fix here, where that is more than the code's
     repair: Repair | None = None
 
     @property
@@ -165,8 +162,7 @@ class Case:
 
     paths: Paths
     config: Config
-    problem: McpctlError | None = None
-    """Why the configuration cannot be used."""
+    problem: McpctlError | None = None  # why the configuration cannot be used
 
     @classmethod
     def of(cls, file: Path | None, data: Path | None) -> "Case":

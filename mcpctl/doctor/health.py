@@ -16,10 +16,8 @@ from mcpctl.store import index, journal, journal_lines, sqlite, state_file
 from mcpctl.store.sqlite import DatabaseKind
 
 _LOOKS_S = 0.5
-_STEPS = 10_000
-"""SQLite's steps between two looks at the clock."""
-_MOST_READ = 32 << 20
-"""Bytes of journals that are read, the newest first: so many are quick."""
+_STEPS = 10_000  # SQLite's steps between two looks at the clock
+_MOST_READ = 32 << 20  # bytes of journals that are read, the newest first: so many are quick
 _MOST_BAD = 1000
 _LOOSENED_S = 7 * 86_400
 _MOST_LOOSENED = 10

@@ -19,8 +19,7 @@ from mcpctl.config.server_environment import Launch
 from mcpctl.doctor.findings import Case, DoctorFinding, finding
 from mcpctl.upstreams.stdio import OWNER
 
-_MOST = 64 << 10
-"""Bytes that are read of a program's output."""
+_MOST = 64 << 10  # bytes that are read of a program's output
 _LEAVES_S = 2.0
 _TERM_S, _KILL_S = 2.0, 1.0
 _LOOK_S = 0.05

@@ -28,12 +28,10 @@ _WORDS = {
     "Invalid \\": "a backslash is wrong here; a backslash itself is written \\\\",
     "Extra data": "there is something after the end of the JSON",
 }
-Place = Sequence[str | int]
-"""A path in a file's JSON: names of members and numbers of items."""
+Place = Sequence[str | int]  # a path in a file's JSON: names of members and numbers of items
 _decoder = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DEEPEST = 16
-"""How many levels are searched: a toolset has fewer, and each level is decoded again."""
+_DEEPEST = 16  # how many levels are searched: a toolset has fewer, and each level is decoded again
 
 
 def decoded(data: bytes) -> Any:

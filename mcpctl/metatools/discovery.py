@@ -40,8 +40,7 @@ class SearchRequest(Struct, frozen=True):
     queries: tuple[str, ...]
     context: str | None = None
     limit: int = _RESULTS
-    more: int = _RESULTS
-    """Further results if they match well and the answer has room: none where a limit was given."""
+    more: int = _RESULTS  # further results if they match well and the answer has room: none where a limit was given
     left_out: int = 0
     detail: str = "auto"
     introduced: frozenset[Introduction] = frozenset()

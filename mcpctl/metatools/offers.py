@@ -27,8 +27,7 @@ _READ_TEXT = frozenset((
     "opencode", "visual studio code", "visual-studio-code", "windsurf-client", "zed",
 ))  # fmt: skip
 """Clients that give their model the text where there is nothing else, by their names in lower case."""
-_COPILOT = "-copilot-intellij"
-"""Suffix of the names of GitHub Copilot in JetBrains's programs; it gives its model both."""
+_COPILOT = "-copilot-intellij"  # suffix of the names of GitHub Copilot in JetBrains's programs; it gives its model both
 _READ_STRUCTURE = frozenset(("codex-mcp-client", "codex"))
 """Clients that give their model the structured content, and a text only quoted in JSON."""
 DISCOVERY = "tool_discovery"
@@ -55,13 +54,12 @@ _RESULT = {
 _CREATE = '{"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
 _LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "app"}}'
 _DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
-_KINDS = {
+_KINDS = {  # title, further words of the description, and example, by the permission that the tool needs
     None: ("Call a tool", "", _CREATE),
     "read": ("Call a read-only tool", "", _LIST),
     "write": ("Call a tool that changes things", " but destroys nothing,", _CREATE),
     "destructive": ("Call a tool that may destroy", " or overwrite, or does not say,", _DELETE),
 }
-"""Title, further words of the description, and example, by the permission that the tool needs."""
 _UNCHANGED = "Its result comes back unchanged"
 _LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ_TOOL)} and {{"uri": "..."}}.'
 _CALL = {

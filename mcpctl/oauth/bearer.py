@@ -28,15 +28,11 @@ from mcpctl.wire.threads import apart
 LONGEST_LIFE_S = 10 * 366 * 86400.0
 _OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
 """An issuer's codes for a login that is over; the second is GitHub's word for the first."""
-_ASKED_AGAIN_S = 300.0
-"""An issuer is not asked for so long after it has called a login over: some say so by mistake."""
+_ASKED_AGAIN_S = 300.0  # an issuer is not asked for so long after it has called a login over: some say so by mistake
 _WORD = re.compile(r"[a-z_]{1,40}")
-HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
-"""Such a token can stand in a header, and be read again."""
-_SETTLES_S = 10.0
-"""A server that refuses a token as new as this would refuse the next one too."""
-_PAUSE_S = 5.0
-"""After a refresh that failed, a token that has not expired is not refreshed for so long."""
+HEADER = re.compile(r"[\x21-\x7e]{1,16384}")  # such a token can stand in a header, and be read again
+_SETTLES_S = 10.0  # a server that refuses a token as new as this would refuse the next one too
+_PAUSE_S = 5.0  # after a refresh that failed, a token that has not expired is not refreshed for so long
 
 
 class Bearer:

@@ -25,8 +25,7 @@ sys.exit(not (any(map(is_opened, named)) if named else webbrowser.open(url)))
 _ELSEWHERE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 _OF_TERMINALS = frozenset(("www-browser", "lynx", "w3m", "links", "links2", "elinks", "browsh", "carbonyl", "chawan"))
-_PATIENCE_S = 20.0
-"""A browser that has not said by then whether it opened the address is taken for failed."""
+_PATIENCE_S = 20.0  # a browser that has not said by then whether it opened the address is taken for failed
 
 
 def can_open(env: Mapping[str, str] = os.environ) -> bool:

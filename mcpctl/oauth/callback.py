@@ -22,8 +22,7 @@ _PATH = "/callback"
 _HERE, _HERE_TOO = "127.0.0.1", "::1"
 _REQUEST_BYTES = 16 << 10
 _REQUEST_S = 10.0
-_CODE = re.compile(r"(?!https?:)[!-<>-~]{12,}")
-"""A code alone: longer than a typing mistake, and no part of an address."""
+_CODE = re.compile(r"(?!https?:)[!-<>-~]{12,}")  # a code alone: longer than a typing mistake, and no part of an address
 _AROUND = "\"'<>"
 _PASTED_BYTES = 16 << 10
 _REFUSALS = {

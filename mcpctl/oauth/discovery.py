@@ -40,12 +40,9 @@ class Issuer:
 
     name: str
     metadata: OAuthMetadata
-    challenged: str | None = None
-    """The scope that the server has asked for."""
-    resource: ProtectedResourceMetadata | None = None
-    """The server's own metadata; None for one of 2025-03-26."""
-    resource_url: str | None = None
-    """The `resource` of RFC 8707."""
+    challenged: str | None = None  # the scope that the server has asked for
+    resource: ProtectedResourceMetadata | None = None  # the server's own metadata; None for one of 2025-03-26
+    resource_url: str | None = None  # the `resource` of RFC 8707
 
     def wider(self, server_url: str) -> str:
         """The resource that tokens are for, where that is more than the server at this address; RFC 9728 permits it."""
@@ -139,8 +136,7 @@ class OAuthClient:
     kind: str
     id: str
     secret: str | None = None
-    method: str = NONE
-    """How it authenticates to the token endpoint."""
+    method: str = NONE  # how it authenticates to the token endpoint
     secret_expires_at: float | None = None
 
     def request(self, form: Mapping[str, str]) -> tuple[dict[str, str], bytes]:

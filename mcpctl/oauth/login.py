@@ -44,8 +44,7 @@ _GRANTS = {CODE: ["authorization_code", "refresh_token"], CLIENT_CREDENTIALS: [C
 class Wish:
     """A person's wishes for this login."""
 
-    name: str
-    """The server's."""
+    name: str  # the server's
     scopes: Sequence[str] = ()
     client_id: str = ""
     in_browser: bool = True
@@ -55,8 +54,7 @@ class Wish:
 @dataclass(frozen=True)
 class NewLogin:
     tokens: Tokens
-    registration: str
-    """`configured`, `metadata document` or `dynamic`."""
+    registration: str  # `configured`, `metadata document` or `dynamic`
 
 
 async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Callable[[str], None]) -> NewLogin | None:

@@ -27,8 +27,7 @@ from mcpctl.secrets.redact import learn
 _MOST_BYTES = 64 << 10
 _MOST_FILES = 1000
 _NAME = re.compile(r"[0-9a-f]{64}\.json")
-_WAIT_S = 45.0
-"""A refresh under the lock takes 30 s at most."""
+_WAIT_S = 45.0  # a refresh under the lock takes 30 s at most
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.001, 0.05
 _SERVICE = "mcpctl"
 _HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"

@@ -11,8 +11,7 @@ from mcpctl.config.server_environment import is_here
 from mcpctl.config.server_settings import CLIENT_CREDENTIALS, OAuth
 
 _PORTS = {"http": 80, "https": 443}
-_MARGIN_S = 60.0
-"""The time before a token expires in which it is refreshed, at most."""
+_MARGIN_S = 60.0  # the time before a token expires in which it is refreshed, at most
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,23 +21,19 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     issuer: str
     token_endpoint: str
     token_endpoint_auth_method: str = "none"
-    grant: str = "code"
-    """`code`, or `client_credentials`, which needs no refresh token: it is asked for again."""
+    grant: str = "code"  # `code`, or `client_credentials`, which needs no refresh token: it is asked for again
     client_id: str
     client_secret: str | None = None
     """Only of a dynamic registration; one that the configuration names is read from there each time."""
     secret_expires_at: float | None = None
     access_token: str
     refresh_token: str | None = None
-    expires_at: float | None = None
-    """Seconds of the epoch; None where the issuer did not say."""
+    expires_at: float | None = None  # seconds of the epoch; None where the issuer did not say
     scopes: str = ""
-    resource: str | None = None
-    """The `resource` of RFC 8707 that was asked for."""
+    resource: str | None = None  # the `resource` of RFC 8707 that was asked for
     logged_in_at: float
     refreshed_at: float | None = None
-    over_at: float | None = None
-    """When the issuer called the login over: it is not asked for it again and again."""
+    over_at: float | None = None  # when the issuer called the login over: it is not asked for it again and again
 
     def __repr__(self) -> str:
         """Without its secrets, so that no traceback and no message has them."""

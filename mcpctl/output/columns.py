@@ -9,8 +9,7 @@ from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Row
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
-MOST = 1_000_000_000
-"""The most rows: SQLite has a largest number."""
+MOST = 1_000_000_000  # the most rows: SQLite has a largest number
 KEPT = 20
 _LONGEST_NAME = 100
 
@@ -20,10 +19,8 @@ class Columns(NamedTuple):
 
     fields: Sequence[str]
     shown: Sequence[str]
-    also: Sequence[str] = ()
-    """Fields that `--fields` may name besides, made of others."""
-    cut: frozenset[str] = frozenset()
-    """Fields that a narrow table cuts first; never keys, since people copy them."""
+    also: Sequence[str] = ()  # fields that `--fields` may name besides, made of others
+    cut: frozenset[str] = frozenset()  # fields that a narrow table cuts first; never keys, since people copy them
     keeps: Mapping[str, int] = {}
     """How much of a field a table shows at least, where not `KEPT` of those in `cut`; with less room a column goes."""
     goes: Sequence[str] = ()
@@ -33,17 +30,12 @@ class Columns(NamedTuple):
     there is room."""
     render: Mapping[str, Callable[[Any], str]] = {}
     """The text of a field's value in a table and in tab-separated values."""
-    labels: Mapping[str, str] = {}
-    """Shorter headings for some fields."""
-    group: str = ""
-    """The field whose values are headings in a table; the rows come sorted by it."""
-    more: str = "--fields"
-    """The option that shows what a narrow table leaves out."""
-    newest: int = 50
-    """How many rows a terminal gets without `--limit`."""
+    labels: Mapping[str, str] = {}  # shorter headings for some fields
+    group: str = ""  # the field whose values are headings in a table; the rows come sorted by it
+    more: str = "--fields"  # the option that shows what a narrow table leaves out
+    newest: int = 50  # how many rows a terminal gets without `--limit`
     noun: str = "rows"
-    empty: str = ""
-    """The message on a terminal if there are no rows."""
+    empty: str = ""  # the message on a terminal if there are no rows
 
     @property
     def leaving(self) -> Sequence[str]:

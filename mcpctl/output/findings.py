@@ -17,8 +17,7 @@ from mcpctl.output.text import line_of
 FORMATS = ("text", "json", "jsonl", "github", "sarif", "junit")
 _GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
 _SARIF = {"error": "error", "warning": "warning", "info": "note"}
-_MOST_LINES = 200
-"""Lines of one change that are shown, and compared line by line."""
+_MOST_LINES = 200  # lines of one change that are shown, and compared line by line
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 

@@ -9,8 +9,7 @@ from mcpctl.base.errors import inert
 from mcpctl.output.text import line_of
 
 clock = time.monotonic
-_FIRST_S = 0.5
-"""Shorter work shows no line, which would only flicker."""
+_FIRST_S = 0.5  # shorter work shows no line, which would only flicker
 _BETWEEN_S = 0.1
 _ECHO = len("^C")
 

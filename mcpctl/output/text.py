@@ -10,16 +10,14 @@ from typing import Any
 from mcpctl.base.models import RawJson, Row
 from mcpctl.base.texts import counted
 
-_UNSAFE = (
+_UNSAFE = (  # not compiled before there is a text to look at that is not plain
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-"""Not compiled before there is a text to look at that is not plain."""
 
 
 RED, PLAIN = "\x1b[31m", "\x1b[0m"
-PAINTED = frozenset(("tool_error", "failed", "denied", "interrupted"))
-"""The statuses that are red."""
+PAINTED = frozenset(("tool_error", "failed", "denied", "interrupted"))  # the statuses that are red
 
 
 def is_coloured() -> bool:
@@ -209,13 +207,12 @@ def call(row: Row) -> Iterator[str]:
         yield line_of(f"decided: {made['made_at']}  {decision(made)}")
 
 
-MEANINGS = {
+MEANINGS = {  # the meaning of each hint in effect, where true and where false
     "read_only": ("it changes nothing", "it may change things"),
     "destructive": ("it may destroy or overwrite", "it destroys nothing"),
     "idempotent": ("repeating it changes nothing more", "repeating it may do more"),
     "open_world": ("it reaches outside systems", "it stays in its own domain"),
 }
-"""The meaning of each hint in effect, where true and where false."""
 
 
 def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:

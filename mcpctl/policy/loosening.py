@@ -23,12 +23,11 @@ ListedTools = Mapping[str, Mapping[str, Tool]]
 ANY = "any-other"  # the name of a tool that nothing mentions
 _AGAIN = "-again"
 _CLOSED = {"openWorldHint": False}
-_DECLARED: tuple[dict[str, bool], ...] = (
+_DECLARED: tuple[dict[str, bool], ...] = (  # the hints that a tool may declare that is not listed yet
     {}, {"readOnlyHint": True, **_CLOSED}, {"readOnlyHint": True},
     {"destructiveHint": False, **_CLOSED}, {"destructiveHint": False},
     {"destructiveHint": True, **_CLOSED}, {"destructiveHint": True},
 )  # fmt: skip
-"""The hints that a tool may declare that is not listed yet."""
 
 
 def loosened(before: Sequence[View], after: Sequence[View], known: ListedTools) -> list[str]:
@@ -119,12 +118,11 @@ def _with_removed(before: View, after: View) -> View:
     return msgspec.structs.replace(after, config=config)
 
 
-_LAUNCHER = re.compile(
+_LAUNCHER = re.compile(  # words before the program that a command line is about
     r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|corepack|uvx?|tool|run|pipx|node|deno|tsx|ts-node|py|python[\d.]*|ruby"
     r"|java|docker|podman|nerdctl|container|env|nice|timeout|xargs|sudo|setsid|nohup|cmd|mcp-remote|mcp-proxy|supergateway"
     r"|&&|;|\w*sh"
 )
-"""Words before the program that a command line is about."""
 _RUNS_IMAGES = frozenset(("docker", "podman", "nerdctl"))
 _PACKAGE_MANAGERS = frozenset(("npx", "npm", "bunx", "pnpm", "pnpx", "yarn", "dlx"))
 _PACKAGES = ("--package", "--from")
@@ -133,13 +131,12 @@ _VALUED = frozenset((
     *_FOLDERS, "--project", "--python", "--with", "--index", "--index-url", "--registry", "--env-file", "--loader",
     "--require", "-r", "--import",
 ))  # fmt: skip
-_VALUED_OF_IMAGES = frozenset((
+_VALUED_OF_IMAGES = frozenset((  # options of launchers, and of container programs, whose value is the word after them
     "--env", "-e", "--env-file", "--volume", "-v", "--mount", "--name", "--network", "--net", "--user", "-u",
     "--workdir", "-w", "--publish", "-p", "--entrypoint", "--platform", "--label", "-l", "--memory", "-m", "--cpus",
     "--context", "--host", "-H", "--config", "--log-level",
     "--add-host", "--pull", "--gpus", "--hostname", "-h", "--cap-add", "--cap-drop", "--security-opt",
 ))  # fmt: skip
-"""Options of launchers, and of container programs, whose value is the word after them."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)")
 _FILE = re.compile(r"\.(?:py|pyz|[cm]?[jt]sx?|sh|rb|jar|php|pl|exe|bat|cmd)\Z", re.IGNORECASE)
 _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", "mcp", "__main__", "bin", "dist"))

@@ -16,20 +16,18 @@ from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
 
-HELD = {
+HELD = {  # by `models.HOLDS`
     "changed": "it has changed since it was first seen",
     "new": "it is new on a server whose tools are known",
     "suspicious": "its definition looks like an attack on the model",
     "not_locked": "the lock file does not have it as it is",
 }
-"""By `models.HOLDS`."""
-MAY = {
+MAY = {  # by `hints.RISKS`
     "read-only": "only reads",
     "changing": "changes things",
     "destructive": "may delete data",
     "not-declared": "does not say what it may do",
 }
-"""By `hints.RISKS`."""
 _EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")
 """After these a call that was sent may have taken effect."""
 _MAX_SERVERS = 50
@@ -46,7 +44,7 @@ _NOBODY_ASKED = "tool '{key}' needs consent, which nobody is asked for ({by})"
 _GIVE_A_TOKEN = "make one with: mcpctl tokens create; and give it in MCPCTL_TOKEN or with serve --token-file"
 _EXPLAIN = "see why with: mcpctl policy explain {key}"
 _ASK_FOR_A_TOKEN = "{why}; ask the user for one, and do not retry it without"
-_OF_TOOL = {
+_OF_TOOL = {  # by code, the sentence for a model, the one for a person, and that person's hint; `_values` fills them in
     "no_token": (_ASK_FOR_A_TOKEN, _WITHOUT_TOKEN, _GIVE_A_TOKEN),
     "token_not_valid": (_ASK_FOR_A_TOKEN, _WITHOUT_TOKEN, _GIVE_A_TOKEN),
     "token_read_only": ("{tool} is not permitted: {why}; do not retry it", _WITHOUT_TOKEN, _GIVE_A_TOKEN),
@@ -84,7 +82,6 @@ _OF_TOOL = {
         _NOBODY_ASKED, _EXPLAIN,
     ),
 }  # fmt: skip
-"""By code, the sentence for a model, the one for a person, and that person's hint; `_values` fills them in."""
 _WITH_APPROVAL = (
     "{pending}", "tool '{key}' was not run: it needs your consent (approval {approval})",
     "answer with: mcpctl approvals allow {approval} (or deny; show has what it would do); then call it again",

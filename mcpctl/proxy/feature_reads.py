@@ -27,8 +27,7 @@ from mcpctl.wire import jsonrpc
 
 UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
 _NOTHING = Features((), "")
-_LOOK_S = 10.0
-"""How long an unknown name waits for servers that have not listed; a person's waits as long as they take."""
+_LOOK_S = 10.0  # how long an unknown name waits for servers that have not listed; a person's waits as long as they take
 KIND_OF = {PROMPTS_GET: PROMPTS, RESOURCES_READ: RESOURCES}
 _ON_RECORD = {PROMPTS: "prompt", RESOURCES: "resource"}
 _LONGEST_COMPLETION = 1 << 18

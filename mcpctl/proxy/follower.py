@@ -185,8 +185,7 @@ class Follower:
         self._pinned: int | None = None
         self._judging_again: asyncio.TimerHandle | None = None
         self._looked_at = 0
-        self.settling: asyncio.Task[None] | None = None
-        """The work that requests wait for, as of the latest look."""
+        self.settling: asyncio.Task[None] | None = None  # the work that requests wait for, as of the latest look
         self._is_ending = False
 
     # ---- for requests

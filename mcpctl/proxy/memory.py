@@ -27,8 +27,7 @@ from mcpctl.store.state import ListKey, State, StateError, is_passing, patience,
 from mcpctl.wire.threads import WorkQueue, beside
 
 T = TypeVar("T")
-_PATIENCE_S = 10.0
-"""How long work may take with all that was queued before it, while another process has the database."""
+_PATIENCE_S = 10.0  # how long work may take with all that was queued before it, while another process has the database
 _SOON_S = 2.0  # how long it may take to keep a server's list, for which its calls wait
 _ONE_TRY_S = 0.02
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 0.5
@@ -213,8 +212,7 @@ class PolicyMemory:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._database = _Database()
-        self.mine: PolicyFile | None = None
-        """The file as the event loop looks at it; None where it is not open."""
+        self.mine: PolicyFile | None = None  # the file as the event loop looks at it; None where it is not open
         self._theirs: PolicyFile | None = None
         self.is_closed = False
         self.pinned: int | None = None

@@ -29,8 +29,7 @@ _ACTIONS = ("accept", "decline", "cancel")
 _MOST = 1000  # questions of one call that are recorded: no server can fill the record with them
 MOST_OF_ONE = 100
 _READ = 600  # characters of a question that are kept until its outcome is known; the record has fewer
-MOST_OPEN = 1000
-"""Open questions, and parked calls, that are kept of one client; of more the oldest are given up."""
+MOST_OPEN = 1000  # open questions, and parked calls, that are kept of one client; of more the oldest are given up
 _MAX_PARENTS = 1000
 _TOO_MANY = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "too many questions are open; the client was not waited for")
 

@@ -31,10 +31,8 @@ _NOBODY = "it wants to know something first, and nobody can be asked here"
 
 
 class Request(Reply):
-    awaited: "asyncio.Future[bytes] | None" = None
-    """Set where not a client but mcpctl itself waits for the answer."""
-    barring: Barring | None = None
-    """A further reason why it may not be sent, where something else decides on it, too."""
+    awaited: "asyncio.Future[bytes] | None" = None  # set where not a client but mcpctl itself waits for the answer
+    barring: Barring | None = None  # a further reason why it may not be sent, where something else decides on it, too
     tool: Tool | None = None
     owner: FeatureOwner | Failed | None = None
     """The owner of a prompt or resource, or why it has none, once that is known."""

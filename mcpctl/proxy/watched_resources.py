@@ -45,8 +45,7 @@ class _Watched:
         self.owner = owner
         self.watchers: dict[Watcher, None] = {}
         self.connection: Connection | None = None
-        self.listening: Listening | None = None
-        """The open `subscriptions/listen` on a connection of 2026-07-28."""
+        self.listening: Listening | None = None  # the open `subscriptions/listen` on a connection of 2026-07-28
         self.wait = server_lists.FIRST_WAIT_S
         self.asking = asyncio.Lock()
         """Held while its server is asked, or told to stop: one after the other, whatever way the requests travel."""
@@ -63,8 +62,7 @@ class WatchedResources:
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
         self._watched: dict[FeatureOwner, _Watched] = {}
-        self._returning: dict[str, _Return] = {}
-        """Servers that were lost while somebody watched anything of them."""
+        self._returning: dict[str, _Return] = {}  # servers that were lost while somebody watched anything of them
 
     async def watch(self, owner: FeatureOwner, watcher: Watcher, caller: Caller) -> None:
         """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""

@@ -19,7 +19,7 @@ class Kind(IntEnum):
 
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_ENDINGS = (
+_ENDINGS = (  # endings of telling names, once their words are put together
     (Kind.PASSWORD, re.compile(
         r"(?:password|passwd|passphrase|passcode|secret|secretstring|(?<!old)pwd"
         r"|(?:db|user|root|admin|smtp|ftp|mysql|http|proxy|redis|ldap|mail|email)(?:pass|pw))\Z"
@@ -38,14 +38,12 @@ _ENDINGS = (
     )),
     (Kind.HINT, re.compile(r"(?:sessionid|sessid|amzsignature)\Z")),
 )  # fmt: skip
-"""Endings of telling names, once their words are put together."""
-_LAST_WORDS = {
+_LAST_WORDS = {  # last words of telling names whose ending tells nothing
     "dsn": Kind.ADDRESS,
     **dict.fromkeys(("creds", "cred", "bearer", "jwt"), Kind.CREDENTIAL),
     **dict.fromkeys(("pin", "otp", "totp", "mfa", "cvv", "cvc"), Kind.CODE),
     **dict.fromkeys(("key", "pat", "auth", "oauth", "pass", "sig", "session"), Kind.HINT),
 }  # fmt: skip
-"""Last words of telling names whose ending tells nothing."""
 _ADDED = frozenset({
     "value", "hash", "digest", "binary", "plain", "plaintext", "b64", "base64", "encrypted", "enc", "raw", "old",
     "new", "current", "confirm", "confirmation", "again", "prod", "production", "dev", "staging", "primary",
@@ -58,7 +56,7 @@ _OF_TEXT = frozenset({
     "per", "reasoning", "cached", "progress", "bos", "eos", "pad", "unk", "sep", "cls", "mask", "special", "stop",
 })  # fmt: skip
 """Words that make a token a place in a list, a number of them, or a piece of text; so does each that ends in page."""
-_OF_DATA = frozenset({
+_OF_DATA = frozenset({  # words that make a key one of a table, a map or a keyboard, or one that is public
     "public", "pub", "primary", "foreign", "sort", "partition", "cache", "object", "row", "index", "idempotency",
     "issue", "project", "group", "hash", "routing", "message", "translation", "map", "dict", "i18n", "locale",
     "file", "folder", "event", "state", "feature", "flag", "config", "setting", "option", "lookup", "unique",
@@ -66,7 +64,6 @@ _OF_DATA = frozenset({
     "escape", "delete", "function", "hot", "shortcut", "data", "order", "entity", "node", "parent", "child", "item",
     "field", "column", "property", "metric", "label", "tag", "query", "react", "any", "known", "answer",
 })  # fmt: skip
-"""Words that make a key one of a table, a map or a keyboard, or one that is public."""
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ class Shape(NamedTuple):
     is_alone: bool = False  # whether it is one only where a word begins: its head also ends other words
 
 
-TOKENS = (
+TOKENS = (  # where two begin at one place, the earlier one here wins
     # Code and packages
     Shape("GitHub", (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"), rb"[A-Za-z0-9]{20,255}", b"ghp_" + _MIXED[:36]),
     Shape("GitHub, fine-grained", (b"github_pat_",), rb"[A-Za-z0-9_]{20,255}", b"github_pat_" + _MIXED[:82]),
@@ -140,4 +140,3 @@ TOKENS = (
         b"sk.eyJ" + _MIXED[:60] + b"." + _MIXED[:22], is_alone=True,
     ),
 )  # fmt: skip
-"""Where two begin at one place, the earlier one here wins."""

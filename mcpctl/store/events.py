@@ -25,11 +25,10 @@ from mcpctl.store.journal_lines import (
 )
 
 RESET = "reset"
-TYPES = (
+TYPES = (  # `reset`: events before it may be missing; a journal is gone that was not read to its end
     "sessions.created", "sessions.updated", "sessions.closed", "calls.started", "calls.finished",
     "discoveries.finished", RESET,
 )  # fmt: skip
-"""`reset`: events before it may be missing; a journal is gone that was not read to its end."""
 START = "start"
 _AT_FIRST = 1 << 12
 _AT_ONCE = 1 << 16  # bytes of a journal that are read at once, or one line where that is longer

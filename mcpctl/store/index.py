@@ -17,12 +17,11 @@ from mcpctl.base.models import Progress, unseen
 from mcpctl.base.paths import Paths, cannot_write, private_dir
 from mcpctl.store import journal, schema, sqlite
 
-DEAD = (
+DEAD = (  # the sessions that `mark_the_dead` has marked, but for that of today's commands
     "SELECT id, journal, last_activity FROM sessions"
     " WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
     " AND NOT (via = 'cli' AND date(start_time, 'localtime') = date('now', 'localtime'))"
 )
-"""The sessions that `mark_the_dead` has marked, but for that of today's commands."""
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 1 << 20
 _READER_PATIENCE_S = 1.0  # a reader waits so long for those who write the index: then it answers from what that has

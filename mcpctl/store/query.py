@@ -66,8 +66,7 @@ def select(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condi
             # Where all that meets the conditions has to be sorted, it is sorted without its responses.
             chosen = f" WHERE rowid IN (SELECT rowid FROM {table}{chosen}) ORDER BY {order}"
         cursor = db.execute(
-            f"SELECT {selection} FROM {table}{chosen}",
-            (*conditions.values, -1 if limit is None else limit, offset),
+            f"SELECT {selection} FROM {table}{chosen}", (*conditions.values, -1 if limit is None else limit, offset)
         )
         for values in cursor:
             row = dict(zip(columns, values, strict=True))

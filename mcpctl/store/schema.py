@@ -6,12 +6,11 @@ from contextlib import closing
 from mcpctl.base import fields
 from mcpctl.base.models import NOT_FAILED
 
-_ASIDE = {
+_ASIDE = {  # the columns of each table that are fields of no row
     "sessions": {"journal": "TEXT NOT NULL", "via": "TEXT NOT NULL"},
     "calls": {"position": "INTEGER NOT NULL", "hints": "TEXT NOT NULL"},
     **{table: {"position": "INTEGER NOT NULL"} for table in ("discoveries", "reads", "decisions")},
 }
-"""The columns of each table that are fields of no row."""
 ELSEWHERE = {"calls": {"config_path": "(SELECT config_path FROM sessions WHERE id = calls.session_id)"}}
 """The fields of rows that another table has."""
 _LARGE = "annotations", "arguments", "error_message", "error", "response"
@@ -83,7 +82,7 @@ _MADE = {
 }  # fmt: skip
 VIEWS = tuple(_view(table, fields.names(row), **_MADE.get(table, {})) for table, row in fields.TABLES.items())
 """The tables for others' SQL: the fields and the words of --json, whatever the tables are like."""
-INDEXES = (
+INDEXES = (  # made after a new index is filled: sorted once, they take a fraction of the time of growing row by row
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
     """CREATE INDEX calls_by_time ON calls (
         started_at, session_id, position, server, tool, status, duration_ms, client_name, project, hints, parent_id,
@@ -99,7 +98,6 @@ INDEXES = (
     *VIEWS,
     "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",
 )
-"""Made after a new index is filled: sorted once, they take a fraction of the time of growing row by row."""
 LAST = "sessions_by_activity"  # only a whole index has it
 
 

@@ -45,11 +45,7 @@ _OF_SESSION = ("calls", "failed", "denied", "total_tokens", "duration_ms")
 
 
 def totals(
-    db: sqlite3.Connection,
-    by: Sequence[str] = (),
-    criteria: CallFilter = EVERYTHING,
-    *,
-    fields: Sequence[str] = FIELDS,
+    db: sqlite3.Connection, by: Sequence[str] = (), criteria: CallFilter = EVERYTHING, *, fields: Sequence[str] = FIELDS
 ) -> Sequence[Row]:
     """A row for each group, the one with the most calls first, or by time where that is grouped by: the group, then
     `fields`. Without groups it is one row, of all calls. Tokens are null where there is none, times where none has

@@ -20,12 +20,11 @@ MAX_NOTE = 500
 MAX_NOTES = 20  # the most of one tool, and the most that may be added at once
 MAX_NOTES_CHARS = 4000  # all notes of one tool together
 MAX_TITLE = 200
-HIDDEN = re.compile(
+HIDDEN = re.compile(  # a character that a model reads and no person sees; line breaks and tabs are not among them
     # controls, line separators, marks and overrides of direction, invisible operators, tags and variation selectors
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-"""A character that a model reads and no person sees; line breaks and tabs are not among them."""
 _HEADING = "### Additional Tool Notes"
 _IDENTITY = ("inputSchema", "outputSchema", "annotations")
 _EXACT = 1 << 53

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from mcpctl.store.records import Records
 
 _MOST_CALLS = 1000
-_MOST_LINES = 2000
-"""Lines of a result that are compared; comparing takes up to the product of both."""
+_MOST_LINES = 2000  # lines of a result that are compared; comparing takes up to the product of both
 
 
 def replay(

@@ -14,14 +14,11 @@ from mcpctl.output import text, to_json
 if TYPE_CHECKING:
     from mcpctl.store.events import Event
 
-_LEFT_OUT = ("sessions.updated",)
-"""Not printed for people: the call that it follows has just been."""
+_LEFT_OUT = ("sessions.updated",)  # not printed for people: the call that it follows has just been
 _LONGEST = 80
-_WIDTH = 20
-"""The columns of a type and of a client's name in a wide terminal."""
+_WIDTH = 20  # the columns of a type and of a client's name in a wide terminal
 _ROOM_FOR_CLIENT = 72
-_LEAST_NAME = 8
-"""The columns that are left of a tool's name in the narrowest terminal."""
+_LEAST_NAME = 8  # the columns that are left of a tool's name in the narrowest terminal
 
 
 def tail(

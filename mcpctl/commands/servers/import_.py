@@ -11,8 +11,7 @@ from mcpctl.commands import options as opt
 if TYPE_CHECKING:
     from mcpctl.clients.importing import Import
 
-WRITTEN = ("added", "replaced")
-"""The actions on entries that go into the file."""
+WRITTEN = ("added", "replaced")  # the actions on entries that go into the file
 
 
 def import_(
