@@ -30,8 +30,7 @@ from mcpctl.store.state import State
 FIELDS = base_fields.names(base_fields.ServerRow)
 _AS_WRITTEN = ("enabled", "env_file", "cwd", "start_timeout_s", "call_timeout_s", "projects", "only", "may_ask")
 _SETTINGS = tuple(field.name for field in msgspec.structs.fields(Server))
-MERGED = ("env", "headers", "oauth", "tools")
-"""The fields that are tables: given members are put beside those that they have."""
+MERGED = ("env", "headers", "oauth", "tools")  # tables: given members are put beside those that they have
 Change = Callable[[Any], None]  # a function that edits the document of a config.toml, for `editing.edit` and `edited`
 Keys = Sequence[tuple[str, str]]
 

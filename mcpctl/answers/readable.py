@@ -24,8 +24,7 @@ from mcpctl.wire.jsonrpc import Json
 _QUOTE = ord('"')
 
 
-_PIECE = 1 << 18
-"""Bytes of a string that are decoded at once: where it has one wide character, Python takes four times as many."""
+_PIECE = 1 << 18  # bytes of a string that are decoded at once: one wide character makes Python take four times as many
 _INSIDE = re.compile(  # the part of a string in which no escape, and no pair of them, goes on behind it
     rb'[^"\\]*+(?:\\(?:[^u]|u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|(?![dD][89abAB])[0-9a-fA-F]{4}))[^"\\]*+)*+',
     re.DOTALL,

@@ -13,8 +13,7 @@ from mcpctl.base.models import HINTS, Tool
 
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
 OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")  # also in prompts, resources and templates
-SHOWN = ("icons", "_meta")
-"""Clients show these of a tool; only the member `ui`, the page, of `_meta`: the rest may change by itself."""
+SHOWN = ("icons", "_meta")  # members that clients show; of `_meta` only `ui`, the page: the rest may change by itself
 VERSION = "sha256/v2"  # how hashes are made: from which members, in which form, by which function
 OLDER = "sha256/v1"  # without what clients show
 _DEEPEST = 100

@@ -2,12 +2,10 @@
 
 import unicodedata
 
-_HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")
-"""Controls, marks of format and direction, tags, characters without a common meaning."""
+_HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")  # controls, marks of format and direction, tags, unassigned characters
 _KEPT = "\n\t"
 _BREAKS = ("Zl", "Zp")
-_SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")
-"""Letters and marks that show nothing."""
+_SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")  # letters and marks without shape
 
 
 def visible(text: str) -> str:

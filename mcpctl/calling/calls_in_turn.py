@@ -12,8 +12,7 @@ from mcpctl.calling.own_session import CALLER, OwnSession, Result, own_session
 from mcpctl.config.config import Config
 from mcpctl.wire.reader import Line, LineReader
 
-ParseLine = Callable[[bytes], tuple[str, str, Arguments]]
-"""Gives the server, the tool and the arguments that a line asks for."""
+ParseLine = Callable[[bytes], tuple[str, str, Arguments]]  # the server, tool and arguments that a line asks for
 Answer = Callable[[Result | McpctlError], None]
 
 

@@ -30,8 +30,7 @@ from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
 _REPORTED_EVERY_S = 0.1
-Arguments = Callable[[Tool | None], bytes]
-"""Gives the JSON of a call's arguments, for the tool as it is known; None where it is not."""
+Arguments = Callable[[Tool | None], bytes]  # the JSON of a call's arguments; the tool is None where it is not known
 
 
 def call(

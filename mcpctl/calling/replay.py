@@ -23,8 +23,7 @@ from mcpctl.store.journal_lines import REPLAY
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
-PLANS = ("would_run", "ran", "needs_execute", "cannot")
-"""The outcome of a call: `ran` also where its server failed, `cannot` where part of it is missing or it is refused."""
+PLANS = ("would_run", "ran", "needs_execute", "cannot")  # `ran` also where its server failed, `cannot` where refused
 _READ = "read"
 
 

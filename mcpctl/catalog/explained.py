@@ -57,8 +57,7 @@ def _read(file: str) -> Positions | None:
     return Positions(text)
 
 
-DECISIONS = (ALLOW, ASK, DENY, "held", "refused")
-"""`refused` is for reasons outside the policy, such as a disabled server."""
+DECISIONS = (ALLOW, ASK, DENY, "held", "refused")  # `refused`: outside the policy, such as for a disabled server
 _BY_CODE = {"needs_consent": ASK, "denied": DENY, "held": "held"}
 
 

@@ -48,8 +48,7 @@ class Lists:
         self.changes = 0  # grows whenever any of them changes
         self._of: Mapping[ListKey, Listed] = {}
         self._in_use: Mapping[tuple[str, str], str] = {}
-        self._suspicious: Mapping[ListKey, Collection[str]] = {}
-        """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
+        self._suspicious: Mapping[ListKey, Collection[str]] = {}  # names of tools that look like an attack
         self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
         """Lists of features that were checked, and their suspicious names."""
         self._together_at = -1  # the `changes` after which all of them were checked together

@@ -12,8 +12,7 @@ from mcpctl.base.models import Tool
 from mcpctl.base.texts import visible
 
 _ESCAPES = ("\\u", "\\r", "\\b", "\\f")  # how JSON escapes hidden characters
-FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
-"""The heading of a team's notes, however a server writes it."""
+FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)  # the heading of a team's notes
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 """Members of a schema that have a schema for each name."""
 EXACT = frozenset((  # members of a schema that are not texts to read
@@ -79,8 +78,7 @@ def cut(text: str, longest: int) -> str:
     return text[: longest - 1].rsplit(" ", 1)[0].rstrip() + "…"
 
 
-_SUPERFLUOUS = frozenset(("$schema", "$comment", "title", "examples", "example"))
-"""Members that add nothing to names, types and descriptions."""
+_SUPERFLUOUS = frozenset(("$schema", "$comment", "title", "examples", "example"))  # members that tell nothing
 _NAMED = NAMED | {"dependencies", "mapping"}  # members with names of their own, also in older drafts and OpenAPI
 
 

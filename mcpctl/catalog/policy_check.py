@@ -63,8 +63,7 @@ class _Check:
         self._places = RulePlaces(catalog.config)
         self._unlisted = catalog.unlisted()
         self._names_to_look_up = _MOST_LOOKED_UP
-        self._deciders: dict[PolicyRule, Counter[PolicyRule]] = defaultdict(Counter)
-        """By rule, how often which rule decides on the tools that it matches."""
+        self._deciders: dict[PolicyRule, Counter[PolicyRule]] = defaultdict(Counter)  # by rule, on its tools
 
     def checked(self) -> PolicyReport:
         decisions: Counter[str] = Counter()

@@ -23,8 +23,7 @@ _LONGEST_SENTENCE = 400
 _LEAST = 60  # fewer bytes of a server's line are not worth a line
 _INTRODUCED = "\nInstructions of these servers, each in its own words, which are not the user's or mcpctl's:"
 _SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)[.!?][)\"'\]]?(?=\s)|[\u3002\uff01\uff1f]")
-_QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02', "'"))
-"""Characters that could end the quotation of a server's words."""
+_QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02', "'"))  # could end a quotation
 
 
 def text(instructions: str, server: str) -> str:
@@ -103,8 +102,7 @@ class Introductions:
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
         self._kept: Mapping[ListKey, str] = {}
-        self._suspicious: Collection[str] | None = None
-        """Kept instructions that look like an attack; None where they were not checked."""
+        self._suspicious: Collection[str] | None = None  # those that look like an attack; None: not checked
 
     async def open(self, state: State, remember: Callable[[str], None]) -> None:
         """Read the kept instructions, unless another process holds the database. Where a check finds nothing,

@@ -11,8 +11,7 @@ from mcpctl.base.texts import printable
 MAX_DEPTH = 5
 MAX_CHOICES = 5
 MAX_PARTS = 8
-MAX_SCHEMAS = 200
-"""The most schemas that are looked at for one parameter's type: a small schema can fan out without end."""
+MAX_SCHEMAS = 200  # the most schemas that are looked at for one parameter's type: a small one can fan out without end
 MAX_VALUES = 32  # the most choices that are looked at: more than are shown, since some may be the same
 MAX_REF = 1000
 MAX_NAME = 64

@@ -23,8 +23,7 @@ NOUNS = (  # in the order of the help, as are all that follow
 )  # fmt: skip
 COMMANDS = ("serve", "install", "uninstall", "demo", "doctor", "help", "version")  # the commands without a noun
 ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
-_FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")
-"""The verbs that stand before the others of a noun."""
+_FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")  # these verbs come first
 _FOLDER = Path(package.__path__[0])
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
 

@@ -12,8 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from mcpctl.base.errors import UnknownCommand, WrongUsage
 
-_KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}
-"""The kinds of values in the parser's words and in plain ones."""
+_KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}  # in plain words
 
 
 class Command(TyperCommand):

@@ -23,8 +23,7 @@ Candidates = Sequence[tuple[str, str]]
 
 _CURSOR = "\0"  # no argument can have it
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_TAKES = {"FILE": "files", "COMMAND": "files", "DIR": "dirs"}
-"""The kind of file that an option or argument without candidates takes, by its metavar."""
+_TAKES = {"FILE": "files", "COMMAND": "files", "DIR": "dirs"}  # by metavar, where there are no candidates
 _MAX_HELP = 120
 _SPECIAL = re.compile(r"([^\w./:@%+=,-])")
 

@@ -34,9 +34,7 @@ from mcpctl.store.recordable import Recordable
 
 EVENT = "PreToolUse"
 _EXECUTE = re.compile(rf"tool_execute(?:_({'|'.join(PERMISSIONS)}))?")
-_UNASKED = ("auto", "bypassPermissions")
-"""The modes in which Claude Code has let calls through that a hook answered `ask` for:
-https://github.com/anthropics/claude-code/issues/89561 and 77212."""
+_UNASKED = ("auto", "bypassPermissions")  # modes that let calls through: anthropics/claude-code issues 89561 and 77212
 _LONGEST_REASON = 1000
 _TIMEOUT_S = 10
 _PLAIN_RULE = re.compile(r"[A-Za-z0-9_@*?:./-]{1,200}")

@@ -32,12 +32,10 @@ class ClientEntry:
     name: str
     value: Any
     project: Path | None
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    """The values that VS Code would ask for, by their ids, each with the default that it would offer."""
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # the values that VS Code would ask for, by id
     place: tuple[str, ...] = ()
     approval: str = ""  # for a server of a project's .mcp.json, a person's decision in Claude Code: see `_approvals`
-    switches: Mapping[str, Any] = field(default_factory=dict)
-    """The tools, as `SERVER_TOOL` or a pattern, that opencode's file switches on and off."""
+    switches: Mapping[str, Any] = field(default_factory=dict)  # tools or patterns that opencode switches on or off
 
 
 def files(source: str | None) -> list[ClientFile]:

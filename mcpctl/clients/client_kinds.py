@@ -11,8 +11,7 @@ from pathlib import Path
 class ClientKind:
     name: str
     title: str
-    places: tuple[str, ...]
-    """Its files, the user's own first; `{apps}` is the folder where desktop programs keep their files."""
+    places: tuple[str, ...]  # its files, the user's own first; `{apps}` is the folder of desktop programs' files
     section: str = "mcpServers"
     from_shell: bool = False  # whether a person starts it in a shell, so that it has its PATH
     fills_in: bool = False  # whether it replaces `${VAR}` with the variable's value, as mcpctl does

@@ -41,15 +41,13 @@ class Import:
     ways: str = "--replace or --prefix P, or "  # the other options for an entry whose name is taken
     files: list[ClientFile] = field(default_factory=list)
     entries: list[ClientEntry] = field(default_factory=list)
-    broken: list[tuple[ClientFile, Unusable]] = field(default_factory=list)
-    """The files that could not be read, each with the reason."""
+    broken: list[tuple[ClientFile, Unusable]] = field(default_factory=list)  # files that could not be read, and why
     rows: list[Row] = field(default_factory=list)
     taken: list[ClientEntry] = field(default_factory=list)
     variables: dict[tuple[str, Path], Mapping[str, str]] = field(default_factory=dict)
     """The variables of an mcpctl by its client and folder: a server that cannot start with them stays in the client's
     file."""
-    consequences: list[str] = field(default_factory=list)
-    """A person must not miss them: servers that are switched off, and those that do not start."""
+    consequences: list[str] = field(default_factory=list)  # servers that are switched off, or do not start
 
     _loaded: Config = field(init=False)
     _count: Counter[str] = field(init=False)

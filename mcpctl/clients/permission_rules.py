@@ -29,8 +29,7 @@ class ClientRule:
     """Servers and tools by the client's names, globs if `is_glob`; or one of `policy_settings.CLASSES`, with an empty
     tool."""
     is_glob: bool = True
-    is_respelled: bool = False
-    """Whether the client writes `_` in the names of tools for characters that it does not take."""
+    is_respelled: bool = False  # whether the client writes `_` in names of tools for characters that it does not take
     goes_before_ask: bool = False  # whether, as an allow, it goes before the client's rules that ask
     is_default: bool = False  # whether it is for all tools that no other rule names
     why: str = ""  # why it cannot be carried over; empty where it can

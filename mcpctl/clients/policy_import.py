@@ -48,8 +48,7 @@ class PolicyImport:
     _servers: Mapping[str, Server] = field(init=False)
     _written: PolicyTable | None = field(init=False)
     _lists: dict[str, list[str]] = field(init=False)
-    need_policy: list[str] = field(default_factory=list)
-    """The rules that config.toml has no place for without [policy], once they are put beside servers."""
+    need_policy: list[str] = field(default_factory=list)  # rules that only a [policy] has a place for
     consequences: list[str] = field(default_factory=list)
     is_lax: bool = False  # whether the configuration calls tools that no rule names
 

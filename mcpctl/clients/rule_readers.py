@@ -134,8 +134,7 @@ _CLASSES = {  # the classes, by a hint, that have at least the tools of a rule a
 }
 
 
-_PLACE = "place in its file"
-"""The member that says of which file a rule is, where several are read as one; no rule of Gemini CLI has it."""
+_PLACE = "place in its file"  # the member that says which file a rule is from, where several are read as one
 
 
 def gemini_files(documents: Sequence[tuple[str, Document]]) -> Document:

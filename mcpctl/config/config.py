@@ -40,8 +40,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     problems: Mapping[str, str] = field(default_factory=dict)
     projects: Mapping[str, Project] = field(default_factory=dict)
     project: str | None = None  # the project in force; without one, all servers are seen
-    elsewhere: frozenset[str] = frozenset()
-    """The servers that only other projects see: neither listed, nor searched, nor started. They have no `problems`."""
+    elsewhere: frozenset[str] = frozenset()  # servers that only other projects see: they have no `problems`
     search: Search = field(default_factory=Search)
     records: RecordSettings = field(default_factory=RecordSettings)
     responses: Responses = field(default_factory=Responses)

@@ -12,8 +12,7 @@ from mcpctl.base.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.config import config, server_settings
 
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
-Permit = Callable[[str, str], None]
-"""Raises `Refused` where nobody may put the second text of the file in place of the first."""
+Permit = Callable[[str, str], None]  # raises `Refused` where nobody may replace the first text by the second
 
 
 def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None:

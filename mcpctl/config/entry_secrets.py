@@ -83,8 +83,7 @@ def _of_url(url: str) -> Iterator[tuple[str, str]]:
 
 
 _SCHEMES = ("Bearer", "Basic", "Token")
-_LONG_RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_~.=-]{20,}")
-"""A part of a path that looks like a key: some services have it in the URL."""
+_LONG_RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_~.=-]{20,}")  # a key in a URL
 _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 
 

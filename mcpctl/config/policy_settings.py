@@ -26,8 +26,7 @@ _ONE_OF = {
     "checks": (HOLD, WARN, "off"),
     "redact_responses": ("off", "secrets"),
 }
-TRUSTS = ("yes", "pinned", "no")
-"""The declared hints that may loosen: all; only those of definitions that a person has approved; none."""
+TRUSTS = ("yes", "pinned", "no")  # declared hints that may loosen: all, those of approved definitions, or none
 _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
 _BRACKETS = re.compile(r"\[[^\[\]]+\]")
 _ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")

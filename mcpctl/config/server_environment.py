@@ -25,8 +25,7 @@ from mcpctl.config.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10
-_BLANKS = re.compile(r"[^\S\r\n]{256}")
-"""An env_file needs no more blanks in a row: its parser takes time in the square of their number."""
+_BLANKS = re.compile(r"[^\S\r\n]{256}")  # an env_file with more in a row is refused: its parser takes quadratic time
 # RFC 9110, 5.5
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
 OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN, TOKEN)

@@ -21,8 +21,7 @@ COMMAND = re.compile(r"""\$\{cmd:((?:[^{}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*+)
 """A value that a command prints; its words are those of a shell, and braces among them are quoted."""
 TRANSPORTS = ("http", "sse")
 STDIO = "stdio"
-ALL, MINIMAL = "all", "minimal"
-"""The parts of mcpctl's environment that a server may inherit; a list of names adds to the minimal part."""
+ALL, MINIMAL = "all", "minimal"  # parts of mcpctl's environment to inherit; a list of names adds to the minimal part
 ASKS = ("elicitation", "sampling", "roots")
 REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", "args", "cwd", "inherit_env")
 GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"  # in a browser, or with the client's own secret

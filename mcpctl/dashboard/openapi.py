@@ -150,8 +150,7 @@ def _models() -> Iterator[Any]:
         yield _model(name, f"Some of the {noun}, and the number of all.", **{member: _several(row), "total": total})
 
 
-MODELS: dict[str, type[BaseModel]] = {each.__name__: each for each in _models()}
-"""The models of all answers, by name; tests compare answers with them."""
+MODELS: dict[str, type[BaseModel]] = {each.__name__: each for each in _models()}  # tests compare answers with these
 
 
 @cache

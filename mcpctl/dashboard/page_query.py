@@ -17,8 +17,7 @@ FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", 
 _PLACE = ("offset", "before")
 _EXCLUSIVE = ("status", "failed")
 _OF_EVENTS = {"sessionId": "session_id"}
-_ONE_NAME = ("server", "tool", "project")
-"""Filters that take several values, with commas between them, in the address of events and not here."""
+_ONE_NAME = ("server", "tool", "project")  # filters of one value here, and of several in the address of events
 _UNFOLLOWED = ("since", "until", "failed", "status")
 """Filters that an event may come to match only later, or never: whether it does is seen when the page is read again."""
 
@@ -28,8 +27,7 @@ class Choice(NamedTuple):
     text: str
     address: str  # where the link leads; that of the choice in force takes it back
     is_chosen: bool
-    rows: int | None = None
-    """The number of rows that it would leave; None where it leaves none out, or where they are not counted."""
+    rows: int | None = None  # the number of rows that it would leave; None where it leaves none out, or is not counted
 
 
 Choices = tuple[str, list[Choice]]
@@ -46,8 +44,7 @@ class Window(NamedTuple):
     after: str
 
 
-Filters = Mapping[str, Mapping[str, str]]
-"""By the name of each parameter that chooses among rows in memory: its values, with the words for each."""
+Filters = Mapping[str, Mapping[str, str]]  # by parameter, each value and its words, to choose among rows in memory
 Fits = Callable[[Row, str, str], bool]  # whether a filter leaves a row, by its name and value
 
 

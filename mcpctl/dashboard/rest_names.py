@@ -63,8 +63,7 @@ _CALL = (
     Name("hints", "annotations", note="The same as {hint: {value, source}}, or null."),
 )
 CALL = (*_CALL, *_same([field for field in CALL_FIELDS if field not in {name.field for name in _CALL}]))
-EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if not name.made}
-"""The names of an export's columns: each field once, as it is."""
+EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if not name.made}  # each field once
 CALLED_TOOL = (
     Name("server_name", "server"), Name("tool_name", "tool"),
     *_same(("calls", "failed", "denied", "total_tokens", "duration_ms")),

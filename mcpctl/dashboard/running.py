@@ -37,8 +37,7 @@ class Login:
 
     may_answer: bool  # whether it may answer approvals; never with a bearer token
     form_token: str  # the token that each form has to send back
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    """The same for all requests of one login, and not secret."""
+    id: str = field(default_factory=lambda: secrets.token_hex(8))  # one for all requests of a login, and not secret
     by_token: bool = False
 
 
@@ -134,8 +133,7 @@ class Claim:
             last = msgspec.json.decode(os.pread(fd, _MOST_BYTES, 0), type=_Last)
         except msgspec.DecodeError:
             last = _Last()
-        self.last_port = last.port if 0 < last.port < 1 << 16 else 0
-        """The port of the last dashboard, for bookmarks; 0 where there was none."""
+        self.last_port = last.port if 0 < last.port < 1 << 16 else 0  # of the last dashboard, for bookmarks; else 0
         os.ftruncate(fd, 0)  # links that are printed now wait for the new key
         os.fchmod(fd, 0o600)
 

@@ -4,8 +4,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-EDITION = "2026-11-21"
-"""The date in every page's footer, changed by hand with a revision, so that pages do not differ from day to day."""
+EDITION = "2026-11-21"  # the date in every page's footer, changed by hand, so that pages do not differ from day to day
 
 _WIDTH = 79
 _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", '"': "\\(dq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}

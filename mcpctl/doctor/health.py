@@ -29,8 +29,7 @@ class Journals:
     bytes: int = 0
     read: int = 0
     unreadable: dict[Path, str] = field(default_factory=dict)
-    bad_lines: dict[Path, list[int]] = field(default_factory=dict)
-    """The byte at which each unreadable line begins, of those that were read."""
+    bad_lines: dict[Path, list[int]] = field(default_factory=dict)  # the begins of unreadable lines
 
 
 def journals(sessions: Path) -> Journals:

@@ -139,8 +139,7 @@ class Positions:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._within: dict[int, dict[str | int, int]] = {}
-        """By the start of an object or array, the start of each of its values; of equal names the last counts."""
+        self._within: dict[int, dict[str | int, int]] = {}  # by the start of an object or array, those of its values
 
     def of(self, place: Place) -> tuple[int, int]:
         """The start of the value at `place`; of the innermost value around it if it does not exist."""

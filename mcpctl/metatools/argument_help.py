@@ -23,16 +23,14 @@ if TYPE_CHECKING:
 _MAX_CHECKED = 64 * 1024
 _MAX_SCHEMA = 64 * 1024
 _MAX_DEPTH = 20
-_MAX_S = 0.5
-"""The longest that a check may take: references that double take time exponential in their number, or in depth."""
+_MAX_S = 0.5  # the longest that a check may take: references that double take exponential time
 _UNSAFE = frozenset(("pattern", "patternProperties", "format", "$schema", "$id", "$dynamicRef", "uniqueItems"))
 _NAMED = frozenset(("properties", "$defs", "definitions", "dependentSchemas"))
 _VALUES = frozenset(("enum", "const", "default", "examples", "required"))
-_OF_MODEL = frozenset((
+_OF_MODEL = frozenset((  # keywords whose mismatch the validator words with arguments, numbers and types alone
     "additionalProperties", "type", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
     "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "minProperties", "maxProperties", "anyOf",
 ))  # fmt: skip
-"""Keywords whose mismatch the validator words with arguments, numbers and types, and no text of the schema."""
 _KEYWORDS = frozenset(("enum", "const", "oneOf", "not", "contains", "dependentRequired", "propertyNames"))
 _REQUIRED = " is a required property"
 _HELP_WAIT_S = 1.0

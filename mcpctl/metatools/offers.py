@@ -22,14 +22,12 @@ from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
 
 _WITHOUT_STRUCTURE = LEGACY_REVISIONS[: LEGACY_REVISIONS.index("2025-06-18")]
-_READ_TEXT = frozenset((
+_READ_TEXT = frozenset((  # clients that give their model the text where there is nothing else, in lower case
     "claude-ai", "claude-code", "cline", "cursor-vscode", "gemini-cli-mcp-client", "github-copilot-developer", "goose",
     "opencode", "visual studio code", "visual-studio-code", "windsurf-client", "zed",
 ))  # fmt: skip
-"""Clients that give their model the text where there is nothing else, by their names in lower case."""
 _COPILOT = "-copilot-intellij"  # suffix of the names of GitHub Copilot in JetBrains's programs; it gives its model both
-_READ_STRUCTURE = frozenset(("codex-mcp-client", "codex"))
-"""Clients that give their model the structured content, and a text only quoted in JSON."""
+_READ_STRUCTURE = frozenset(("codex-mcp-client", "codex"))  # their model gets the text only quoted in JSON
 DISCOVERY = "tool_discovery"
 EXECUTE = "tool_execute"
 ANNOTATE = "add-tool-annotation"

@@ -24,10 +24,8 @@ from mcpctl.store.recorder import tokens
 BRIEF = 100  # the longest description, except of the first results
 _FIRST = 3  # results with longer descriptions
 _LONG = 600
-_FIRST_SHARE, _SCHEMA_SHARE = 0.5, 0.25
-"""Shares of the budget for the best result's schema, and for each other one: large ones must leave room."""
-_LONGEST = 1 << 16
-"""The most bytes of a schema that is shortened: going through a larger one would hold up other searches."""
+_FIRST_SHARE, _SCHEMA_SHARE = 0.5, 0.25  # of the budget: the best result's schema, and each other one's
+_LONGEST = 1 << 16  # the most bytes of a schema that is shortened: a larger one would hold up other searches
 _LINE = 80  # the longest signature where there is room for little else
 _BYTES = 4  # bytes of a token, as it is estimated
 
@@ -38,8 +36,7 @@ _FOLLOWING = 0.3  # share of the best relevance from which a result is worth the
 _LONGEST_TITLE = 200
 _NAMED_SHARE = 0.5  # share of the budget that the schema of a named tool may take from other results
 FULL_BUDGETS = 16  # budgets that a full answer may take
-_INTRODUCED_SHARE = 0.2
-"""Share of the budget that a server's instructions may take from results; they may take all that these leave."""
+_INTRODUCED_SHARE = 0.2  # the part of the budget that instructions may take from results, beside what these leave
 
 
 class _Draft(Struct, frozen=True, dict=True):

@@ -47,8 +47,7 @@ class Wish:
     name: str  # the server's
     scopes: Sequence[str] = ()
     client_id: str = ""
-    in_browser: bool = True
-    """Whether a browser may be opened here; else the person pastes the address that theirs ends at."""
+    in_browser: bool = True  # whether a browser may be opened here; else the person pastes the address that it ends at
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,7 @@ def origin(url: str) -> str:
         return "an address that is none"
 
 
-METHODS = NONE, BASIC, POST = "none", "client_secret_basic", "client_secret_post"
-"""The supported ways, the first for a client without a secret."""
+METHODS = NONE, BASIC, POST = "none", "client_secret_basic", "client_secret_post"  # the first: no secret
 
 
 def authenticated(

@@ -23,8 +23,7 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     token_endpoint_auth_method: str = "none"
     grant: str = "code"  # `code`, or `client_credentials`, which needs no refresh token: it is asked for again
     client_id: str
-    client_secret: str | None = None
-    """Only of a dynamic registration; one that the configuration names is read from there each time."""
+    client_secret: str | None = None  # only of a dynamic registration; a configured one is read there each time
     secret_expires_at: float | None = None
     access_token: str
     refresh_token: str | None = None

@@ -21,15 +21,12 @@ class Columns(NamedTuple):
     shown: Sequence[str]
     also: Sequence[str] = ()  # fields that `--fields` may name besides, made of others
     cut: frozenset[str] = frozenset()  # fields that a narrow table cuts first; never keys, since people copy them
-    keeps: Mapping[str, int] = {}
-    """How much of a field a table shows at least, where not `KEPT` of those in `cut`; with less room a column goes."""
-    goes: Sequence[str] = ()
-    """The fields whose columns go first where a terminal is too narrow; the others follow, the last one first."""
+    keeps: Mapping[str, int] = {}  # how much of a field a table shows at least, where not `KEPT` of those in `cut`
+    goes: Sequence[str] = ()  # fields whose columns go first in a narrow terminal; the others follow, last one first
     ids: frozenset[str] = frozenset()
     """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them and
     there is room."""
-    render: Mapping[str, Callable[[Any], str]] = {}
-    """The text of a field's value in a table and in tab-separated values."""
+    render: Mapping[str, Callable[[Any], str]] = {}  # the text of a field's value in tables and tab-separated values
     labels: Mapping[str, str] = {}  # shorter headings for some fields
     group: str = ""  # the field whose values are headings in a table; the rows come sorted by it
     more: str = "--fields"  # the option that shows what a narrow table leaves out

@@ -9,8 +9,7 @@ from rich.cells import cell_len, set_cell_size
 
 from mcpctl.output.text import PAINTED, PLAIN, RED, is_coloured
 
-_FIRST = 40
-"""Columns that the first one keeps before one of text goes. It is whole before any other goes: people copy it."""
+_FIRST = 40  # columns that the first one keeps before one of text goes: people copy it
 _GAP = 2
 _BOLD = "\x1b[1m"
 

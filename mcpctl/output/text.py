@@ -129,8 +129,7 @@ def explained(row: Row) -> Iterator[str]:
         yield line_of(f"  no tool has: {', '.join(why['unknown_words'])}")
 
 
-CALL_OF_SESSION = ("id", "started_at", "server", "tool", "status", "duration_ms")
-"""The fields of a call that the text of its session has."""
+CALL_OF_SESSION = ("id", "started_at", "server", "tool", "status", "duration_ms")  # fields in a session's text
 
 
 def session(row: Row) -> Iterator[str]:

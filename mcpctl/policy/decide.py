@@ -20,8 +20,7 @@ from mcpctl.policy.view import View
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
 READ = "read"  # a prompt, resource or template is listed, got or read; `feature_names.join` gives its name
 FETCH = "fetch"  # a model reads a resource by itself, as if it called a tool. `READ` says whether it is there at all.
-KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"
-"""How fresh the list is: from an earlier run, from this connection, fetched for this request, or unavailable."""
+KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"  # how fresh a list is
 ALLOW, REFUSE, LIST, ASK = "allow", "refuse", "list", "ask"
 _CALLS = (CALL, RESUME)
 _ASKED = (*_CALLS, FETCH)
@@ -33,8 +32,7 @@ class Subject(NamedTuple):
     name: str
     tool: Tool | None  # None where the server has not listed it
     view: View
-    execute_class: str | None = None
-    """The only class that the meta-tool in use calls, one of `hints.PERMISSIONS`; None for any."""
+    execute_class: str | None = None  # the only class, of `hints.PERMISSIONS`, that the meta-tool calls; None for any
     arguments_digest: str = ""  # a `consent.digest_of`; empty where nobody was asked
     listing: str = KEPT
     session: str = ""

@@ -16,8 +16,7 @@ from mcpctl.store.state import ListKey
 
 UNCHECKED = "off"
 NOT_LOCKED, SUSPICIOUS = "not_locked", "suspicious"
-Locked = Mapping[tuple[str, str], str]
-"""By server and tool its pin; without a tool's name, the hash of the server's instructions."""
+Locked = Mapping[tuple[str, str], str]  # the pin by server and tool; without a tool's name, of its instructions
 _NO_PINS = ServerPins()
 
 

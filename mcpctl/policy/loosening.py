@@ -18,8 +18,7 @@ from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, decide
 from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
 
-ListedTools = Mapping[str, Mapping[str, Tool]]
-"""The tools of each server by name, as it last listed them, under its name before the change."""
+ListedTools = Mapping[str, Mapping[str, Tool]]  # by server, under its name before the change, and tool
 ANY = "any-other"  # the name of a tool that nothing mentions
 _AGAIN = "-again"
 _CLOSED = {"openWorldHint": False}

@@ -41,8 +41,7 @@ class ServerPins(Struct, frozen=True):
 
     known: dict[str, dict[str, KnownPin]] = {}  # by tool, and by the client's capabilities
     sets: set[str] = set()  # the sets of capabilities for which it has listed its tools
-    waiting: set[str] = set()
-    """Tools that were new on it and are held: a list for other clients does not make them known."""
+    waiting: set[str] = set()  # new tools on it that are held: a list for other clients does not make them known
     words: set[str] = set()  # hashes of its instructions
     approved_words: set[str] = set()
     is_settled: bool = False
@@ -78,8 +77,7 @@ class ServerPins(Struct, frozen=True):
 Pins = Mapping[tuple[str, str], ServerPins]
 _UNKNOWN = ServerPins()
 _COMES_AND_GOES = list_of(RESOURCES)
-_MOST_RESOURCES = 2 * bounds.FEATURES
-"""Beyond these, pins of resources that the server no longer lists go, unless a person approved them."""
+_MOST_RESOURCES = 2 * bounds.FEATURES  # with more, unapproved pins of resources that are no longer listed go
 _MOST_VERSIONS = 1 << 31
 _SETTLED_S = 86_400.0
 _ALL = "(? IS NULL OR server = ?) AND (? IS NULL OR fingerprint = ?)"

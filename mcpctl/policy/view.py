@@ -38,8 +38,7 @@ UNBOUND = Access()  # for a person, and for a request where no policy is on
 
 
 class Scope(NamedTuple):
-    project: str | None = None
-    """The project that the request names, `UNASSIGNED` for servers without one, None where it names none."""
+    project: str | None = None  # the project that the request names, `UNASSIGNED`, or None where it names none
     is_granted: bool = False  # whether a token is for this project by name
     projects: frozenset[str] = frozenset()  # those of the token; empty for any
     servers: frozenset[str] = frozenset()  # those of the token; empty for any

@@ -28,8 +28,7 @@ MAY = {  # by `hints.RISKS`
     "destructive": "may delete data",
     "not-declared": "does not say what it may do",
 }
-_EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")
-"""After these a call that was sent may have taken effect."""
+_EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")  # the call may have run
 _MAX_SERVERS = 50
 _LONGEST_KEY = 256
 
@@ -107,10 +106,8 @@ DENIED = frozenset(_OF_TOOL) - {"unknown_tool", "server_unusable"} | {"not_in_pr
 """The codes of refusals that are decisions; the record calls them `denied`, and other failures `failed`."""
 OF_CONSENT = frozenset(("needs_consent", "declined"))
 """The codes of calls that wait for a yes, or had a no: those decisions are recorded when they are made."""
-DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
-"""The codes of refusals that are recorded as decisions where the call is refused."""
-OF_FEATURE = frozenset(_OF_FEATURE)
-"""The codes of prompts and resources that cannot be had, or that several servers have."""
+DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}  # codes of refusals that are recorded when the call is refused
+OF_FEATURE = frozenset(_OF_FEATURE)  # codes of prompts and resources that cannot be had, or that several servers have
 OF_TOKEN = frozenset(_WHY)  # the codes of refusals for want of a token that permits more
 
 

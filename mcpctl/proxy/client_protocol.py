@@ -22,8 +22,7 @@ from mcpctl.proxy.spec import Incoming
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.reader import Line, id_of
 
-_ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
-"""Matches an id that can stand in an answer as it came."""
+_ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')  # an id that can stand in an answer as it came
 _MOST_CALLERS = 100
 _Constant = tuple[tuple[str, ...] | None, Offer, AnswerForm]
 _WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list"}
@@ -57,8 +56,7 @@ class ClientProtocol:
         self._transport = transport
         self._offer = offer
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
-        self._servers: list[str] | None = None
-        """The servers named to clients that claim nothing: those of the first time, since clients ask only once."""
+        self._servers: list[str] | None = None  # those of the first time, for clients that claim nothing: they ask once
         self._constant = Newest[_Constant, dict[tuple[str, bool], bytes]](_MOST_CALLERS)
         self._senders = Senders(session.caller)
         self._warmed: set[Claims] = set()

@@ -38,8 +38,7 @@ _MOST_BYTES = 4096
 _MOST_REMEMBERED = 1000
 
 
-Outcome = str | Failure | None
-"""The binding of a yes; or why there is none; or None, where the call was taken back or will come again."""
+Outcome = str | Failure | None  # the binding of a yes; why there is none; or None where the call is over here
 
 
 class Consent:
@@ -50,8 +49,7 @@ class Consent:
         self._was_asked = Newest[str, None](_MOST_REMEMBERED)
         """Approvals that the client was asked for, and bindings that it declined by itself: not asked again."""
         self._forms = Forms()
-        self._repeatable: dict[str, str] = {}
-        """The id of the approval by binding, of calls that do nothing more when they are repeated."""
+        self._repeatable: dict[str, str] = {}  # approval ids by binding, of calls that may be repeated without effect
         self._has_granted = False
 
     async def obtain(self, call: Request, failure: Failure) -> Outcome:

@@ -87,8 +87,7 @@ class Gateway:
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self.upstreams = {name: self._made(name) for name in config.enabled}
         self._leaving: set[Upstream] = set()
-        self.added: set[str] = set()
-        """Servers that were unknown at the start, or came since, and that no search has waited for."""
+        self.added: set[str] = set()  # servers that were unknown at the start, or came since: no search awaits them
         self._is_ending = False
         entry_secrets.learn_all(config.servers)
         if config.policy.is_on and (token or config.policy.table.require_token):

@@ -27,8 +27,7 @@ from mcpctl.wire.threads import beside
 
 _NAMED = 5
 _TOGETHER_S = 1.0
-_LOAD_S = 0.25
-"""How long requests wait at the start for kept lists: for all of them, but where there are many thousands."""
+_LOAD_S = 0.25  # how long requests wait at the start for kept lists: for all, but where there are many thousands
 
 
 class IncomingLists:

@@ -44,8 +44,7 @@ class Parked(Reply):
     exchange: Exchange | None  # the exchange that was sent; None while the client is asked before anything is
     record: QuestionLog
     open: dict[str, Question] = field(default_factory=dict)
-    outcome: Callable[[Reply], None] | None = None
-    """The upstream's answer meanwhile, to be given again to the request that goes on."""
+    outcome: Callable[[Reply], None] | None = None  # the upstream's answer meanwhile, for the request that goes on
     timer: asyncio.TimerHandle | None = None
     numbered: int = 0
     arguments_digest: str = ""  # the request that goes on brings the same arguments

@@ -31,8 +31,7 @@ _PATIENCE_S = 10.0  # how long work may take with all that was queued before it,
 _SOON_S = 2.0  # how long it may take to keep a server's list, for which its calls wait
 _ONE_TRY_S = 0.02
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.02, 0.5
-_FIRST_WAIT_S, _LAST_WAIT_S = 2.0, 60.0
-"""First and longest pause before lists are kept that another process kept from being kept."""
+_FIRST_WAIT_S, _LAST_WAIT_S = 2.0, 60.0  # pauses before lists are kept that another process kept from being kept
 _MANY = 1000  # definitions in a list that the garbage collector should not look at again
 
 
@@ -74,8 +73,7 @@ class ServerMemory:
         self._loads: dict[ListKey, asyncio.Task[None]] = {}
         self._unkept: dict[ListKey, _Unkept] = {}
         self._keeping: asyncio.Task[None] | None = None
-        self._outcomes: dict[str, tuple[str, str, str | None, str]] = {}
-        """By server, its name, fingerprint, failure and that one's code, until they are kept."""
+        self._outcomes: dict[str, tuple[str, str, str | None, str]] = {}  # by server: name, fingerprint, failure, code
         self._noting = asyncio.Lock()
         self._writing: set[asyncio.Task[object]] = set()
         self._state: State | None = None
@@ -215,8 +213,7 @@ class PolicyMemory:
         self.mine: PolicyFile | None = None  # the file as the event loop looks at it; None where it is not open
         self._theirs: PolicyFile | None = None
         self.is_closed = False
-        self.pinned: int | None = None
-        """Grows whenever tools are pinned or approved, as of the last look; None where that was never known."""
+        self.pinned: int | None = None  # grows whenever tools are pinned or approved; None where that was never known
         self.version: object = None  # changes whenever the file does, as of the last look
         self._standing = NOTHING_DECIDED
         self._given: Sequence[Given] = ()

@@ -40,8 +40,7 @@ _LOOK_S = 0.01
 _HANG_UP_S = 0.5
 _LAST_S = 1.4  # after this it ends, though the client has not read all of its answers
 _UNREAD_S = 0.8  # after this it ends where the client has read nothing of them
-_LONGEST_END_S = 1.6
-"""The longest that the process goes on after its end began: it is promised that nothing is left after 1.8 s."""
+_LONGEST_END_S = 1.6  # the longest that the end of the process takes: nothing is to be left after 1.8 s
 _MAX_WAITING = 1 << 18  # characters that wait to be written to stderr before more is left out
 
 

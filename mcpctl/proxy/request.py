@@ -34,8 +34,7 @@ class Request(Reply):
     awaited: "asyncio.Future[bytes] | None" = None  # set where not a client but mcpctl itself waits for the answer
     barring: Barring | None = None  # a further reason why it may not be sent, where something else decides on it, too
     tool: Tool | None = None
-    owner: FeatureOwner | Failed | None = None
-    """The owner of a prompt or resource, or why it has none, once that is known."""
+    owner: FeatureOwner | Failed | None = None  # the owner of a prompt or resource, or why it has none, once known
     fetched: Subject | None = None  # the reading of that for a model, as the policy decides on it
     listing = KEPT
     has_looked = False  # whether servers of which nothing was known were asked on its account

@@ -11,8 +11,7 @@ from mcpctl.base.models import Newest
 from mcpctl.policy.tokens import LONGEST
 from mcpctl.wire import jsonrpc
 
-_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
-"""Members that mark a request of 2026-07-28, whole or in part."""
+_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)  # of 2026-07-28
 _CLAIMS = ("token", "projectId")  # members of `_meta` that are for mcpctl alone
 _MOST_CALLERS = 100
 _NOT_OBJECTS = "params and its _meta must be objects"

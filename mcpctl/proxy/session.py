@@ -40,8 +40,7 @@ _ADDED_S = 2.0  # how long a search waits for servers that are new, while others
 _LOOK_S = 0.05
 _CONNECTED_AT_ONCE = 4
 LAST_ANSWER_S = 1.3  # after this, searches that go on at the end are answered that it ends: it is promised in 1.8 s
-SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""Levels of a log message in RFC 5424, the least severe first."""
+SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")  # of RFC 5424
 SEVERITY = {msgspec.json.encode(level): number for number, level in enumerate(SEVERITIES)}
 
 

@@ -18,8 +18,7 @@ from mcpctl.upstreams.connection import Connection, Exchange
 
 Barring = Callable[[], Failure | None]
 R = TypeVar("R", contravariant=True)
-AT_ONCE = 1 << 13
-"""Bytes that are looked at on the event loop; more could take milliseconds to redact, and is looked at beside it."""
+AT_ONCE = 1 << 13  # bytes that are looked at on the event loop; more could take milliseconds to redact, and goes aside
 
 
 class Incoming(msgspec.Struct, eq=False):
@@ -30,8 +29,7 @@ class Incoming(msgspec.Struct, eq=False):
     meta: Mapping[str, bytes] = field(default_factory=dict)
     extra: Mapping[str, bytes] = field(default_factory=dict)
     """Members of a call's params that are not ours, such as `inputResponses`; all params of another request."""
-    execute_class: str | None = None
-    """The only permission class that may be called this way, one of `hints.PERMISSIONS`; None for any."""
+    execute_class: str | None = None  # the only permission class, of `hints.PERMISSIONS`, to be called; None for any
     as_sent: bool = False  # whether an error is wanted as its server sent it, without help on the arguments
     replays: str | None = None
 
@@ -97,8 +95,7 @@ class Record:
 class Spec(Protocol[R]):
     """One kind of request: its method, what names it, how it is decided on, recorded and answered."""
 
-    keeps_params: bool = True
-    """Whether a further round has all params of the first, and not only those that are not ours."""
+    keeps_params: bool = True  # whether a further round has all params of the first, also those that are ours
     may_ask: bool = True  # whether the client may be asked something before the answer
 
     def record(self, request: R) -> Record:

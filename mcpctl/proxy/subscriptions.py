@@ -26,8 +26,7 @@ from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
 
 METHODS = frozenset(("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"))
-LISTS = {"promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES)}
-"""The kinds of lists that each kind of change is about; lists of tools never change."""
+LISTS = {"promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES)}  # by kind of change
 _SOON_S = 0.25  # how long a change of lists waits for others, so that a client is told once
 _AGREED_S = 2.0  # how long servers have to agree before a client is told what they have agreed to
 
@@ -49,12 +48,10 @@ class ClientSubscription:
         self.caller = caller
         self.lists = lists
         self.id = id_
-        self.owners: dict[str, FeatureOwner] = {}
-        """The owners of the resources of which it is told, by the URIs that the client has for them."""
+        self.owners: dict[str, FeatureOwner] = {}  # of its resources, by the URIs that the client has for them
         self.is_open = not id_  # whether the client may be told: not before its request is acknowledged
         self._session = session
-        self._known: dict[str, Features] = {}
-        """The features that the client may list, by kind of change, as of the last notification."""
+        self._known: dict[str, Features] = {}  # by kind of change, as of the last notification
 
     def tell(self, method: str, params: Mapping[str, bytes]) -> None:
         meta = jsonrpc.members_or_empty(params.get("_meta", b""))

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from mcpctl.proxy.read_tool import ReadTool
 
 
-_RECORDED = {"held": "held", "needs_consent": "asked"}
-"""The decision that a policy that only records would have made, by the code of the refusal."""
+_RECORDED = {"held": "held", "needs_consent": "asked"}  # by a refusal's code, where the policy only records
 _KNOWN = (KEPT, CURRENT)
 _VERDICTS_KEPT = 1000
 _LIST_WAIT_S = 2.0  # how long a call of an unknown tool waits for the list of a server that is connected

@@ -47,14 +47,12 @@ class _Watched:
         self.connection: Connection | None = None
         self.listening: Listening | None = None  # the open `subscriptions/listen` on a connection of 2026-07-28
         self.wait = server_lists.FIRST_WAIT_S
-        self.asking = asyncio.Lock()
-        """Held while its server is asked, or told to stop: one after the other, whatever way the requests travel."""
+        self.asking = asyncio.Lock()  # held while its server is asked, or told to stop: one at a time, on every way
 
 
 class _Return(Struct):
     wait: float = field(default_factory=lambda: server_lists.FIRST_WAIT_S)
-    at: float = 0.0
-    """When it last returned, on the loop's clock: a server that soon ends again is waited for longer and longer."""
+    at: float = 0.0  # when it last returned, on the loop's clock: one that soon ends again is waited for longer
     task: "asyncio.Task[None] | None" = None
 
 

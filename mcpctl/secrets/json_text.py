@@ -17,8 +17,7 @@ _SCHEMA = re.compile(
 _IN_JSON = rb"\\++(?:(/)|u00(2[013-9a-fA-F]|[346][0-9a-fA-F]|5[0-9abABd-fD-F]|7[0-9a-eA-E]))"
 _IN_ADDRESS = rb"%(3[dDaA]|26)"
 _ESCAPE = re.compile(_IN_JSON + b"|" + _IN_ADDRESS)
-SIGNS = re.compile(rb"\\(?:/|u00[2-7])"), re.compile(_IN_ADDRESS)
-"""Texts with such escapes match one of these; one expression for both would look at each character of each text."""
+SIGNS = re.compile(rb"\\(?:/|u00[2-7])"), re.compile(_IN_ADDRESS)  # of texts with escapes; two, for speed
 _MEANT = {b"%02x" % code: bytes([code]) for code in range(0x20, 0x7F)}
 
 

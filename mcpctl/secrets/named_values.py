@@ -54,8 +54,7 @@ _NETRC = re.compile(
     rb"login(?:\s|\\++[nrt])++[^\s\"\\]{1,128}+(?:\s|\\++[nrt])++password(?:\s|\\++[nrt])++([^\s\"\\]{1,256}+)"
 )
 _BEFORE_LOGIN = 1024
-SIGNS = _PAIR, _OPTION, _LOGIN, _NETRC
-"""They match a value that is named by the value of another member, or by an option."""
+SIGNS = _PAIR, _OPTION, _LOGIN, _NETRC  # each matches a value that is named by another member's value, or by an option
 _SPACE = re.compile(rb"\s*+")
 _GAP = re.compile(rb"[>=~*]{0,2}+[ \t]{0,16}+")
 _ANNOTATION = re.compile(rb"[A-Za-z_][A-Za-z0-9_.\[\]|?]{0,40}+[ \t]{0,4}+=[ \t]{0,4}+(?=[bfru]?\\*+[\"'`])")
@@ -72,8 +71,7 @@ _PROSE = re.compile(rb"[A-Za-z'-]{1,32}+[.,]? {1,4}+[A-Za-z(]")
 
 
 Secret = tuple[int, int, bytes]  # begin, end, and the quotation marks that the replacement needs
-_Candidate = tuple[int, int, int, Kind]
-"""The begin and end of a telling name, its separator, its kind: plain tuples, since a text may have thousands."""
+_Candidate = tuple[int, int, int, Kind]  # begin and end of a telling name, its separator, its kind; plain for speed
 
 
 class NamedValues:

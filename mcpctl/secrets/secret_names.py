@@ -44,12 +44,11 @@ _LAST_WORDS = {  # last words of telling names whose ending tells nothing
     **dict.fromkeys(("pin", "otp", "totp", "mfa", "cvv", "cvc"), Kind.CODE),
     **dict.fromkeys(("key", "pat", "auth", "oauth", "pass", "sig", "session"), Kind.HINT),
 }  # fmt: skip
-_ADDED = frozenset({
+_ADDED = frozenset({  # words after a telling name that change nothing, as numbers do: `passwordHash`, `token2`
     "value", "hash", "digest", "binary", "plain", "plaintext", "b64", "base64", "encrypted", "enc", "raw", "old",
     "new", "current", "confirm", "confirmation", "again", "prod", "production", "dev", "staging", "primary",
     "secondary",
 })  # fmt: skip
-"""Words after a telling name that change nothing, as numbers do: `passwordHash`, `token_value`, `token2`."""
 _OF_TEXT = frozenset({
     "next", "prev", "previous", "page", "pagination", "continuation", "skip", "start", "starting", "sync", "delta",
     "cursor", "resume", "first", "last", "max", "min", "input", "output", "total", "prompt", "completion", "num",

@@ -14,8 +14,7 @@ Finder = Callable[[bytes, int], Span | None]  # the first such text that begins 
 
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/="
 RUNS = bytes(65 if byte in _TOKEN_CHARACTERS else 32 for byte in range(256))
-LEAST_TOKEN, _LEAST_OTHER = b"A" * 20, b"A" * 10
-"""Texts without tokens, as most short ones are, do not have so many of their characters in a row."""
+LEAST_TOKEN, _LEAST_OTHER = b"A" * 20, b"A" * 10  # most texts without tokens have no run of so many of their characters
 
 _NO_WORDS = rb"(?![A-Z]?[a-z]*+(?:-[a-z]++)*+[.]?(?![A-Za-z0-9._~+/=-]))"
 _BEARER = re.compile(rb"earer +" + _NO_WORDS + rb"([A-Za-z0-9._~+/=-]{12,4096})")
@@ -153,20 +152,17 @@ def end_or_open_key(text: bytes) -> int:
     return heads[-1] if heads and not _KEY_END.search(text, heads[-1]) else len(text)
 
 
-_RESTS: dict[bytes, list[tuple[bytes, bool]]] = {}
-"""The expressions for what follows, by head: few texts need any, so none is compiled before."""
+_RESTS: dict[bytes, list[tuple[bytes, bool]]] = {}  # what follows, by head; compiled when it is first needed
 for _shape in TOKENS:
     for _head in _shape.heads:
         _RESTS.setdefault(_head, []).append((_shape.rest, _shape.is_alone))
 HEADS = tuple(_backwards())  # heads of tokens, spelled backwards, by the character that they all end with
 _user = _after(_USER, len(b"://"))
-SIGNS = _USER, _JWT_REST, _KEY_HEAD, _BEARER, _BASIC, _PUTTY
-"""A text with one of these secrets that is not a token of the table matches one."""
-_FINDERS: tuple[tuple[bytes, Finder], ...] = (
+SIGNS = _USER, _JWT_REST, _KEY_HEAD, _BEARER, _BASIC, _PUTTY  # each matches a secret other than a token
+_FINDERS: tuple[tuple[bytes, Finder], ...] = (  # by a mark that their texts contain; at one place, the first wins
     (_JWT, _web_token),
     (b"-----BEGIN ", _private_key),
     (b"earer ", _after(_BEARER, len(b"earer "))),
     (b"asic ", _after(_BASIC, len(b"asic "))),
     (b"Private-Lines:", _after(_PUTTY, len(b"Private-Lines: 9999"))),
 )
-"""Finders by a mark that their texts contain. At one place, the first finder wins."""

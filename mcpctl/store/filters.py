@@ -17,8 +17,7 @@ FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
 _PLACE = "started_at, session_id, position"
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
 _LETTERS = "RDIO"
-HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")
-"""The hints of a tool when it was called; undeclared: neither that it only reads, nor whether it destroys."""
+HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")  # as they were at the call
 
 GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")  # totals of calls are grouped by these
 MOST_VALUES = 200  # a filter takes so many values; SQLite takes some more alternatives
@@ -42,8 +41,7 @@ class CallFilter:
     hints: tuple[str, ...] = ()  # some of `HINTS`
     since: str | None = None  # a time as records have it
     until: str | None = None
-    grep: str | None = None
-    """A text in arguments, response or error, in whatever case; in query, context or results of a search."""
+    grep: str | None = None  # a text in arguments, response or error, in any case; of a search: query, context, results
     min_duration_ms: int | None = None
     before: str | None = None  # listed after the call with this full id, newest first
 

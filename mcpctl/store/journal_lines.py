@@ -60,8 +60,7 @@ class _Kind(msgspec.Struct):
 _kinds: msgspec.json.Decoder[_Kind] = msgspec.json.Decoder(_Kind)
 
 
-encode_all: Callable[[Sequence[AnyLine]], bytes] = msgspec.json.Encoder().encode_lines
-"""A function of C: every call waits for it."""
+encode_all: Callable[[Sequence[AnyLine]], bytes] = msgspec.json.Encoder().encode_lines  # in C: every call waits for it
 
 
 def encode(line: AnyLine) -> bytes:

@@ -43,8 +43,7 @@ class Changes:
 
     sessions: dict[str, SessionCreated] = field(default_factory=dict)
     ended: list[CallFinished] = field(default_factory=list)  # the ends of calls that began before these lines
-    closed: list[SessionClosed] = field(default_factory=list)
-    """They interrupt the calls that run in the tables; no call among these lines was begun before them."""
+    closed: list[SessionClosed] = field(default_factory=list)  # they interrupt the calls that run in the tables
     calls: dict[str, StartedCall] = field(default_factory=dict)
     discoveries: dict[str, tuple[int, DiscoveryFinished]] = field(default_factory=dict)
     reads: dict[str, tuple[int, ReadFinished]] = field(default_factory=dict)

@@ -13,15 +13,13 @@ from mcpctl.store import schema, sqlite
 _TYPES = {name: type_ for row in TABLES.values() for name, type_ in types(row).items()}
 _JSON_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("Json"))
 _BOOL_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("bool"))
-COLUMNS = {table: {name: name for name in names(row)} for table, row in TABLES.items()}
-"""The SQL of each field, by table."""
+COLUMNS = {table: {name: name for name in names(row)} for table, row in TABLES.items()}  # the SQL of each field
 COLUMNS["sessions"].update(status=schema.session_status("dead"), end_time=schema.session_end("dead"))
 COLUMNS["calls"].update(schema.ELSEWHERE["calls"], status=schema.call_status("dead"))
 BY_TIME = "started_at DESC, session_id DESC, position DESC"
 _FEW = 1000  # rows that are found first and read then; many are read as they are found, so that they need no memory
 
-_DEPTH = 3
-"""How deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
+_DEPTH = 3  # how deep in strings of JSON a text is found: an answer's text, JSON in that, and a cut one
 _NEVER_ESCAPED = r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+'  # to compile it takes a sixth of the start of Python
 _ESCAPE = re.compile(r'\\(?:((?:u[0-9a-fA-F]{4}\\?)+(?<!\\))|(["\\/bfnrt]))')
 _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}

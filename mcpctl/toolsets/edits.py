@@ -79,8 +79,7 @@ class ToolsetDraft:
 
 
 _T = TypeVar("_T")
-Permit = Callable[[ToolsetFile, str, str], None]
-"""Raises `Refused` where the second text of a toolset's file may not replace the first."""
+Permit = Callable[[ToolsetFile, str, str], None]  # raises `Refused` where the second text may not replace the first
 
 
 def notes_alone(_: ToolsetFile, __: str, ___: str) -> None:

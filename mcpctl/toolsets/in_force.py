@@ -104,8 +104,7 @@ class ToolsetsInForce:
         self._followed: dict[str | None, Followed] = Newest(_MOST_FOLLOWED)
         self.left = 0  # how many toolsets are no longer followed: caches of what was made from them are to be cleared
         self.outdated: list[Followed] = []  # toolsets whose files have changed since they were read
-        self.stamps: list[tuple[Path, object]] = []
-        """The files that all this is read from, as they were at the last look."""
+        self.stamps: list[tuple[Path, object]] = []  # the files that all this is read from, as they were last
         self._remember(_chosen(option))
 
     def of(self, config: Config) -> Followed:
