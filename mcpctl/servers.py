@@ -52,8 +52,7 @@ def show(paths: Paths, name: str) -> Row:
 
 
 def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
-    """One entry, its secrets masked; `problem` is why it cannot be used, or the server's last failure, at
-    `failed_at`."""
+    """One entry, its secrets masked; `problem` is why it is unusable, or its last failure, at `failed_at`."""
     server = loaded.servers.get(name)
     listed = catalog.listed(name)
     values: dict[str, Any] = dict.fromkeys(FIELDS)
@@ -97,8 +96,7 @@ def remark(path: Path, name: str) -> str | None:
 
 
 def set_fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[str]) -> Change:
-    """The change that takes fields out of an entry and then gives it others; each is `FIELD`, or `env.NAME` and the
-    like. It raises `NotFound` for an unknown server, and `WrongUsage` for an entry that could not be used then."""
+    """The change that unsets fields, then sets others (`FIELD` or `env.NAME`); raises `NotFound`, `WrongUsage`."""
     if not given and not unset:
         raise WrongUsage("nothing to change was given", "see: mcpctl servers set --help")
     places = [_place(field) for field in unset]
@@ -159,8 +157,7 @@ def deny(path: Path, keys: Keys, changed: set[str]) -> Change:
 
 
 def allow(path: Path, keys: Keys, changed: set[str]) -> Change:
-    """The change that removes the rules that set tools false, and puts the tools into `only` where it is; the keys of
-    those that were barred are put into `changed`. It raises `NotFound`."""
+    """The change that no rule in an entry bars these tools; the barred keys go to `changed`. It raises `NotFound`."""
 
     def change(document: Any) -> None:
         changed.clear()

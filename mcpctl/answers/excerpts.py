@@ -93,7 +93,6 @@ def _around(text: bytes, start: int, end: int, context: int, least: int) -> tupl
 
 
 def _last_comma(text: bytes) -> int:
-    """The end of the last comma outside strings, in the beginning of a JSON text."""
     outside = 0
     place = 0
     while True:
@@ -117,7 +116,6 @@ def _string_end(text: bytes, place: int) -> int:
 
 
 def _character(text: bytes, at: int) -> int:
-    """The first byte of the character that the byte at `at` is part of."""
     while 0 < at < len(text) and text[at] & 0xC0 == 0x80:
         at -= 1
     return at

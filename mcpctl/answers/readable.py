@@ -108,7 +108,6 @@ def _blocks(content: Raw) -> Sequence[Json]:
 
 
 def _text_of(block: Json) -> bytes | None:
-    """None for a block that is not text."""
     try:
         read = _block.decode(block)
         return _decoded(memoryview(read.text) if memoryview(read.text) else b'""') if read.type == "text" else None
@@ -155,8 +154,7 @@ class PathFailed(ValueError):
 
 
 def apply(expression: str, value: bytes) -> bytes:
-    """The selection of a path in a JSON value, as JSON; of a string the string itself, in UTF-8. Blocks; for a thread.
-    Raises `PathFailed`, also where it takes more time or memory than `bounds` has, or gives more than that."""
+    """The selection of a path in a JSON value, as JSON (of a string UTF-8), in blocks; for a thread. `PathFailed`."""
     import subprocess  # commands that only read records need no processes
 
     if len(expression) > bounds.PATH:

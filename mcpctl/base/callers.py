@@ -49,8 +49,7 @@ class Caller(Struct, frozen=True, dict=True):
 
 @lru_cache(maxsize=256)
 def capability_set(declared: bytes, only: Collection[str] | None = None) -> str:
-    """The capabilities that a client declares, in one short text, such as `elicitation.form,roots`. The lists of a
-    server may depend on them."""
+    """The capabilities that a client declares, on which a server's lists may depend: `elicitation.form,roots`."""
     members = sorted(_members(declared).items(), key=lambda member: member[0])
     text = ",".join(
         part for name, value in members if only is None or name in only for part in _with_parts(name, value)

@@ -43,8 +43,7 @@ def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=8192)
 def hash_of(tool: Tool, version: str = VERSION) -> str:
-    """The hash of a tool as its server defines it. One nested deeper than any that is meant to be read is hashed as it
-    came."""
+    """The hash of a tool as its server defines it; one that is nested too deep is hashed as it came."""
     try:
         return hashed(described(tool, version), version)
     except TooDeep:

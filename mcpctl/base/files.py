@@ -111,8 +111,7 @@ def there_is(path: Path) -> Unusable:
 
 
 def target(path: Path, within: Path | None) -> Path:
-    """The file that a link leads to, or the path itself. Raises `Refused` if it is not an existing file in the folder
-    `within`, and `OSError` for links in a circle."""
+    """The file that a link leads to; raises `Refused` if it does not exist in `within`, `OSError` for a circle."""
     try:
         target = path.resolve()
         is_circle = target.is_symlink()  # as Python 3.13 resolves links in a circle
@@ -221,8 +220,7 @@ def beside(path: Path, mode: int = 0o600) -> Iterator[tuple[int, Path]]:
 
 
 def create_beside(path: Path, mode: int = 0o600, *, shared: bool = False, must_lock: bool = False) -> tuple[int, Path]:
-    """A descriptor of a new file beside another, and that file, locked while its writer lives. Nobody can guess its
-    name and put a link there. On a file system without locks, nothing is swept either; one that `must_lock` fails."""
+    """A descriptor of a new file beside another, and that file, locked while its writer lives; its name is random."""
     while True:
         new = path.with_name(f".{path.name[:_MAX_NAME]}.{os.urandom(8).hex()}.new")
         fd = os.open(new, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
@@ -280,7 +278,6 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def stamp_at_rest(path: Path) -> object:
-    """The stamp of a file; for one that is written just now a value that no stamp equals, since another write in the
-    same moment need not change the stamp."""
+    """The stamp of a file; one that was written just now equals none, since another write may leave the same stamp."""
     now, last = time.time_ns(), stamp(path)
     return last if last and now - last[1] > _AT_REST_NS else object()

@@ -33,8 +33,7 @@ class Hint(NamedTuple):
 
 
 def effective(tool: Tool) -> dict[str, Hint]:
-    """The toolset's override, else the server's declaration, else the default. `destructiveHint` and `idempotentHint`
-    mean nothing for a read-only tool: if nobody sets them, it is not destructive and safe to repeat."""
+    """The override, else the declaration, else the default: read-only tools are idempotent, not destructive."""
     return _decide(tool.annotations, tool.overrides.hints if tool.overrides else {})
 
 
@@ -47,8 +46,7 @@ def deciding(tool: Tool) -> dict[str, Hint]:
 
 @lru_cache(maxsize=4096)
 def trusted(tool: Tool, *, may_loosen: bool) -> Mapping[str, Hint]:
-    """The four hints that rules compare: `deciding`, but a declaration of the server applies only where it tightens a
-    hint, unless it `may_loosen`."""
+    """The four hints that rules compare: a server's declaration only tightens, unless it `may_loosen`."""
     if may_loosen:
         return deciding(tool)
     return _deciding(tool, {name: value for name, value in tool.annotations.items() if value != _LOOSE.get(name)})

@@ -31,7 +31,6 @@ def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
 
 
 def _likeness(typed: str, key: str) -> float:
-    """The best likeness to a tool's name or a word of it, reduced if the servers differ."""
     server, name = split(key)
     typed_server, _, typed_name = typed.rpartition(":")
     words = (_ratio(typed_name, word) for word in re.split(r"[\W_]+", name) if len(word) >= _SHORTEST)

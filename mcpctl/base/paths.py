@@ -52,7 +52,6 @@ class Paths:
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
 
     def log(self, server: str) -> Path:
-        """The last lines of a server's stderr."""
         # A name in config.toml that cannot be used may be asked for too; no name that can has a dot.
         return self.data / "logs" / f"{_NOT_IN_NAMES.sub('.', server)}.jsonl"
 
@@ -66,8 +65,7 @@ def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[
 
 
 def chosen(config: Path | None = None, data_dir: Path | None = None, *, creates: bool = False) -> Paths:
-    """The paths of a command. A named configuration file must exist, unless the command `creates` it: a mistyped name
-    is not an empty configuration."""
+    """The paths of a command; a named configuration file must exist, unless the command `creates` it."""
     result = find(config, data_dir)
     if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not result.config.exists():
         hint = "check the name; mcpctl servers add creates a new file"

@@ -56,8 +56,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: i
 
 
 def hide_environment() -> None:
-    """Let no other process of this user read this one's environment or memory (Linux). Its children are not hidden.
-    Debuggers cannot attach to it, and it leaves no core file."""
+    """Let no other process of this user read our environment or memory (Linux). Debuggers cannot attach, either."""
     if sys.platform == "linux":
         import ctypes  # 2 ms
 
@@ -65,7 +64,7 @@ def hide_environment() -> None:
 
 
 def give_back_memory() -> None:
-    """The C library of Linux keeps a good part of the memory that is not used any more."""
+    """Give unused memory back: the C library of Linux keeps a good part of it."""
     if sys.platform == "linux":
         import ctypes
 
@@ -74,8 +73,7 @@ def give_back_memory() -> None:
 
 
 def run_aside(script: Path) -> "subprocess.Popen[bytes]":
-    """Run a shell script in a new session. Its stdin is a pipe that never blocks us, and it has no other descriptor.
-    Raises OSError if there is no shell."""
+    """Run a shell script in a new session; its stdin is a pipe that never blocks us. Raises OSError without a shell."""
     import subprocess  # commands that only read records need locks but no processes
 
     process = subprocess.Popen(
@@ -106,16 +104,14 @@ def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
 
 @cache
 def parents() -> Sequence[int]:
-    """The parent of this process, and its parent: there may be a launcher between. The system's first is left out,
-    which becomes the parent of every process that has lost its own."""
+    """The parents of this process, of which one may be a launcher; without the system's first, who adopts orphans."""
     parent = os.getppid()
     pids = [parent, table[parent].parent] if parent in (table := processes()) else [parent]
     return [pid for pid in pids if pid > 1]
 
 
 def environments(variable: str) -> dict[int, str]:
-    """The value of a variable when a process started, by id: for this user's processes that this one can see. A
-    container numbers its processes in another way, so those are left out."""
+    """The value of a variable when a process started, by id; not of containers, which number them in another way."""
     return dict(_environments_by_proc(variable) if sys.platform == "linux" else _environments_by_ps(variable))
 
 
@@ -163,8 +159,7 @@ def has_terminal() -> bool:
 
 
 def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
-    """The user whose process has the `local` end of a TCP connection on this machine (Linux). The ends are addresses
-    with their ports."""
+    """The user whose process has the `local` end, an address and a port, of a TCP connection here (Linux)."""
     import socket  # commands that only read records need locks but no connections
 
     kind, family = ("tcp6", socket.AF_INET6) if ":" in local[0] else ("tcp", socket.AF_INET)

@@ -26,8 +26,7 @@ def one_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text on one line, with each character that a person would not see, or not as it is, as an escape such as
-    `\\u202e`."""
+    """The text on one line, with escapes such as `\\u202e` for characters that a person would not see as they are."""
     if text.isascii() and text.isprintable():
         return text
     unseen = {c for c in set(text) if unicodedata.category(c) in (*_HIDDEN, *_BREAKS)} | _SHAPELESS

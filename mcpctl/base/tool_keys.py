@@ -35,7 +35,6 @@ def is_plain(key: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """A name as refusals compare it. Servers trim and fold the names that they are sent, so a name that only looks
-    different may run the same tool."""
+    """A name as refusals compare it: servers trim and fold names, so one that looks different may run the same tool."""
     visible = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFKC", visible.casefold()).strip()

@@ -45,12 +45,10 @@ def call(
     as_sent: bool = False,
     following: str = "",
 ) -> Result:
-    """Call a tool; raises an `McpctlError` if it gave no answer.
-
-    The arguments are asked for when the key is known to name a server, and before anything starts. With `tell`, the
-    server is asked for its progress. An error has help on the arguments, unless it is wanted `as_sent`.
-    `following` is the word behind the key, which may be the tool of a server that is named there.
-    """
+    """Call a tool; raises an `McpctlError` if it gave no answer. The arguments are asked for when the key is known to
+    name a server, and before anything starts. With `tell`, the server is asked for its progress. An error has help on
+    the arguments, unless it is wanted `as_sent`. `following` is the word behind the key, which may be the tool of a
+    server that is named there."""
     loaded = load(paths, project, timeout_s)
     server, name = tool_keys.split_typed(key)
     with State.opened(paths) as state:
@@ -119,10 +117,8 @@ def _read(
 def refresh(
     paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None
 ) -> tuple[Found, UpstreamFailed | None]:
-    """List the tools of servers anew: those named, or all that are enabled. Progress is in servers.
-
-    The rows of those that were listed, and where others were not, the failure to raise once they are printed.
-    """
+    """List the tools of servers anew: those named, or all that are enabled. Progress is in servers. The rows of those
+    that were listed, and where others were not, the failure to raise once they are printed."""
     loaded = load(paths, project)
     for name in names:
         if not loaded.server(name).enabled:
@@ -170,10 +166,8 @@ def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
 async def listing(
     loaded: Config, paths: Paths, names: Collection[str], on_progress: Progress
 ) -> AsyncIterator[tuple[Gateway, Callable[[], None]]]:
-    """A gateway that lists these servers, and a function to call for each that is done.
-
-    The progress is reported again and again, since one server may take long.
-    """
+    """A gateway that lists these servers, and a function to call for each that is done. The progress is reported again
+    and again, since one server may take long."""
     gateway = Gateway(loaded, paths)
     gateway.asked_for.update(dict.fromkeys(names, ()))
     done = 0

@@ -45,10 +45,8 @@ def planned(
     paths: Paths, rows: Iterable[Row], *, execute: bool, dry_run: bool = False, toolset: str | None = None,
     project: str | None = None,
 ) -> list[Replay]:  # fmt: skip
-    """The plan for these calls: those of read-only tools run, and with `execute` all.
-
-    With `dry_run`, when they are not to run, also what the policy would say.
-    """
+    """The plan for these calls: those of read-only tools run, and with `execute` all. With `dry_run`, when they are not
+    to run, also what the policy would say."""
     loaded = load(paths, project)
     with State.opened(paths) as state:
         catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
@@ -80,8 +78,6 @@ def _foreseen(catalog: Catalog, row: Row, declared: str, tool: Tool) -> Replay:
 def run(
     paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None = None, project: str | None = None
 ) -> None:
-    """Run the planned calls one after the other in one session, and set their outcome."""
-
     async def made(planned: Sequence[Replay]) -> None:
         async with own_session(load(paths, project), paths, toolset, via=REPLAY) as session:
             for replay in planned:

@@ -35,8 +35,7 @@ def check(
     paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Progress, project: str | None = None
 ) -> list[Row]:
     """One row a server: those named, or all that are enabled. Its status is `ok`, `odd` (it works, with problems that
-    are named) or `failed`. Raises `NotFound` for a name that no server has, `Refused` for one outside the project.
-    """
+    are named) or `failed`. Raises `NotFound` for a name that no server has, `Refused` for one outside the project."""
     loaded = config.load(paths.config, project)
     exposure.guard(paths, loaded)
     for name in names:
@@ -131,8 +130,7 @@ def _implementation(info: bytes) -> str | None:
 
 
 def oddities(definitions: Sequence[bytes]) -> list[str]:
-    """One sentence for each oddity, by the rules of the MCP schema's `Tool`: such tools are kept and callable, but
-    clients and models may stumble."""
+    """One sentence for each oddity, by the MCP schema's `Tool`: clients and models may stumble over it."""
     sentences: list[str] = []
     seen: set[str] = set()
     bare: list[str] = []

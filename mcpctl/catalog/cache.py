@@ -23,8 +23,7 @@ _SPARE = 300  # how many levels deeper a definition could be nested and still be
 
 
 class Catalog:
-    """The tools of the enabled servers, as one request sees them. Belongs to the thread that made it, but for `lists`,
-    which others may read and fill too. One without a database knows only the lists in memory, and never waits."""
+    """The tools of the enabled servers, as one request sees them; for one thread. Without a database it never waits."""
 
     def __init__(self, view: View, state: State | None, lists: Lists | None = None) -> None:
         self.view, self.config, self.toolset = view, view.config, view.toolset

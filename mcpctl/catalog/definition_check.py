@@ -30,7 +30,6 @@ class CheckedTools(NamedTuple):
 
 
 def cached(paths: Paths) -> CheckedTools:
-    """The last lists of all enabled servers, permitted tools or not."""
     with rows.catalog(paths) as catalog:
         lists = {name: listed for name in catalog.config.enabled if (listed := catalog.listed(name))}
         features = [each for name in lists for each in catalog.features(name)]

@@ -152,8 +152,7 @@ def since_pinned(
     suspicion: Suspicion = lambda _: (),
     with_unpinned: bool = False,
 ) -> list[ToolChange]:
-    """The changes since tools were pinned, of the servers in use, whatever clients they were listed for; where
-    `with_unpinned`, also the tools that were never pinned, which nobody has seen."""
+    """The changes since tools were pinned, whatever clients they were listed for; or also tools without a pin."""
     changed: dict[ToolChange, None] = {}
     for server, fingerprint in catalog.config.fingerprints.items():
         if filters.has_server(server):
@@ -163,7 +162,6 @@ def since_pinned(
 
 
 def suspicion(catalog: Catalog) -> Suspicion:
-    """The check of a tool beside the tools of all servers."""
     from mcpctl.checks.checker import Checker  # hundreds of expressions, which most commands do not need
     from mcpctl.checks.findings import ERROR
 

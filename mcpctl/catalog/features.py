@@ -225,8 +225,7 @@ class Features:
         return [part.server for part in self._of(RESOURCES) if uri in part.features]
 
     def _matching(self, uri: str) -> Sequence[str]:
-        """The servers with a template for it. One whose templates cover the places of others is not alone: others could
-        have the resources that they do not list."""
+        """The servers with a template for it, and those that could have resources which they do not list."""
         places = {part.server: places for part in self._of(TEMPLATES) if (places := part.places(uri))}
         if len(places) != 1:
             return [*places]

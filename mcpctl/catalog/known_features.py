@@ -101,7 +101,6 @@ class KnownFeatures:
         return {**announced, "completions": {}} if announced else {}
 
     def unknown(self, config: Config) -> Iterator[tuple[str, str]]:
-        """The servers and exposed kinds that were never listed."""
         for server, fingerprint in config.fingerprints.items():
             known = self._lists.features(server, fingerprint)
             exposed = config.exposes(server)

@@ -68,8 +68,7 @@ def _json(value: Any) -> str:
 
 
 def write(path: Path, catalog: Catalog) -> bool:
-    """Write the file unless it is up to date; returns whether it was written. Raises `Refused` for a link that leads
-    out of its repository, and for a file that is not a lock file: a name may come from a stranger's checkout."""
+    """Write the file unless it is up to date; whether it was. Raises `Refused` for a link outside, or another file."""
     content = text(catalog).encode()
     before: list[bytes | None] = []
 

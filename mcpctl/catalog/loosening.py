@@ -48,8 +48,7 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
 
 
 def by_toolset(paths: Paths, place: ToolsetFile, before: str, after: str) -> list[str]:
-    """The keys that an edit of a toolset's file lets be called without a yes: where it is in force, also for clients
-    that name it, and, if it is the user's own, beside a policy."""
+    """The keys that an edit of a toolset's file frees: where it is in force, also by name, and beside a policy."""
     text, file = config.load(paths.config).text, os.path.realpath(place.path)
     with State.opened(paths) as state:
         is_named = state.is_named(file)
@@ -98,12 +97,10 @@ def told(keys: Sequence[str]) -> str:
 
 
 def _projects(paths: Paths, text: str) -> list[str | None]:
-    """Every project that a request may name; None for a request that names none."""
     return [None, *sorted(config.parsed(paths.config, text).known_projects)]
 
 
 def _known(paths: Paths, text: str) -> tuple[str | None, ListedTools]:
-    """The equipped toolset, and the known tools of all servers, also of disabled ones."""
     loaded = config.parsed(paths.config, text)
     used = {name: msgspec.structs.replace(entry, enabled=True) for name, entry in loaded.servers.items()}
     with State.opened(paths) as state:
@@ -114,7 +111,6 @@ def _known(paths: Paths, text: str) -> tuple[str | None, ListedTools]:
 
 
 def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
-    """The tools of a server that has not listed them since its entry changed."""
     keys = (key for key in state.generations() if key.server == server and not key.capabilities.startswith("@"))
     lists = [(key, listed) for key in keys if (listed := cache.load(state, key))]
     lists.sort(key=lambda each: each[1].fetched_at)

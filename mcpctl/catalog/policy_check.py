@@ -77,13 +77,11 @@ class _Check:
 
     @cached_property
     def _tools(self) -> Sequence[Tool]:
-        """The tools of all servers in use, also those that are denied."""
         toolset, lists = self._view.toolset, (self._catalog.listed(name) for name in self._catalog.config.enabled)
         tools = (tool for listed in lists if listed for tool in listed.tools)
         return [toolset.shown(tool) for tool in tools] if toolset else list(tools)
 
     def _findings(self) -> Iterator[tuple[str, PolicyRule, str]]:
-        """The ids of what is wrong, each with the rule of the policy and a message."""
         first: dict[str, PolicyRule] = {}
         for rule in self._ordered:
             if rule.key in _TOGGLES:

@@ -62,8 +62,6 @@ class ToolFilter(Struct, frozen=True):
 
 
 class Order(Struct, frozen=True):
-    """How tools are ordered; None leaves them by server and then as the server lists them."""
-
     sort: str | None = None  # one of `SORTS`: names from a to z, the most or latest used first
     by: str | None = None  # one of `GROUPS`, within which they are sorted
 

@@ -43,8 +43,7 @@ def waiting(catalog: Catalog, servers: Collection[str], told: Collection[Introdu
 
 
 def beside(ours: str, told: Mapping[str, str]) -> tuple[str, list[str]]:
-    """Our instructions, then the first sentence of each server's, on a line of its own; and the servers of which that
-    was all. Where there is no room for all, long ones are cut alike."""
+    """Ours, then each server's first sentence on a line of its own, cut alike without room; and those that were all."""
     sentences = {server: sentence for server, text in told.items() if (sentence := _sentence(text))}
     room = AT_FIRST - _size(ours) - _size(_INTRODUCED)
     fitting = dict(list(sentences.items())[: max(room, 0) // _LEAST])
@@ -82,7 +81,6 @@ def _share(sizes: list[int], room: int) -> int:
 
 
 def _cut(text: str, most: int) -> str:
-    """Cut to so many bytes, at the end of a sentence where there is one, else of a word."""
     if _size(text) <= most:
         return text
     shorter = text.encode("utf-8", "replace")[: max(most - 3, 0)].decode("utf-8", "ignore")
@@ -105,8 +103,7 @@ class Introductions:
         self._suspicious: Collection[str] | None = None  # those that look like an attack; None: not checked
 
     async def open(self, state: State, remember: Callable[[str], None]) -> None:
-        """Read the kept instructions, unless another process holds the database. Where a check finds nothing,
-        `remember` gets the hash of them all, since loading the rules takes longer than all else here."""
+        """Read the kept instructions, if no process holds the database; `remember` gets the hash of harmless ones."""
         with suppress(StateError):
             self._kept = state.instructions()
             if self._kept and self._lists.holding.checks != UNCHECKED:

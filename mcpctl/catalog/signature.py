@@ -75,7 +75,6 @@ def parameters(root: Schema) -> Iterator[ToolParameter]:
 
 
 def _parts(root: Schema) -> list[Schema]:
-    """The schema and its parts by `$ref` and `allOf`."""
     parts = [root]
     for part in parts:
         for other in (_target(part, root), *_list(part.get("allOf"))[:MAX_PARTS]):
@@ -103,7 +102,6 @@ def _union(types: list[str]) -> str:
 
 
 def _alternatives(schema: Any, root: _Root, depth: int) -> list[str]:
-    """The types a value may have, each once; at most one more than are shown."""
     types: dict[str, None] = {}
     root.left -= 1
     if isinstance(schema, dict) and depth and root.left >= 0:

@@ -25,8 +25,6 @@ class Done(NamedTuple):
 
 
 class ToolsetChoice(NamedTuple):
-    """The options by which a command says which toolset is in force."""
-
     paths: Paths
     toolset: str | None
     project: str | None
@@ -130,7 +128,6 @@ def override(
 
 
 def listed(choice: ToolsetChoice, key: str | None) -> Found:
-    """The notes and overrides of the toolset in force, or of one tool in it: one row each."""
     with choice.opened() as (catalog, place, toolset):
         if key is None:
             about = _by_tool(catalog, toolset)
@@ -169,7 +166,6 @@ def _named(choice: ToolsetChoice, key: str) -> tuple[ToolsetFile, NotedTool]:
 
 
 def _noted(choice: ToolsetChoice, key: str) -> tuple[ToolsetFile, NotedTool, Toolset]:
-    """A tool that may have notes, also one that is no longer in the toolset."""
     with choice.opened() as (catalog, place, toolset):
         server, name = split_typed(key)
         tool = catalog.find(server, name)
@@ -180,7 +176,6 @@ def _noted(choice: ToolsetChoice, key: str) -> tuple[ToolsetFile, NotedTool, Too
 
 
 def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:
-    """The entries by tool, also of tools that are not listed or not in the toolset."""
     known = ToolIndex(catalog.known())
     entries: dict[str, ToolsetEntry] = {}
     for entry in toolset.entries:

@@ -115,7 +115,6 @@ def ls(paths: Paths) -> Found:
 
 
 def show(paths: Paths, option: str | None, project: str | None = None) -> Row:
-    """One toolset, or the one in force, with its notes and overrides by tool."""
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         equipped = catalog.state.equipped()

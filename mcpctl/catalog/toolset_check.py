@@ -46,7 +46,6 @@ class KnownTools(ToolIndex):
 
 
 def cached(paths: Paths) -> KnownTools:
-    """The last lists of the configured servers."""
     with rows.catalog(paths, quiet=True) as catalog:
         servers = [name for name in catalog.config.enabled if catalog.listed(name)]
         known = KnownTools(catalog.known(), servers, compares=bool(servers))
@@ -56,7 +55,6 @@ def cached(paths: Paths) -> KnownTools:
 
 
 def snapshot(path: Path) -> KnownTools:
-    """The tools of a file, as a server's list."""
     tools = list(rows.tools_in_file(path))
     return KnownTools(tools, (tool.server for tool in tools))
 
@@ -64,7 +62,6 @@ def snapshot(path: Path) -> KnownTools:
 def check(
     paths: Paths, candidates: Mapping[str, Candidate], known: KnownTools, max_note_chars: int, selection: Selection
 ) -> list[Row]:
-    """The findings by file and then by place."""
     table: list[Row] = []
     for file, candidate in candidates.items():
         own = toolset_files.place_of(paths, str(candidate.path.absolute())).own
@@ -84,7 +81,6 @@ def check(
 def _located(
     candidate: Candidate, known: KnownTools, max_note_chars: int, selection: Selection, *, own: bool
 ) -> Iterator[tuple[Problem, tuple[int, int], str | None]]:
-    """The selected problems of a file, each with its line and column, and its toolset's name."""
     text = candidate.text.removeprefix(files.BOM)
     try:
         root = None if candidate.problem else msgspec.json.decode(text)
@@ -119,7 +115,6 @@ def _problems(root: Any, text: str, known: KnownTools, max_note_chars: int, *, o
 
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:
-    """The place and the message of JSON that cannot be read."""
     if syntax_fault := fault(text):
         return syntax_fault.line, syntax_fault.column, syntax_fault.message
     if isinstance(error, RecursionError):
@@ -130,7 +125,6 @@ def _fault(text: str, error: Exception) -> tuple[int, int, str]:
 
 
 def _against(content: Mapping[str, Any], at: Place, known: KnownTools, *, own: bool) -> Iterator[Problem]:
-    """The problems of a toolset beside the tools that there are."""
     every = [item for member in ("tools", "toolNotes", "toolOverrides") for item in lint.entries(content, at, member)]
     missing = [item for item in every if known.tool(item.reference) is None]
     for number, item in enumerate(missing):
@@ -195,7 +189,6 @@ def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
 
 
 def _declared(name: str, value: bool, tool: Tool, place: Place, told: str) -> Iterator[Problem]:
-    """A hint compared with the server's own, and with the one that excludes it."""
     declared, opposite = tool.annotations.get(name), _OPPOSITE.get(name, "")
     if isinstance(declared, bool) and declared != value:
         yield Problem("W208", place, f"{told} contradicts its server")

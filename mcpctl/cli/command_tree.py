@@ -111,7 +111,6 @@ def _stem(name: str) -> str:
 
 @functools.cache
 def _function(*words: str) -> Callable[..., Any]:
-    """The function of a command, imported from its file, with each of its options as a parameter."""
     *nouns, name = words
     if words[0] in _HERE:
         return _expanded(_HERE[words[0]])

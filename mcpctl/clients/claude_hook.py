@@ -76,8 +76,7 @@ def prefix(entry: str) -> str:
 def answer(
     read: Callable[[], str], find_paths: Callable[[], Paths], project: str | None, toolset: str | None, entry: str
 ) -> HookAnswer | None:
-    """The answer to the call that `read` gets, or None. If anything fails, a person is asked: else the call would go
-    through."""
+    """The answer to the call that `read` gets, or None; if anything fails, a person is asked."""
     try:
         call = msgspec.json.decode(read(), type=_Input)
         name = call.tool_name.removeprefix(prefix(entry))

@@ -34,8 +34,7 @@ _MAX_CHAIN = 3
 
 
 def text(client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()) -> str:
-    """The block for `client`, as JSON (for Codex as TOML). `options` are those of `serve`, by their names. The block of
-    a client with a window has a PATH if the client's own would not find what starts the `servers`."""
+    """The block for `client`, as JSON or TOML; with a PATH where the client's own would not find these `servers`."""
     block = {CLIENTS[client].section: {NAME: entry(client, options, servers)}}
     if client != "codex":
         return json.dumps(block, indent=2, ensure_ascii=False)
@@ -142,8 +141,7 @@ def _absolute(path: Path) -> Path:
 
 
 def inherited_from(client: str, server: Server) -> dict[str, str]:
-    """The variables that the process of an entry inherits of its client; `server` is the entry as config.toml has
-    it."""
+    """The variables that an entry's process inherits of its client; `server` is the entry as config.toml has it."""
     if not CLIENTS[client].from_shell:  # a window has nothing of what a shell's own files set
         usual = inherited(msgspec.structs.replace(server, inherit_env=MINIMAL))
         return {**usual, "PATH": os.pathsep.join(_STANDARD)}
@@ -153,8 +151,7 @@ def inherited_from(client: str, server: Server) -> dict[str, str]:
 
 
 def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
-    """The variables, as the client has them, of an mcpctl that it starts; `entry` is the value in its file, None for a
-    new one."""
+    """The variables of an mcpctl that the client starts; `entry` is the value in its file, None for a new one."""
     raw = entry if isinstance(entry, dict) else {}
     named = raw.get("env_vars")
     server = Server(inherit_env=[str(name) for name in named] if isinstance(named, list) else MINIMAL)
@@ -183,8 +180,7 @@ def missing_program(server: Server, variables: Mapping[str, str]) -> str:
 
 
 def missing_in_windows(servers: Mapping[str, Server], path: str | None = None) -> dict[str, str]:
-    """The servers that start from this shell but not from a window with this PATH, each with the program missing
-    there."""
+    """By server that starts here but not from a window with this PATH, the program missing there."""
     path = os.pathsep.join(_STANDARD) if path is None else path
     missing = {}
     for name, server in servers.items():

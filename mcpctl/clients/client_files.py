@@ -39,8 +39,7 @@ class ClientEntry:
 
 
 def files(source: str | None) -> list[ClientFile]:
-    """The existing files that `--from` names, else the user's own of all clients; raises `NotFound`. A file of the
-    current folder may come from a stranger, and the next `serve` would start its servers: it must be named."""
+    """The files that `--from` names, else the user's own of all clients; one of the current folder must be named."""
     if source is None:
         own = [path for client in CLIENTS.values() for path in client_kinds.own_places(client)]
         existing = [file for client in CLIENTS.values() for file in _existing(client)]

@@ -258,8 +258,7 @@ class _Translation:
     # ---- the variables in its texts
 
     def _text(self, value: Any, where: str, variable: str = "") -> str:
-        """A text with `${env:X}`, `${userHome}`, `${input:…}` and the like as config.toml has them, `variable` being
-        its name. Raises `CannotTake` for a variable that only the client can fill in."""
+        """A text with a client's variables as config.toml has them; raises `CannotTake` where only it has them."""
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, int | float):

@@ -52,7 +52,6 @@ def alike(old: list[str], new: list[str]) -> int:
 
 
 def _masked(text: str, section: str) -> str:
-    """The text of a config.toml, or of Codex's, comments and order included, with its secrets masked."""
     import tomlkit
 
     document = tomlkit.parse(text)

@@ -225,8 +225,7 @@ def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> 
 
 
 def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
-    """Whether an entry of config.toml has all of a client's; unless `exactly`, it may have limits. inherit_env is ours
-    to set."""
+    """Whether config.toml has all of a client's entry; unless `exactly`, it may have limits. inherit_env is ours."""
     if exactly or not existing.tools.items() >= server.tools.items():
         return msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server
     set_here = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
@@ -239,8 +238,7 @@ def switched_off(name: str, why: str) -> str:
 
 
 def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = False) -> list[str]:
-    """Write the entries that can be imported; raises `Unusable` if some could not. A dry run writes nothing, has
-    `permit` asked all the same, and returns the change as a diff."""
+    """Write the entries that can be imported; raises `Unusable` if some could not. A dry run returns the diff."""
     diff = []
 
     def change(document: Any) -> None:

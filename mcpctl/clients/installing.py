@@ -177,7 +177,6 @@ def rows(plan: Plan) -> list[Row]:
 
 
 def remarks(plan: Plan) -> Iterator[str]:
-    """Notes for a person: servers that stay where they are, and differences here."""
     rows = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
     # Rules are reported once they are written.
     ours = ({**row, "notes": [note for note in row["notes"] if note != NEEDS_RULES]} for row in rows)
@@ -230,7 +229,6 @@ def _section(client: ClientKind, path: Path) -> Place:
 
 
 def _old_entry(batch: Import, change: Installation) -> Any:
-    """The entry of the same program that starts mcpctl already, if there is one."""
     own = change.path, NAME
     ours = {(entry.file.path, entry.name): entry.value for entry in batch.entries
             if entry.file.path.parent == change.path.parent and is_mcpctl(entry.value)}  # fmt: skip

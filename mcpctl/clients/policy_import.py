@@ -57,7 +57,6 @@ class PolicyImport:
         return "gemini-cli" if self.client == "gemini" else self.client
 
     def select(self, loaded: Config) -> None:
-        """Decide on each rule for a configuration: `rows`, and what is to be added to it."""
         self.is_lax = loaded.policy_table is not None and loaded.policy_table.default == ALLOW
         names = Names(loaded, self.tools)
         self._servers, self._written, self.default, self.additions = loaded.servers, loaded.policy_table, "", []
@@ -84,7 +83,6 @@ class PolicyImport:
         return dict(zip(POLICY_IMPORT_FIELDS, values, strict=True))
 
     def _take_default(self, effect: str) -> tuple[str, str | None, str]:
-        """Take over the client's own rule for all tools that no other names."""
         if self._written is None:
             self.default = DENY if DENY in (effect, self.default) else effect
             return ADDED, "policy.default", ""
@@ -131,7 +129,6 @@ class PolicyImport:
     # ---- beside the servers of the client, by `install`
 
     def put_beside_servers(self, document: Any, path: Path) -> None:
-        """Add the rules to the document of config.toml, which has the client's servers already."""
         import tomlkit
 
         loaded = parsed(path, tomlkit.dumps(document))
@@ -144,7 +141,6 @@ class PolicyImport:
         self.rows = [row for row in self.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
 
     def _put_denials(self, document: Any, loaded: Config) -> None:
-        """Add the denials that need no [policy]: of a tool by its name, and of a whole server."""
         self.select(loaded)
         denied = {pattern for effect, pattern, _ in self.additions if effect == DENY}
         known = {pattern for pattern in denied if split(pattern)[0] in loaded.servers}
@@ -188,8 +184,7 @@ def _is_laxer(effect: str, other: str) -> bool:
 
 
 def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
-    """The rules of the client's own files, or of one file. Raises `NotFound`, or `Unusable` for a file that cannot be
-    read: half of a client's rules may be looser than all of them."""
+    """The rules of the client's own files, or of one; raises `NotFound`, and `Unusable` rather than use half."""
     batch = PolicyImport(client)
     for path in [source] if source else _own(client, CLIENTS[batch.name].title):
         document = client_files.document_in(path)
@@ -260,7 +255,6 @@ def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
 
 
 def remarks(batch: PolicyImport) -> Iterator[str]:
-    """The rules that could not be carried over, by reason."""
     reasons: dict[str, list[str]] = {}
     for row in batch.rows:
         if row["action"] == LEFT_OUT:

@@ -40,7 +40,6 @@ class _About(msgspec.Struct, kw_only=True):
 
 
 def content(path: Path) -> bytes | None:
-    """The bytes of a client's file; None if there is none."""
     try:
         return files.read(path, files.MAX_LARGE_BYTES, "client_config")
     except NotFound:
@@ -49,8 +48,6 @@ def content(path: Path) -> bytes | None:
 
 @dataclass
 class FileChange(ABC):
-    """The change of one file of a client, by `install` or `uninstall`."""
-
     client: ClientKind
     path: Path
     action: str = field(default="unchanged", init=False)
@@ -61,7 +58,6 @@ class FileChange(ABC):
         """The file's new bytes, or None if it goes; the file may have changed since it was looked at."""
 
     def preview(self, sections: list[Place]) -> list[str]:
-        """The change as a diff with secrets masked; nothing is written."""
         before = content(self.path)
         old, new = ((data or b"").decode("utf-8-sig") for data in (before, self.apply(before)))
         return import_preview.of_client(self.path, old, new, sections)
@@ -122,7 +118,6 @@ def save(paths: Paths, installed: Installed) -> None:
 
 
 def forget(paths: Paths, client: str, path: Path) -> None:
-    """Remove the record of the file, but not its copies."""
     for name in ("about.json", "before", "after"):
         with contextlib.suppress(OSError):
             (_folder(paths, client, path) / name).unlink()
@@ -162,12 +157,10 @@ def _hash(content: bytes) -> str:
 
 
 def restored(installed: Installed, current: bytes) -> bytes | None:
-    """The bytes of a client's file without mcpctl and with its former servers; None for no file.
-
-    A file without changes since is as it was, byte for byte. Else the lines that the installation changed are as they
-    were if nobody has touched them. If somebody has, the entry for mcpctl goes, and the former servers come back in
-    their own words, but not over a new one.
-    """
+    """The bytes of a client's file without mcpctl and with its former servers; None for no file. A file without changes
+    since is as it was, byte for byte. Else the lines that the installation changed are as they were if nobody has
+    touched them. If somebody has, the entry for mcpctl goes, and the former servers come back in their own words, but
+    not over a new one."""
     installed = _in_line_ends_of(current, installed)
     if current == installed.after:
         return installed.before
@@ -231,8 +224,7 @@ def _taken(older: ClientDraft, after: ClientDraft, section: Place) -> list[str]:
 
 
 def _unhunked(older: str, after: str, current: str) -> str:
-    """The current text, its lines of `after` changed back to those of `older`; empty if they are not there just
-    once."""
+    """The text, its lines of `after` changed back to those of `older`; empty if they are not there just once."""
     old, new = older.splitlines(keepends=True), after.splitlines(keepends=True)
     head = import_preview.alike(old, new)
     tail = import_preview.alike(old[head:][::-1], new[head:][::-1])

@@ -20,10 +20,8 @@ _LINE = 'give {"toolKey": "server:tool", "arguments": {}}, server:tool {…} or 
 
 
 def read(words: Sequence[str], tool: Tool | None) -> bytes:
-    """The arguments' JSON: `{…}` as it is, `-` from stdin, else `key=value` pairs; raises `WrongUsage`.
-
-    If the tool is known, its schema decides the types of the values of pairs.
-    """
+    """The arguments' JSON: `{…}` as it is, `-` from stdin, else `key=value` pairs; raises `WrongUsage`. If the tool is
+    known, its schema decides the types of the values of pairs."""
     if list(words) == ["-"]:
         return _json(read_stdin(), "stdin")
     if len(words) == 1 and words[0].lstrip().startswith("{"):
@@ -49,10 +47,8 @@ def texts(words: Sequence[str]) -> bytes:
 
 def parse_line(line: bytes) -> tuple[str, str, Arguments]:
     """The server, the tool and the arguments that a line asks for; raises `WrongUsage`, as giving the arguments may.
-
     The line is `{"toolKey": …, "arguments": {…}}`, or the words of a command line: `server:tool key=value …`, where
-    JSON for the arguments needs no quotes.
-    """
+    JSON for the arguments needs no quotes."""
     if line.startswith(b"{"):
         return _parse_json(line)
     try:
@@ -81,8 +77,7 @@ def _parse_json(line: bytes) -> tuple[str, str, Arguments]:
 
 
 def _value(text: str, schema: Any) -> bytes:
-    """The JSON of a pair's value: text if the schema takes only text, else the value itself if it is JSON, else
-    text."""
+    """The JSON of a pair's value: text if the schema takes nothing else, else the value itself if it is JSON."""
     kinds = _kinds(schema)
     if "string" not in kinds or kinds - {"string", "null"}:
         try:

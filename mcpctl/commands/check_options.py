@@ -28,8 +28,6 @@ IGNORE = opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B
 
 @dataclass(frozen=True)
 class Report(opt.Options):
-    """How findings are printed, or the rules in their place."""
-
     json: bool = opt.JSON
     jsonl: bool = opt.JSONL
     format: str = opt.option(

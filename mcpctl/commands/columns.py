@@ -23,7 +23,6 @@ def _keys(recorded: Any) -> str:
 
 
 def _arguments(arguments: Any) -> str:
-    """The names of a prompt's arguments, required ones marked as in signatures."""
     named = [each for each in arguments if isinstance(each, dict) and isinstance(each.get("name"), str)]
     return ", ".join(f"{each['name']}{'*' if each.get('required') is True else ''}" for each in named)
 
@@ -273,7 +272,6 @@ def columns(command: str, kind: str = "") -> Columns:
 
 
 def totals(groups: Sequence[str], rows: Sequence[models.Row], format: str) -> Columns:
-    """The columns of `calls stats`: a table with several groups has bars."""
     from mcpctl.store.filters import grouping
 
     grouped, largest = grouping(groups), max((row["bar"] for row in rows), default=0)

@@ -53,7 +53,6 @@ def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The tools that the enabled servers last listed, except those that may not be called."""
     return _tools(ctx, incomplete)
 
 
@@ -159,7 +158,6 @@ def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The arguments that a prompt may still have, `name=`."""
     from mcpctl.catalog import known_features
 
     with _catalog(ctx) as catalog:
@@ -200,7 +198,6 @@ def open_approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def standing(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The tools that have a yes for more than one call."""
     from mcpctl.policy import approvals
     from mcpctl.policy.policy_file import PolicyFile
 
@@ -223,7 +220,6 @@ def recorded_clients(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The toolsets in the data directory; one elsewhere is a path."""
     return _begun(
         incomplete, [(name, "") for name in sorted(file.stem for file in _paths(ctx).toolsets.glob("*.json"))]
     )

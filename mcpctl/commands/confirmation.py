@@ -24,7 +24,6 @@ AGENTS = (  # variables set by programs in which a model runs commands
 
 
 def show(diff: Iterable[str]) -> None:
-    """Print a diff on stderr, apart from the data on stdout."""
     from mcpctl.output.text import line_of
 
     for line in diff:
@@ -58,10 +57,8 @@ def is_terminal() -> bool:
 
 
 def only_for_people(action: str) -> None:
-    """Raises `Refused` where nobody sits at a terminal of their own, or a model may run this.
-
-    It stops accidents, not a program that wants to deceive: one that runs as the user can do what the user can.
-    """
+    """Raises `Refused` where nobody sits at a terminal of their own, or a model may run this. It stops accidents, not a
+    program that wants to deceive: one that runs as the user can do what the user can."""
     if why := _why_nobody():
         raise Refused(f"only a person can {action}: {why}", "run it in a terminal of your own", "needs_a_person")
 
@@ -83,11 +80,9 @@ def _why_nobody() -> str:
 
 @dataclass(frozen=True)
 class Gate:
-    """Checks a change before it is written: only a person may let more be called without a yes.
-
-    Each method raises `Refused` where nobody sits at a terminal of their own; `from_script` stands in for a person, but
-    not where an agent runs this. A permitted change is put on record. A `dry` gate only warns of a refusal.
-    """
+    """Checks a change before it is written: only a person may let more be called without a yes. Each method raises
+    `Refused` where nobody sits at a terminal of their own; `from_script` stands in for a person, but not where an agent
+    runs this. A permitted change is put on record. A `dry` gate only warns of a refusal."""
 
     paths: "Paths"
     from_script: bool = False

@@ -109,7 +109,6 @@ def _say(rows: list[Row], dry_run: bool) -> None:
 
 
 def write_changes(rows: list[Row], diff: Sequence[str], *, dry_run: bool, json: bool) -> None:
-    """Print the diff of a dry run, or a row for each file."""
     from mcpctl.commands.columns import CLIENT_FILES
     from mcpctl.output.text import block_of
 

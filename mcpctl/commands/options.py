@@ -105,8 +105,6 @@ class Rows(Options):
 
 @dataclass(frozen=True)
 class Listing(Rows):
-    """How rows are printed, and which of them."""
-
     limit: int | None = option("--limit", "N", "Print at most N rows; 0: all.", min=0)
     offset: int = option("--offset", "N", "Leave out the first N rows.", min=0, default=0)
     count: bool = flag("--count", "Print only the number of rows.")
@@ -139,10 +137,8 @@ class _Located(Options):
 
     @contextmanager
     def records(self) -> "Iterator[Records]":
-        """The records, brought up to date; a terminal shows the progress if it takes long.
-
-        A data directory that was named must exist: a mistyped name is not an empty record.
-        """
+        """The records, brought up to date; a terminal shows the progress if it takes long. A data directory that was
+        named must exist: a mistyped name is not an empty record."""
         from mcpctl import output
         from mcpctl.store.records import Records
 
@@ -176,8 +172,6 @@ class JsonLocation(_Located):
 
 @dataclass(frozen=True)
 class ChangeOptions(_Located):
-    """Options of a change that may let more be called."""
-
     from_script: bool = FROM_SCRIPT
     json: bool = JSON
     config: Path | None = CONFIG

@@ -27,7 +27,6 @@ def write_found(results: Found, options: ListOptions, *, explained: bool) -> Non
 
 
 def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False) -> Columns:
-    """The columns of `tools ls`, with those of --sort and --by; a table has headings for groups."""
     added = ["held"] if with_held else []
     added += [order.sort] if order.sort in rows.USAGE_FIELDS else []
     added += [order.by] if order.by and options.effective != "table" else []
@@ -35,7 +34,6 @@ def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False)
 
 
 def footnote(catalog: Catalog) -> None:
-    """Name the project and the toolset of the rows on a terminal, and the mark of overrides."""
     opt.say_project(catalog.config.project)
     for server, can in catalog.of_others().items():
         output.say(f"'{server}': as it is listed for clients that can do: {can or 'nothing that servers ask'}")

@@ -36,7 +36,6 @@ def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
 
 
 def allow(paths: Paths, keys: Sequence[str]) -> list[Row]:
-    """Take back the denial of tools, or put them into `only`; a row for each."""
     outcome = _written(paths, keys, servers.allow, "allowed", "pattern in only of its server's entry")
     for row in outcome:
         if not row["listed"]:

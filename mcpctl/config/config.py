@@ -32,8 +32,7 @@ from mcpctl.config.settings import (
 
 
 class Config(Struct, frozen=True, eq=False, dict=True):
-    """A configuration as read for one project; entries that cannot be used are in `problems` by name, not in
-    `servers`."""
+    """A configuration for one project; entries that cannot be used are in `problems`, not in `servers`."""
 
     path: Path
     servers: Mapping[str, Server] = field(default_factory=dict)
@@ -134,8 +133,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return self.projects.get(self.project or "", Project())
 
     def server(self, name: str) -> Server:
-        """Raises `NotFound`, `Unusable` for an entry that cannot be used, and `Refused` outside the project in
-        force."""
+        """Raises `NotFound`, `Refused` outside the project, and `Unusable` for an entry that cannot be used."""
         if name in self.elsewhere:
             raise self.not_in_project(name)
         if name in self.problems:
@@ -161,8 +159,7 @@ def no_server(name: str, known: Iterable[str]) -> NotFound:
 
 
 def load(path: Path, project: str | None = None) -> Config:
-    """The configuration in `path` for this project, empty when there is no such file. Raises `Unusable` for what is not
-    TOML or a wrong section other than a server's, `NotFound` for an unknown project."""
+    """The configuration for this project, empty without a file; raises `Unusable`, `NotFound` (the project)."""
     try:
         text = files.read_text(path, code="config_unreadable").removeprefix(files.BOM)
     except NotFound:

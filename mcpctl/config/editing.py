@@ -107,8 +107,7 @@ def entry_of(path: Path, document: Any, name: str) -> Any:
 
 
 def table_of(entry: Any, field: str) -> Any:
-    """A table in an entry, made inline where the entry has no header, since a header would take what follows into
-    it."""
+    """A table in an entry, made inline where the entry has no header, which would take what follows into it."""
     from tomlkit import inline_table
     from tomlkit.items import Table
 
@@ -142,8 +141,7 @@ def cut_trailing_comments(table: Any) -> list[Any]:
 
 @contextmanager
 def before_comments(table: Any) -> Iterator[Any]:
-    """The table, with the comments behind its last key kept behind the keys that are added: they are about the next
-    table."""
+    """The table; comments behind its last key, which are about the next table, stay behind keys that are added."""
     after = cut_trailing_comments(table)
     yield table
     body_of(table).extend(after)

@@ -107,7 +107,6 @@ class Policy(Struct, frozen=True, dict=True):
 
     @cached_property
     def masks(self) -> bool:
-        """Whether secrets are kept from models."""
         return self.enforces and self.table.redact_responses == "secrets"
 
     @cached_property

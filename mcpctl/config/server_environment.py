@@ -71,8 +71,7 @@ _VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMA
 
 
 def expand(text: str, env: Mapping[str, str]) -> str:
-    """`text` with each `${VAR}`, `${VAR:-default}` and `${cmd:COMMAND}` replaced, once: nothing in a value is. Raises
-    `CannotLaunch` for a variable that is not set and a command that fails. A command takes 10 s at most."""
+    """`text` with `${VAR}`, `${VAR:-default}` and `${cmd:COMMAND}` replaced once; raises `CannotLaunch`."""
 
     def value(match: re.Match[str]) -> str:
         command, name, default = match.groups()
@@ -91,8 +90,7 @@ def expand(text: str, env: Mapping[str, str]) -> str:
 
 
 def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
-    """The command of `server` and its environment: what it inherits of mcpctl's (`env`), then the entry's `env_file`,
-    then its `env`. Variables in the entry are expanded from all of mcpctl's."""
+    """The command and its environment: the inherited part of mcpctl's (`env`), `env_file`, then the entry's `env`."""
     given = _given(server, config_path, env)
     merged = {**_ours(env), **given}
     cwd = str(Path(expand(server.cwd, merged)).expanduser()) if server.cwd else None
@@ -249,8 +247,7 @@ _running: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def _output_of(command: str, env: Mapping[str, str]) -> str:
-    """The output of a command without the last line break; raises `CannotLaunch`, which names its program alone. Others
-    that ask for the same command meanwhile wait for it; one that failed runs again."""
+    """Its output without the last line break, run once for all that ask meanwhile; raises `CannotLaunch`."""
     with _running[command]:
         if command not in _outputs:
             _outputs[command] = _printed(command, env)
@@ -307,8 +304,7 @@ def _output(argv: list[str], env: Mapping[str, str], program: str) -> bytes:
 
 
 def _read_pipe(fd: int, until: float) -> bytes:
-    """All output until nobody has the pipe open any more, or a byte more than allowed; raises TimeoutError. Not a read
-    that waits: a process that has left the group, which nothing here ends, may hold the other end for ever."""
+    """All output, or a byte too many; raises TimeoutError. It never blocks: a process that left may hold the pipe."""
     ready = select.poll()
     ready.register(fd, select.POLLIN)
     printed = b""

@@ -161,7 +161,6 @@ def told_twice(text: str) -> str:
 
 
 def _names(dotted: str) -> tuple[str, ...]:
-    """The names of a key that may be dotted and quoted."""
     try:
         table = tomllib.loads(f"{dotted} = 1")
     except tomllib.TOMLDecodeError:

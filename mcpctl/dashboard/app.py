@@ -62,7 +62,6 @@ def guarded(dashboard: Dashboard) -> Guard:
 
 
 def app(dashboard: Dashboard) -> Starlette:
-    """The pages, the REST interface and the events of a dashboard, without its guard."""
     served = Starlette(
         routes=_ROUTES,
         middleware=[Middleware(_Bodies)],

@@ -77,7 +77,6 @@ def approvals_page(request: Request) -> Response:
 
 
 def _page(request: Request, notice: str, status: int = 200) -> Response:
-    """The page, with a notice on top after an answer."""
     dashboard = dashboard_of(request)
     pending = list(answering.rows(dashboard.paths, pending=True, whole=True).rows(None, 0))
     later = [row for row in answering.rows(dashboard.paths, pending=False).rows(None, 0) if row["state"] != PENDING]

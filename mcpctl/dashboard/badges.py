@@ -53,7 +53,6 @@ MARKS = {  # the badge of each filter by hints
 
 def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     """The badges of a tool's hints, which are `{hint: {value, source}}`, as records of calls and REST have them.
-
     Whether a tool destroys or may be repeated is shown only where its risk, as `hints.risk` has it, is more than to
     read. `Not declared` is not a no: a hint of the risk that nobody set has a badge of its own."""
     of_tool = {name: hint for name, hint in hints.recorded(known).items() if hint.is_known}
@@ -71,7 +70,6 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
 
 
 def hints_of(row: Row) -> dict[str, Row]:
-    """The hints of a row of `tools ls`, as REST has them."""
     fields = {name: row[field] for field, name in HINT_FIELDS.items()}
     return {
         name: {"value": hint["effective"], "source": hint["source"], **({"file": hint["file"]} if hint["file"] else {})}

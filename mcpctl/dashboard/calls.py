@@ -69,7 +69,6 @@ def _to_choose(records: Records, chosen: str) -> Sequence[Row]:
 
 
 def _names(records: Records, server: str) -> Mapping[str, Sequence[str]]:
-    """The most used servers, and the most used tools of this one."""
     counted = {name: Counter[str]() for name in ("server", "tool")}
     for (of, tool), (count, _) in records.usage().items():
         counted["server"][of] += count
@@ -86,7 +85,6 @@ def tool_call(request: Request, query: Parameters) -> Response:
 
 
 def call_page(request: Request) -> Response:
-    """One call whole, or one search."""
     dashboard = dashboard_of(request)
     with dashboard.records() as records:
         row = records.call(request.path_params["id"])
@@ -132,7 +130,6 @@ def discoveries(request: Request, query: Parameters) -> Response:
 
 
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:
-    """The newest searches, each with its queries and the tools that it found."""
     return [_search(row) for row in records.discoveries(wanted).rows(at_most, 0)]
 
 

@@ -52,8 +52,7 @@ class Summaries:
         self._kept: dict[tuple[tuple[str, ...], CallFilter], _Counted] = {}
 
     def totals(self, records: Records, *by: str, wanted: CallFilter = EVERYTHING) -> Summary:
-        """The rows of `records.totals`, with denied calls counted `apart`, now or when they were counted last. Times in
-        `wanted` should be those of a day: a moment that differs at each page would be counted for each."""
+        """The rows of `records.totals`, denied calls `apart`, now or as last counted; `wanted` has times of days."""
         if sum(calls for calls, _ in records.usage().values()) <= self._few:
             return Summary(apart(records.totals(*by, criteria=wanted)))
         key, version = (by, wanted), records.version()
@@ -103,7 +102,6 @@ class Dashboard:
             return None  # pages of tools and servers say what is wrong with the configuration
 
     def catalog(self, toolset: str | None = None, project: str | None = None) -> AbstractContextManager[Catalog]:
-        """The tools of all servers, or of a project's, with the toolset in force there, or with this one."""
         # Which tools are held differs from project to project, so the lists are shared only without one.
         lists = self.lists if project is None else None
         return rows.catalog(self.paths, toolset, project, quiet=True, lists=lists)
@@ -119,5 +117,4 @@ def login_of(request: Request) -> Login:
 
 
 def body_of(request: Request) -> bytes:
-    """The whole body of a request that is not a GET."""
     return cast(bytes, getattr(request.state, "body", b""))

@@ -33,8 +33,7 @@ class Subscription:
     approvals: bool = False  # whether it gets those of approvals, whatever the filter is
 
     def has(self, event: Event) -> bool:
-        """Whether it gets an event that is in no journal: a filter of calls leaves out all but approvals and the end of
-        its session."""
+        """Whether it gets an event that is in no journal: with a filter, only approvals and the end of its session."""
         if self.approvals and event.type.startswith("approvals."):
             return True
         is_its_end = event.type == _CLOSED and event.data["session_id"] in self.wanted.sessions
@@ -78,8 +77,6 @@ class Outlet:
 
 @dataclass(eq=False)
 class Listener:
-    """One stream, on the side of the thread that reads for it."""
-
     login: Login
     subscription: Subscription
     outlet: Outlet = field(default_factory=Outlet)

@@ -125,8 +125,7 @@ _TOKEN_READS = Refused(
 
 
 def require_answering(request: Request) -> None:
-    """Raise `Refused` unless this request may answer an approval: by a person's login, with its form token, in a
-    dashboard that is not read-only."""
+    """Raise `Refused` unless a person's login, with its form token, may answer approvals in this dashboard."""
     login = login_of(request)
     hint = "answer in a terminal: mcpctl approvals allow, or deny"
     if login.by_token:
@@ -153,8 +152,7 @@ def form_of(request: Request) -> dict[str, str]:
 
 
 def _is_of_another_user(request: Request) -> bool:
-    """Whether another user of this machine asks: they can see a link in the arguments of the browser, and get its
-    cookie where they serve a page at another port."""
+    """Whether another user of this machine asks: they can see a link or get its cookie."""
     client, server = request.scope.get("client"), request.scope.get("server")
     owner = posix.owner_of_connection(client, server) if client and server else None
     return owner not in (None, 0, os.geteuid())  # root may do so anyway, and forwards ports for others

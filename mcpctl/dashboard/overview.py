@@ -47,14 +47,12 @@ def overview_page(request: Request) -> Response:
 
 
 def _sessions(records: Records) -> tuple[Sequence[Row], int]:
-    """The active sessions and the newest ones, and the number of active ones."""
     active = records.sessions(CallFilter(), "active")
     every = [*active.rows(_MOST_ACTIVE, 0), *records.sessions().rows(_NEWEST, 0)]
     return list({row["id"]: row for row in every}.values()), active.count()
 
 
 def _held(dashboard: Dashboard) -> tuple[Sequence[Tool], str]:
-    """The tools that nobody can call until a person approves them, or why they are unknown."""
     try:
         with dashboard.catalog() as catalog:
             if not catalog.config.policy.enforces:
@@ -66,7 +64,6 @@ def _held(dashboard: Dashboard) -> tuple[Sequence[Tool], str]:
 
 
 def _down(dashboard: Dashboard) -> Sequence[Row]:
-    """The enabled servers that cannot be used, or did not work when they were last tried."""
     with suppress(McpctlError):  # the line of held tools says what is wrong with the configuration
         return [row for row in server_rows.ls(dashboard.paths) if row["enabled"] is not False and row["problem"]]
     return []

@@ -83,7 +83,6 @@ class PageQuery(Parameters):
     # ---- addresses
 
     def link(self, name: str, value: str | None) -> str:
-        """The first page with this filter as well, or without it."""
         gone = _EXCLUSIVE if name in _EXCLUSIVE else (name,)
         kept = {other: old for other, old in self.values.items() if other not in gone or (value and other == name)}
         return self._address({**kept, name: value} if value else kept)
@@ -96,7 +95,6 @@ class PageQuery(Parameters):
 
     @property
     def events(self) -> str:
-        """The address of the events that concern the page."""
         filters = {
             _OF_EVENTS.get(name, name): value for name, value in self.values.items()
             if name not in _UNFOLLOWED and not (name in _ONE_NAME and "," in value)

@@ -115,7 +115,6 @@ class Parameters:
         return filters.call_filter({**self._filters(), **instead}, self._called, commas=self._has_commas)
 
     def sessions(self) -> tuple[CallFilter, tuple[str, ...]]:
-        """The filter of sessions: by their calls, and by their own statuses."""
         given = self._filters()
         statuses = filters.session_statuses(given, self._called)
         return filters.call_filter(given, self._called, of_sessions=True, commas=self._has_commas), statuses

@@ -19,7 +19,6 @@ class Name(NamedTuple):
 
     @property
     def member(self) -> str:
-        """The member of the answer that it is, or is in."""
         return self.rest.partition(".")[0]
 
 

@@ -27,8 +27,7 @@ _MOST_HEAD = 1 << 15
 def serve(
     paths: Paths, claim: Claim, port: int | None, *, read_only: bool, on_listening: Callable[[Running], None]
 ) -> None:
-    """Serve the dashboard until a signal ends the process, with status 0. Without a port it is the last one, or any.
-    Raises `Unusable` if the port is taken."""
+    """Serve until a signal ends it, with status 0, at the last port or any; raises `Unusable` if it is taken."""
     listening = _listening(port, claim.last_port)
     here = claim.publish(listening[0].getsockname()[1], read_only=read_only)
     dashboard = Dashboard(paths, here.port, read_only, Logins(here.secret))
@@ -54,7 +53,6 @@ def serve(
 
 
 def _listening(port: int | None, last: int) -> list[socket.socket]:
-    """Sockets on the loopback addresses, also of IPv6 where that exists."""
     for candidate in (last, 0) if port is None else (port,):
         try:
             four = _socket(socket.AF_INET, "127.0.0.1", candidate)

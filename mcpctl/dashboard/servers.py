@@ -66,7 +66,6 @@ def server_page(request: Request) -> Response:
 
 
 def _log(paths: Paths, name: str) -> tuple[list[dict[str, Any]], str]:
-    """The last lines that a server wrote, and why they cannot be read."""
     try:
         return [dict(line) for line in server_logs.read(paths, name, _LINES)], ""
     except McpctlError as error:

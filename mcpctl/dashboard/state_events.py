@@ -155,8 +155,7 @@ class _Catalog:
         self._servers, self._tools = servers, seen
 
     def _of_tools(self, catalog: Catalog, tools: Mapping[str, Tool], seen: Mapping[str, _ToolState]) -> Iterator[Event]:
-        """The changes of tools. Where a server lost all its tools, or had none, only held ones are events: the others
-        are all new or gone, and the change of their server is an event itself."""
+        """The changes of tools; where a server lost all, or had none, only held ones: its own change is an event."""
         had, have = ({key.partition(":")[0] for key in keys} for keys in (self._tools, seen))
         for key, tool in tools.items():
             before = self._tools.get(key)

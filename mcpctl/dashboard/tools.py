@@ -105,7 +105,6 @@ def _as_rest(row: Row, definition: str) -> Row:
 
 
 def tools_page(request: Request) -> Response:
-    """The tools that may be found, in the toolset in force, or those that words find."""
     dashboard, query = dashboard_of(request), PageQuery.of(request, _PARAMETERS)
     words, sort = query.get("q").strip(), query.one_of("sort", _SORTS, "")
     toolset = NONE if query.get("toolset") == NONE else None

@@ -55,8 +55,6 @@ class ToolServer:
         }
 
     def tool(self, definition: Json) -> Callable[[Tool], Tool]:
-        """Offer the decorated function as the tool that `definition` describes."""
-
         def add(tool: Tool) -> Tool:
             self.tools[definition["name"]] = (definition, tool)
             return tool

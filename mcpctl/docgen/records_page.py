@@ -40,7 +40,6 @@ def members(line: type) -> dict[str, str]:
 
 
 def tables(kind: str = "table") -> dict[str, dict[str, tuple[str, str]]]:
-    """The tables or views of the index: their columns with types and meanings."""
     described = {}
     for table, columns in schema.columns(kind).items():
         meanings = fields.meanings(fields.TABLES.get(table.removeprefix("v_"), fields.Index))

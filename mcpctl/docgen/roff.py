@@ -21,12 +21,10 @@ def line(text: str) -> str:
 
 
 def bold(text: str) -> str:
-    """`text` in bold: a literal word of a command line."""
     return f"\\fB{escaped(text)}\\fR"
 
 
 def italic(text: str) -> str:
-    """`text` in italics: a word that the user replaces."""
     return f"\\fI{escaped(text)}\\fR"
 
 

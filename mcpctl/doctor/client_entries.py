@@ -54,8 +54,7 @@ class OwnEntry:
         return f"mcpctl {'serve --print-config' if self.raw.project else 'install'} {self.client}"
 
     def launched(self) -> Launch:
-        """The command as the client starts it, from a window with little environment; raises `CannotLaunch`. Without a
-        folder it starts in the root: Python would run a `mcpctl` in the current folder, which may be a stranger's."""
+        """The command as the client starts it; raises `CannotLaunch`. It starts in the root: no stranger's mcpctl."""
         assert self.server
         server = msgspec.structs.replace(self.server, inherit_env=ALL)
         started = launch(server, self.raw.file.path, client_config.inherited_from(self.client, self.server))
@@ -64,8 +63,6 @@ class OwnEntry:
 
 @dataclass(frozen=True)
 class OwnFile:
-    """A client's file of this user, with its entries."""
-
     file: ClientFile
     entries: list[OwnEntry] = field(default_factory=list)
     problem: Unusable | None = None

@@ -20,7 +20,6 @@ from mcpctl.toolsets import in_force
 
 
 def of_file(case: Case) -> Iterator[DoctorFinding]:
-    """Whether the file can be used, and what is in it."""
     path = case.paths.config
     if case.problem:
         yield finding("D101", case.problem.message, path, case.problem.hint)
@@ -89,7 +88,6 @@ def of_last_starts(case: Case) -> Iterator[DoctorFinding]:
 
 
 def of_names(case: Case) -> Iterator[DoctorFinding]:
-    """Whether the projects and toolsets that are named can be used."""
     if case.problem:
         return
     chosen = os.environ.get("MCPCTL_PROJECT") or None

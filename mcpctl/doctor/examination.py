@@ -24,7 +24,6 @@ _FIXABLE = tuple(area for area in AREAS if area != "clients")
 
 
 def examined(case: Case, areas: Sequence[str] = tuple(AREAS)) -> dict[str, list[DoctorFinding]]:
-    """The findings of the checks of these areas, in this order."""
     return {area: list(dict.fromkeys(each for check in AREAS[area] for each in _alone(check, case))) for area in areas}
 
 

@@ -24,7 +24,6 @@ _LETTERS = (("r", stat.S_IRUSR), ("w", stat.S_IWUSR), ("x", stat.S_IXUSR))
 
 
 def of_permissions(case: Case) -> Iterator[DoctorFinding]:
-    """Files that others can read or change."""
     config, data = case.paths.config, case.paths.data
     with contextlib.suppress(OSError):
         if exposed := exposure.of_config(config, case.config):
@@ -38,7 +37,6 @@ def of_permissions(case: Case) -> Iterator[DoctorFinding]:
 
 
 def of_owners(case: Case) -> Iterator[DoctorFinding]:
-    """Files of other users, and files that their owner cannot use."""
     paths = case.paths
     in_data = (paths.index, paths.state, paths.policy, paths.redaction_key, paths.dashboard)
     for path in (paths.config, paths.data, paths.sessions, *in_data):
@@ -75,7 +73,6 @@ def _data_closed(data: Path) -> str:
 
 
 def of_folder(case: Case) -> Iterator[DoctorFinding]:
-    """Whether the data directory can be written."""
     data = case.paths.data
     there = next(folder for folder in (data.absolute(), *data.absolute().parents) if os.path.lexists(folder))
     is_made = there == data.absolute()
@@ -121,19 +118,16 @@ def of_index(case: Case) -> Iterator[DoctorFinding]:
 
 
 def of_removed(case: Case) -> Iterator[DoctorFinding]:
-    """Sessions that retention has removed, and why."""
     yield from (finding("D150", remark) for remark in retention.remarks(retention.evictions(case.paths)))
 
 
 def of_loosened(case: Case) -> Iterator[DoctorFinding]:
-    """Recent changes by which more may be called without a question."""
     for line in health.loosened(case.paths):
         through = f"through the {line.channel}" if line.channel != "file" else "by an edit of the file"
         yield finding("D151", f"{line.timestamp}: {line.rule_place}, {through}: {line.key}", line.rule_place)
 
 
 def of_decisions(case: Case) -> Iterator[DoctorFinding]:
-    """Whether the two databases that are not derived can be used."""
     if _is_full(case.paths.data):
         return  # nothing is wrong with them, and nobody is to delete one
     for code, path, (why, fix) in (

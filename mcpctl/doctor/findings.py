@@ -179,7 +179,6 @@ class Case:
 
     @cached_property
     def local(self) -> Mapping[str, Server]:
-        """The enabled servers that are started by a command."""
         return {name: server for name, server in self.config.enabled.items() if server.command}
 
 

@@ -33,7 +33,6 @@ class Journals:
 
 
 def journals(sessions: Path) -> Journals:
-    """Look at every journal, and read the newest of them."""
     looked = Journals()
     try:
         names = sorted((name for name in os.listdir(sessions) if name.endswith(".jsonl")), reverse=True)  # noqa: PTH208 - names are all that is needed
@@ -71,8 +70,7 @@ def dead(paths: Paths) -> list[str]:
 
 
 def loosened(paths: Paths) -> list[journal_lines.DecisionMade]:
-    """The changes of the last days by which more may be called without a yes, the newest first: those of the command
-    line, whose journals are of no client's session."""
+    """The last days' changes by which more may be called without a yes, the newest first, of the command line."""
     found = []
     since = time.time() - _LOOSENED_S
     for path in paths.sessions.glob("*000000000_*.jsonl"):

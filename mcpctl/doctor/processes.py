@@ -44,8 +44,7 @@ def program(launch: Launch) -> Path | None:
 
 
 def first_line(launch: Launch, message: bytes, limit_s: float) -> ProgramOutput:
-    """Start a program, send it a message, wait for one line, and end it with all that it has started. Raises OSError if
-    it cannot be started."""
+    """Start a program, send it a message, wait for one line, and end it and all that it started. Raises OSError."""
     theirs, ours = os.pipe()
     try:
         process = posix.spawn(launch.argv, launch.env, launch.cwd, theirs)

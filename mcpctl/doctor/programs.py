@@ -25,7 +25,6 @@ _GET = {"node": "install Node.js: https://nodejs.org", "uv": "install uv: https:
 
 
 def of_mcpctl(_: Case) -> Iterator[DoctorFinding]:
-    """The mcpctl that runs, and the first on the PATH."""
     words = client_config.command()
     python = ".".join(map(str, sys.version_info[:3]))
     yield DoctorFinding(f"mcpctl {__version__} is {' '.join(words)}, on Python {python}")
@@ -35,7 +34,6 @@ def of_mcpctl(_: Case) -> Iterator[DoctorFinding]:
 
 
 def of_commands(case: Case) -> Iterator[DoctorFinding]:
-    """Whether the command of each server exists, and its runtime."""
     needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
     for name, launch in _launches(case):
         program = Path(launch.argv[0]).name

@@ -35,8 +35,7 @@ _DEEPEST = 16  # how many levels are searched: a toolset has fewer, and each lev
 
 
 def decoded(data: bytes) -> Any:
-    """The value of JSON text with comments and trailing commas, in any Unicode encoding, with or without a mark. Raises
-    ValueError with the line and column in the original text."""
+    """The value of JSON with comments and trailing commas, in any Unicode encoding; raises ValueError, placed."""
     text = data.decode(json.detect_encoding(data))
     try:
         return json.loads(text)  # most files are plain JSON, and some are large

@@ -42,7 +42,6 @@ class Notice(Struct, frozen=True, dict=True):
             yield f"Ranked by {self.ranking.provider}, since the search that is configured could not be used."
 
     def _of_queries(self, shown: Collection[str]) -> Iterator[str]:
-        """Queries whose best result had no place."""
         lost = [
             query
             for query, key in self.ranking.best_of
@@ -89,7 +88,6 @@ class Notice(Struct, frozen=True, dict=True):
 
     @cached_property
     def _of_toolset(self) -> Sequence[str]:
-        """Tools that the toolset in force leaves out, or its problem."""
         toolset = self.catalog.toolset
         if toolset is None:
             return []

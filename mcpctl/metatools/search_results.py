@@ -46,7 +46,6 @@ class _Draft(Struct, frozen=True, dict=True):
     is_named: bool  # whether the query names the tool: its schema is shown whole or not at all
 
     def forms(self, most: int) -> Iterator[dict[str, Any]]:
-        """The entry, with the most said first, and schemas of at most `most` bytes."""
         cuts = (_LONG, BRIEF) if self.is_first else (BRIEF,)
         schema = model_texts.of(self.tool).input_schema
         if (size := _cost(schema)) <= most:
@@ -72,8 +71,7 @@ class _Draft(Struct, frozen=True, dict=True):
 
 
 def laid_out(entries: Sequence[Entry], tools: Sequence[Tool], budget: int, sure: int) -> list[dict[str, Any]]:
-    """As many entries, best first, as fit a budget of tokens, most with schemas, as whole as the first ones allow. The
-    first `sure` ones have a place as long as there is room for a line of each; others take what these leave."""
+    """As many entries, best first, as fit a budget of tokens, mostly with schemas; the first `sure` ones first."""
     drafts = [
         _Draft(entry, tool, number < _FIRST, number == 0 and entry["relevance"] >= 1.0)
         for number, (entry, tool) in enumerate(zip(entries, tools, strict=True))

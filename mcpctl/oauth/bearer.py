@@ -36,8 +36,7 @@ _PAUSE_S = 5.0  # after a refresh that failed, a token that has not expired is n
 
 
 class Bearer:
-    """The tokens of one server's URL, on one event loop: requests wait for a refresh only where the token has
-    expired."""
+    """The tokens of one server's URL, on one event loop; requests wait for a refresh only of an expired token."""
 
     def __init__(self, paths: Paths, where: Endpoint) -> None:
         self._paths = paths
@@ -70,8 +69,7 @@ class Bearer:
             raise failed("login_not_refreshed", error.message, was_sent=False) from error
 
     async def header(self) -> str | None:
-        """`Bearer TOKEN`, refreshed where it expires within a minute; None without a login, so that the request is sent
-        without. Raises `Failed` with `needs_login` where the login has ended."""
+        """`Bearer TOKEN`, refreshed in time; None without a login. Raises `Failed` with `needs_login` at its end."""
         if self._tokens and files.stamp(self._path(self._tokens)) != self._seen:
             await self.look()
         tokens, now = self._tokens, time.time()

@@ -41,12 +41,9 @@ def has_window(env: Mapping[str, str] = os.environ) -> bool:
 
 def open_(url: str, on_failed: Callable[[], None]) -> None:
     """Have a browser open it; `on_failed` is called once, in a thread, where it could not, or where that is not known
-    soon.
-
-    By a process of its own: browsers write to stdout, which is for data, and some stay in the foreground. Isolated, as
-    Python would else import modules of the current folder under the names of its own. Where $BROWSER is set, no other
-    is tried; without $TERM, Python tries none that needs a terminal.
-    """
+    soon. By a process of its own: browsers write to stdout, which is for data, and some stay in the foreground.
+    Isolated, as Python would else import modules of the current folder under the names of its own. Where $BROWSER is
+    set, no other is tried; without $TERM, Python tries none that needs a terminal."""
     named, quiet = _named(os.environ), subprocess.DEVNULL
     env = {name: value for name, value in os.environ.items() if name != "TERM"}
     command = [sys.executable, "-I", "-c", _OPEN, url, *named]

@@ -169,8 +169,7 @@ def _response(status: str, text: str) -> bytes:
 
 
 def read_pasted(callback: Callback, on_other: Callable[[], None]) -> None:
-    """Have each line of stdin taken as pasted; `on_other` is called for any other line. A thread reads it, which ends
-    with the process: nothing else ends the wait for a terminal."""
+    """Have a thread take each line of stdin as pasted, until the process ends; `on_other` gets any other line."""
     if sys.stdin is None:
         return
     loop = asyncio.get_running_loop()

@@ -155,8 +155,7 @@ def configured(metadata: OAuthMetadata, client_id: str, secret: str) -> OAuthCli
 async def dynamic(
     requests: Requests, metadata: OAuthMetadata, addresses: list[str], scope: str | None, name: str
 ) -> tuple[OAuthClient, str]:
-    """A client registered just now, and the address that it may be sent back to: the first of these that is taken.
-    Raises `LoginFailed`, or `McpctlError` where the issuer registers nobody by itself."""
+    """A client registered now, and its address for the browser to return to; raises `LoginFailed` or `McpctlError`."""
     if metadata.registration_endpoint is None:
         raise _none(name, addresses[0], "the issuer registers no clients by itself")
     supported = metadata.token_endpoint_auth_methods_supported or METHODS

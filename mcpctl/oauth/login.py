@@ -57,16 +57,13 @@ class NewLogin:
 
 
 async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Callable[[str], None]) -> NewLogin | None:
-    """A new login to a server; None where it needs none. `tell` says what the person has to do, with the address.
-    Raises `LoginFailed`, or `McpctlError` where the person has to do something first."""
+    """A new login, or None if none is needed; `tell` says what to do. Raises `LoginFailed`, `McpctlError`."""
     requests = Requests(where.url)
     issuer = await discovery.find(requests, where)
     return await _Login(where, requests, issuer, wish, tell).made(settings) if issuer else None
 
 
 class _Login:
-    """A login while it is made."""
-
     def __init__(
         self, where: Endpoint, requests: Requests, issuer: Issuer, wish: Wish, tell: Callable[[str], None]
     ) -> None:
@@ -221,9 +218,7 @@ class _Login:
 
 async def revoke(where: Endpoint, store: TokenStore) -> bool:
     """Whether the issuer has taken the tokens of the login to a server back; it is asked for 10 s at most.
-
-    https://www.rfc-editor.org/rfc/rfc7009
-    """
+    https://www.rfc-editor.org/rfc/rfc7009"""
     with contextlib.suppress(McpctlError, TimeoutError):
         async with asyncio.timeout(_REVOKED_S):
             tokens = await asyncio.to_thread(store.find, where.url)

@@ -47,8 +47,7 @@ class Requests:
         self, method: str, url: str, headers: Mapping[str, str] | None = None, content: bytes | None = None,
         *, reads: bool = True,
     ) -> httpx2.Response:  # fmt: skip
-        """The response, with its body where it `reads` it or is refused; raises `LoginFailed`. A redirect is followed
-        on the same origin alone, and is else a refusal of HTTP 404."""
+        """The response, redirected on the same origin alone, with its body if it `reads`; raises `LoginFailed`."""
         self.check(url)
         try:
             async with asyncio.timeout(_SECONDS):
@@ -108,9 +107,7 @@ def authenticated(
     method: str, client_id: str, secret: str | None, form: Mapping[str, str]
 ) -> tuple[dict[str, str], bytes]:
     """The headers and the body of a request with this form, by which a client tells its issuer who it is.
-
-    https://www.rfc-editor.org/rfc/rfc6749#section-2.3
-    """
+    https://www.rfc-editor.org/rfc/rfc6749#section-2.3"""
     headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
     fields = {**form, "client_id": client_id}  # also beside Basic: the SDK's issuers look for it there
     if method == BASIC and secret:
@@ -132,8 +129,7 @@ _MOST_SCOPES = 8
 
 
 def refusal(status: int, challenge: str, said: str, *, has_login: bool, has_headers: bool) -> Failed | None:
-    """The failure of a 401 or 403 where a login helps, else None; `said` is the server's own words. `challenge` is its
-    WWW-Authenticate; of the headers in the configuration, one may be meant."""
+    """The failure of a 401 or 403 where a login helps, else None; `challenge` is its WWW-Authenticate."""
     challenge = challenge[:_MOST]
     if status == HTTPStatus.FORBIDDEN:
         if not has_login or not _LACKS_SCOPE.search(challenge):
@@ -166,8 +162,7 @@ async def challenge(requests: Requests, where: Endpoint) -> httpx2.Response:
 
 
 def needing_login(servers: Mapping[str, Endpoint], timeout_s: float) -> list[str]:
-    """The servers that refuse a first request for want of a login, all asked at once; one that is late is not among
-    them."""
+    """The servers that want a login for a first request, all asked at once; one that is late is not among them."""
 
     async def needs(where: Endpoint) -> bool:
         try:

@@ -65,8 +65,7 @@ class TokenStore:
         return self._folder / f"{hashlib.sha256(key).hexdigest()}.json"
 
     def find(self, server_url: str, issuer: str = "", *, secrets: bool = True) -> Tokens | None:
-        """The latest login to a server; without `secrets` no keyring is asked. Raises `McpctlError` where one does not
-        give them."""
+        """The latest login to a server; without `secrets` no keyring is asked. Raises `McpctlError`."""
         logins = self._of(server_url, issuer)
         latest = max(logins, key=lambda tokens: tokens.logged_in_at, default=None)
         return self._with_secrets(latest) if latest and secrets else latest
@@ -238,8 +237,7 @@ NEEDED, LOGGED_IN, EXPIRED = "needed", "logged in", "expired"
 def login_state(
     store: TokenStore, server: Server, config_path: Path, refused_at: float | None
 ) -> tuple[str | None, float | None]:
-    """The state of a login, and its end where nothing refreshes it; None for a server without any login. No server and
-    no keyring is asked. `refused_at` is when the server last wanted a login, if it has not worked since."""
+    """The state of a login, and its end where nothing refreshes it, or None; it asks no server and no keyring."""
     if server.kind == STDIO or server.has_token:
         return None, None
     issuer = server.oauth.issuer if server.oauth else ""

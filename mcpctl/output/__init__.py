@@ -59,10 +59,8 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
 
 
 def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]], fields: str | None = None) -> None:
-    """Print one thing: a JSON object, or its text; of the `fields` that are named, only these.
-
-    A member that is a `Found` is an array, printed row by row. Raises `WrongUsage` for an unknown field.
-    """
+    """Print one thing: a JSON object, or its text; of the `fields` that are named, only these. A member that is a
+    `Found` is an array, printed row by row. Raises `WrongUsage` for an unknown field."""
     if fields is not None and not isinstance(row, RawJson):
         row = chosen = members(row, fields)
         text = lambda: pairs({name: _in_memory(value) for name, value in chosen.items()})  # noqa: E731
@@ -93,10 +91,8 @@ def write_text(text: str) -> None:
 
 
 def write_lines(lines: Iterator[str], *, coloured: bool = False, live: bool = False) -> None:
-    """Print lines; when the reader has gone, end as `cat` does.
-
-    `coloured` lines have no escapes but our own. `live` ones reach the reader at the latest in the next `pause`.
-    """
+    """Print lines; when the reader has gone, end as `cat` does. `coloured` lines have no escapes but our own. `live`
+    ones reach the reader at the latest in the next `pause`."""
     _write_pieces((f"{line}\n" for line in lines), coloured=coloured, at_once=1 if live else _PIECES_AT_ONCE)
 
 
@@ -121,10 +117,8 @@ def say(message: str, *, always: bool = False) -> None:
 
 @contextmanager
 def progress(task: str, unit: str = "") -> Iterator[Progress]:
-    """A callback that shows the progress of long work on a terminal, as a count of `unit` or as a percentage.
-
-    It shows nothing for short work, in a pipe or on a dumb terminal, and clears its line at the end.
-    """
+    """A callback that shows the progress of long work on a terminal, as a count of `unit` or as a percentage. It shows
+    nothing for short work, in a pipe or on a dumb terminal, and clears its line at the end."""
     with _progress_line(task, unit) as line:
         yield line or unseen
 

@@ -23,8 +23,6 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 @dataclass(frozen=True)
 class CheckRun:
-    """The command, its rules, and the files or servers that it looked at."""
-
     command: str
     rules: Sequence[Row]
     suites: Sequence[str]

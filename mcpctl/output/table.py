@@ -55,11 +55,9 @@ def fitted(
     leaving: Sequence[int],
     times: frozenset[int],
 ) -> Table:
-    """The table, none wider than the terminal; columns in `times` show as ages.
-
-    Columns in `keeps` are cut to as much as they keep. If that is not enough, the columns `leaving` go, in that order;
-    before one that is in `keeps` goes, the first column is cut. Where none may go, all are cut.
-    """
+    """The table, none wider than the terminal; columns in `times` show as ages. Columns in `keeps` are cut to as much
+    as they keep. If that is not enough, the columns `leaving` go, in that order; before one that is in `keeps` goes,
+    the first column is cut. Where none may go, all are cut."""
     rows = [[_age(cell) if number in times else cell for number, cell in enumerate(row)] for row in cells]
     room = shutil.get_terminal_size().columns
     natural = [min(room, max(cell_len(heading), _widest(rows, n))) for n, heading in enumerate(headings)]

@@ -40,8 +40,7 @@ def block_of(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """`block_of` a foreign text in a message, with a bar before its further lines, so that they cannot pass for
-    ours."""
+    """`block_of` a foreign text, with a bar before its further lines, so that they cannot pass for ours."""
     first, *rest = block_of(text).splitlines() or [""]
     return "\n".join([first, *(f"  | {line}" for line in rest)])
 

@@ -150,8 +150,7 @@ def expect(file: PolicyFile, wanted: CallApproval, client: str, process: int) ->
 
 
 def open_for(file: PolicyFile, wanted: CallApproval, *, expected: Sequence[str] = ()) -> CallApproval:
-    """The approval of a call: a yes that waits for it, which this uses up; else the one that is open; else a new one,
-    since a no was for another call. `expected` has the bindings of a yes to its client's own prompt."""
+    """The approval of a call: a waiting yes, used up here; else the open one; else a new one."""
     bindings = (wanted.binding, *expected)
     now = time.time()
     with told(), sqlite.transaction(file.db):

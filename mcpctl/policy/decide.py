@@ -217,8 +217,7 @@ def _of_rules(subject: Subject) -> Verdict:
 
 
 def _ruling_of_fetched(subject: Subject) -> Ruling:
-    """The strictest of the rulings on the tool that a model reads with, and on a tool like the resource. Where each
-    tool of the server needs a yes, so does the resource, unless a rule names it."""
+    """The strictest ruling on the tool that a model reads with and on one like the resource."""
     view, rules = subject.view, subject.view.rules
     own = rules.ruling(subject.server, subject.name, subject.tool)
     rulings = [rules.ruling(OWN, READ_TOOL, None), own]
@@ -297,8 +296,7 @@ def _failure(subject: Subject, code: str, **facts: Any) -> Failure:
 
 
 def may_read_on(server: str, name: str, view: View) -> bool:
-    """Whether a tool's earlier answer may still be read: not once a rule that names the tool bars it. Rules for classes
-    decided when it was called: the hints that the tool had then are not known."""
+    """Whether an earlier answer may still be read: not once a rule names the tool. Rules for classes do not matter."""
     if server not in view.config.enabled or view.rules.barring(server, name):
         return False
     rule = view.rules.first_by_name(server, name)

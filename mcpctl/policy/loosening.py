@@ -70,7 +70,6 @@ def _freed(before: View, after: View, old: str, new: str, former: Sequence[str],
 
 
 def _tools(before: View, after: View, old: str, new: str, known: ListedTools) -> Iterator[Tool]:
-    """The listed tools, and samples of tools that only the change names."""
     listed = known.get(old, {})
     yield from listed.values()
     written = {ANY: None, **dict.fromkeys(_written(before, old)), **dict.fromkeys(_written(after, new))}
@@ -143,8 +142,7 @@ _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", 
 
 
 def is_same_program(one: Server, other: Server) -> bool:
-    """Whether two entries start the same program or lead to the same address: they name the same package, image, script
-    or address, or one command line has all words of the other, in their order."""
+    """Whether two entries start the same program: the same package, image, script or address, or one has all words."""
     if _names(one) & _names(other):
         return True
     if {one.kind, other.kind} != {STDIO}:

@@ -37,8 +37,6 @@ class KnownPin(NamedTuple):
 
 
 class ServerPins(Struct, frozen=True):
-    """The pins of one server that is started in one way."""
-
     known: dict[str, dict[str, KnownPin]] = {}  # by tool, and by the client's capabilities
     sets: set[str] = set()  # the sets of capabilities for which it has listed its tools
     waiting: set[str] = set()  # new tools on it that are held: a list for other clients does not make them known
@@ -49,8 +47,7 @@ class ServerPins(Struct, frozen=True):
     new, whatever the client can do."""
 
     def drift(self, tool: Tool, capabilities: str) -> str:
-        """`changed` or `new`; empty for a tool that is as it was pinned, and in a baseline: the first list of a server
-        for a set of capabilities, unless it is settled. A resource is data, and never new."""
+        """`changed` or `new`; empty for a tool as it was pinned, and in the first list for a set of capabilities."""
         known = self.known.get(tool.name)
         if known:
             return "" if self.as_pinned(tool, capabilities) else CHANGED
@@ -60,8 +57,7 @@ class ServerPins(Struct, frozen=True):
         return NEW if capabilities in self.sets or tool.name in self.waiting or is_late else ""
 
     def as_pinned(self, tool: Tool, capabilities: str) -> KnownPin | None:
-        """The pin that matches a tool, for clients with the same capabilities or for others; where a person has
-        approved it for clients like this one, only pins that were approved then or since."""
+        """The pin that a tool matches; where a person approved it for such clients, one approved then or since."""
         known = self.known[tool.name]
         own = known.get(capabilities)
         since = own.approved if own else None

@@ -74,8 +74,7 @@ class PolicyFile:
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
-        """Raises `Unusable` for a newer, broken or lost one. Threads may hand it on, but not share it; it waits for
-        others."""
+        """Raises `Unusable` for a newer, broken or lost one. Threads may hand it on, but not share it; it waits."""
         with told():
             db = sqlite.connect_grown(paths.policy, KIND) if cls.is_made(paths) else _made(paths)
             _note(paths)

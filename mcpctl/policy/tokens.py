@@ -120,8 +120,7 @@ _MAX_FILE = 4096
 
 
 def own_token(file: Path | None = None) -> str | None:
-    """The token of this process, any text: that in `file`, else that in MCPCTL_TOKEN. Raises `McpctlError` for a file
-    that cannot be read or has no token. Warns about one that others can read."""
+    """The token in `file`, else in MCPCTL_TOKEN; raises `McpctlError`, and warns of a file that others can read."""
     if file is None:
         return os.environ.get(TOKEN) or None
     text = files.read(file, _MAX_FILE, "token_file").decode("utf-8", "replace").strip()

@@ -167,8 +167,7 @@ class View(Struct, frozen=True, dict=True):
 
     @cached_property
     def capability_sets(self) -> Sequence[str]:
-        """The client's capabilities, as servers may have been told them: all of them by the newer kind, at least those
-        that servers may ask for by the older; none for a person at the command line."""
+        """The client's capabilities, as servers may have been told them; none for a person at the command line."""
         if self.caller is None:
             return ("",)
         declared = self.caller.capabilities

@@ -261,7 +261,6 @@ def _outcome(failure: Failure) -> str:
 
 
 def _login(facts: Mapping[str, Any]) -> tuple[str, str]:
-    """The login that a server needs, and the command for it."""
     more = " with more rights" if "scopes" in facts else ""
     scopes = "".join(f" --scope {scope}" for scope in facts.get("scopes", ()))
     return f"server '{facts['server']}' needs a login{more}", f"mcpctl servers login {facts['server']}{scopes}"

@@ -62,8 +62,6 @@ def _without_waiting(work: Callable[[], T]) -> T:
 
 
 class ServerMemory:
-    """Servers in `state.db`: their lists, their era, why they failed."""
-
     def __init__(self, paths: Paths, lists: Lists, on_loaded: Callable[[str], None]) -> None:
         """`on_loaded` is called with the name of a server whose kept tools are known just now."""
         self._paths = paths

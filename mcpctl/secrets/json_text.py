@@ -36,8 +36,7 @@ def is_schema(text: bytes, start: int) -> bool:
 
 
 def string_end(text: bytes, start: int, quote: bytes) -> tuple[int, bool]:
-    """The end of the string whose characters begin at `start`, and whether it is closed there. If not, the text around
-    it ends there, or all of it."""
+    """The end of the string whose characters begin at `start`, and whether it is closed there."""
     return _string_end(text, start, _level(len(quote)))
 
 
@@ -78,8 +77,7 @@ def _quotation(level: int) -> re.Pattern[bytes]:
 
 
 def _level(length: int) -> int:
-    """How deep in strings of JSON a quotation mark stands, from its length with the backslashes before it: 1 for a bare
-    one, 2 within a string, 4 in a string's string; whole escaped backslashes stand before that."""
+    """The depth of a quotation mark in strings, by its length with backslashes: 1 bare, 2 in a string, 4 in that."""
     return length & -length
 
 

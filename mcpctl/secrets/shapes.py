@@ -65,8 +65,7 @@ def spans(text: bytes) -> Iterator[Span]:
 
 
 def _tokens(text: bytes) -> list[Span]:
-    """Their heads are looked for backwards, from the last character: one that is rare in texts is found many times
-    faster than any of several words, and what few there are tell heads apart by one character each."""
+    """Heads are looked for backwards, from the last character, which is rare in texts: many times faster."""
     backwards, length = text[::-1], len(text)
     spans_ = []
     for last, heads in HEADS:

@@ -37,8 +37,7 @@ class Cursor:
 
     @classmethod
     def read(cls, text: str, ends: Mapping[str, int]) -> tuple[Self, bool]:
-        """The cursor that a text stands for, for the journals that there are, by their ends; and whether some are gone
-        that were not read. Raises `Lost` for another text."""
+        """The cursor of a text, by the ends of journals, and whether some are gone unread; raises `Lost`."""
         cursor = cls()
         cursor._done_before, places = _decoded(text)
         if cursor._done_before > time.time_ns():

@@ -181,8 +181,7 @@ class JournalEvents:
             size *= 8
 
     def _last_lines(self) -> Mapping[str, int]:
-        """The begin of the last line of each journal that is older than what is asked for, but for this line: it closes
-        the session, which may be long after its last activity."""
+        """By older journal the begin of its last line, which closes the session, perhaps long after its activity."""
         old = self._db.execute(
             "SELECT name, offset FROM sessions JOIN journals ON name = journal WHERE last_activity < ?",
             (self._criteria.since,),

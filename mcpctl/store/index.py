@@ -33,8 +33,7 @@ PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16000"""
 
 @contextmanager
 def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Connection]:
-    """An index caught up with the journals: on disk, or in memory where the disk cannot be written. Its temporary table
-    `dead(session_id)` has the sessions whose process is gone."""
+    """An index that is caught up, in memory if need be; `dead(session_id)` has the sessions of ended processes."""
     with closing(_caught_up(paths, on_progress)) as db:
         try:
             mark_the_dead(db, paths.sessions)
@@ -71,8 +70,7 @@ def catch_up_on_disk(paths: Paths, on_progress: Progress = unseen) -> None:
 
 
 def remove_older(paths: Paths, unused_s: float = 0) -> None:
-    """Delete the indexes of older versions that nobody has written for so long, an old `serve` makes its own again; and
-    files left by a process that was killed while it made an index."""
+    """Delete indexes of older versions that nobody has written for so long, and leftovers of killed makers."""
     for path in paths.older_indexes:
         with suppress(FileNotFoundError):  # there was none, or it was removed meanwhile
             written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in sqlite.files(path) if file.exists()))
@@ -87,8 +85,7 @@ def remove_older(paths: Paths, unused_s: float = 0) -> None:
 def catch_up(
     db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen, patience_s: float = math.inf
 ) -> None:
-    """Read the journals' new lines; progress is in bytes. After so long a wait for others who write the index it is
-    left to them."""
+    """Read the new lines, with progress in bytes; after so long a wait for other writers it is left to them."""
     present = sizes(sessions)
     known = offsets(db)
     gone = [name for name in known if name not in present and _is_gone(sessions / name)]

@@ -42,8 +42,7 @@ class Journal:
 
     @classmethod
     def of_the_day(cls, folder: Path, created: "SessionCreated", key: bytes) -> "Journal":
-        """The journal that today's command-line calls share, made by the first of them; the day is that of here. The
-        `key` of the data directory makes its id one that no other directory has; it does not tell the key."""
+        """The journal that today's command-line calls share; the data directory's secret `key` makes its id unique."""
         import hashlib
         import uuid
 
@@ -64,8 +63,7 @@ class Journal:
         raise OSError(errno.EEXIST, "it can neither be opened nor made", str(path))
 
     def append(self, line: bytes, *, fsync: bool = False) -> None:
-        """Write lines with one write; raises OSError and leaves no half line joined to the next. Lines that were
-        written before it failed may be given again: each is known by its id."""
+        """Write lines at once; raises OSError, without half a line left. Lines may be given again: each has an id."""
         if self._torn or (self._shared and _ends_torn(self._fd)):
             line = b"\n" + line
         written = os.write(self._fd, line)
@@ -99,8 +97,7 @@ def open_file(path: Path, flags: int) -> int:
 
 @contextlib.contextmanager
 def _written_beside(path: Path, created: "SessionCreated", *, shared: bool) -> Iterator[tuple[int, Path]]:
-    """A new file with the first line, to be given its name. Whatever the block does, nothing is left beside; where it
-    fails, the descriptor is closed."""
+    """A new file with the first line, to be given its name; nothing is left beside, and on failure it is closed."""
     from mcpctl.store import journal_lines
 
     private_dir(path.parent)

@@ -78,8 +78,7 @@ def decode(text: bytes) -> AnyLine | None:
 
 
 def decode_all(text: bytes, position: int, skipped: Callable[[int], None]) -> Iterator[tuple[int, AnyLine]]:
-    """The lines of a text, each with the byte at which it begins, the first at `position`. `skipped` gets the begins of
-    unreadable lines. Lines of a later version's types are left out in silence."""
+    """The lines, each with its first byte, from `position`; `skipped` gets the begins of bad ones."""
     for line in text.split(b"\n")[:-1]:
         try:
             decoded = decode(line)

@@ -160,8 +160,7 @@ def _value(member: str, kind: str) -> str:
 
 
 class LineColumns:
-    """The columns of a table that a line fills: those of its members, and `others`, each with its value as Python,
-    which may name the values that are `given` beside the line."""
+    """The columns that a line fills: its members, and `others` as Python, which may name values `given` beside it."""
 
     def __init__(self, line: type, row: type, *given: str, without: Sequence[str] = (), **others: str) -> None:
         kept = fields.types(row).keys() - set(without)

@@ -142,7 +142,6 @@ def having_text(column: str, text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def says(text: str | None, lowered: str) -> bool:
-    """Whether a text, or one that JSON in it stands for, has `lowered`, which is in lower case."""
     for _ in range(_DEPTH + 1):
         if text is None or lowered in text.lower():
             return text is not None

@@ -142,8 +142,7 @@ def _readable(text: bytes) -> bytes:
 
 
 def redaction_key(paths: Paths) -> bytes:
-    """The key, made where there is none yet; where it cannot be had, one of this process: marks are then comparable
-    within one session only."""
+    """The key, made where there is none; else one of this process, whose marks compare within one session only."""
     try:
         return _kept_key(paths.redaction_key) or _made_key(paths)
     except (OSError, Unusable):

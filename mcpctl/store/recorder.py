@@ -52,8 +52,7 @@ class Recorder:
         self, server: str, tool: str, arguments: Json, *, request_id: bytes, annotations: bytes, origin: Origin,
         parent_id: str | None = None,
     ) -> OpenCall:  # fmt: skip
-        """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON. `parent_id` is
-        the call that this one goes on with, after the tool had asked for input, or repeats."""
+        """Put a call on record before it is sent; `parent_id` is the call that this one goes on with, or repeats."""
         if self._journal is None:
             self._open(origin)
         call, client, input_tokens = OpenCall(new_id(), time.monotonic()), origin.client, tokens(len(arguments))

@@ -90,8 +90,7 @@ class Records:
         return query.select(self._db, "sessions", columns, _conditions(criteria, statuses), _BY_ACTIVITY)
 
     def overheads(self, criteria: CallFilter = EVERYTHING, *statuses: str) -> Found:
-        """The cost of searching and calling in tokens, by session of a client: `{id, client_name, project,
-        last_activity, discovery_tokens, query_tokens, key_tokens}`."""
+        """The tokens for searching and calling, by client's session."""
         conditions = _conditions(criteria, statuses).equal("via", "client")
         return query.select(self._db, "sessions", _OVERHEADS, conditions, _BY_ACTIVITY)
 
@@ -140,13 +139,11 @@ class Records:
         return query.resolve(self._db, "calls", ref, BY_TIME, "mcpctl calls ls")
 
     def last_shortened(self) -> str | None:
-        """The newest call of whose answer the client got a part."""
         row = self._db.execute(f"SELECT id FROM calls WHERE shortened ORDER BY {BY_TIME} LIMIT 1").fetchone()
         return row[0] if row else None
 
     def session(self, ref: str, call_fields: Sequence[str] | None = None) -> Row:
-        """One session with `tools` (totals), and `calls` (with these fields or all but the responses, which may be
-        large), `reads` and `decisions`, each a `Found`, oldest first."""
+        """One session with `tools` (totals), `calls` (these fields, else no responses), `reads` and `decisions`."""
         from mcpctl.store import statistics
 
         id_ = self.session_id(ref)
@@ -188,8 +185,7 @@ class Records:
         return {(server, tool): (count, last_used) for server, tool, count, last_used in rows}
 
     def totals(self, *by: str, criteria: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
-        """A row for each group, the one with the most calls first, or with the most of the field `sort`. `by` are of
-        `statistics.GROUPS`; without any it is one row, of all calls."""
+        """A row for each group of `statistics.GROUPS`, most calls or most of `sort` first; one for all without `by`."""
         from mcpctl.store import statistics
 
         rows = statistics.totals(self._db, by, criteria)
@@ -218,8 +214,7 @@ class Records:
         return statistics.followed_searches(self._db, project)
 
     def evictions(self) -> Sequence[Row]:
-        """The removals for the limits of [records], the newest first: `{timestamp, limit, value, sessions, calls,
-        oldest, newest}`."""
+        """The removals for limits, newest first: `{timestamp, limit, value, sessions, calls, oldest, newest}`."""
         if not self._paths.evictions.exists():
             return []
         from mcpctl.store import retention
@@ -253,8 +248,7 @@ class Records:
         return JournalEvents(self._db, self._paths.sessions, criteria, without).beginning(since, newest)
 
     def follow(self, events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
-        """The events without end; `pause` is called after all that was new, and ends it by raising. While nothing is
-        new, only the journals of sessions that are not closed are looked at, and seldom all of them."""
+        """The events without end; `pause` is called after all that was new, and ends it by raising."""
         watch = Watch()
         while True:
             if watch.is_due(events.look()):

@@ -22,8 +22,6 @@ _LONGEST_OWNER = 1 << 16
 
 
 class ResponseOwner(msgspec.Struct, frozen=True, kw_only=True):
-    """The session of the call, and the server; the project and the token where there are."""
-
     session_id: str
     server: str
     tool: str
@@ -31,8 +29,7 @@ class ResponseOwner(msgspec.Struct, frozen=True, kw_only=True):
     token_id: str = ""
 
     def lets(self, other: "ResponseOwner") -> bool:
-        """Whether another may read it: in the same session, whose requests may have several tokens, or for the same
-        project or with the same token."""
+        """Whether another may read it: in the same session, for the same project, or with the same token."""
         return (
             (self.session_id, self.token_id) == (other.session_id, other.token_id)
             or (self.project != "" and self.project == other.project)
@@ -56,8 +53,7 @@ def is_id(text: str) -> bool:
 def keep(
     paths: Paths, call_id: str, owner: ResponseOwner, result: bytes | memoryview, *, keep_mb: int, fsync: bool = False
 ) -> None:
-    """Write a result to disk before this returns; the oldest make room for it. Raises OSError or `Unusable` where that
-    cannot be, also for one that is larger than all that may be kept."""
+    """Write a result to disk at once; the oldest make room. Raises OSError, or `Unusable` for one that is too large."""
     line = msgspec.json.encode(owner) + b"\n"
     if keep_mb:
         _make_room(paths, keep_mb * _MIB - len(line) - len(result))
@@ -90,7 +86,6 @@ def drop(paths: Paths, session_id: str, call_id: str) -> None:
 
 
 def sweep(paths: Paths) -> None:
-    """Remove the answers of sessions that are not on record any more."""
     folders = _folders(paths)
     if not folders:
         return

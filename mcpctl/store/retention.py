@@ -52,8 +52,7 @@ class Upkeep:
         self._quiet = 0  # how often in a row nobody was served when it was looked at
 
     def tidy(self) -> bool:
-        """Close the sessions of the dead and evict those that exceed the limits; failures are warnings. False where
-        other processes write the index: then it is to be done later."""
+        """Close dead sessions and evict what exceeds the limits; False where it is to be done later. It never fails."""
         try:
             tidy(self._paths, self._settings(), self._pause)
         except (OSError, sqlite3.Error, Unusable) as error:
@@ -80,8 +79,7 @@ class Upkeep:
 
 
 def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> None:
-    """Close what died, then evict closed sessions, stalest first, down to the limits. Only serve and rebuild do.
-    Evictions are reported on stderr and kept: `Records.evictions` has them."""
+    """Close what died, then evict closed sessions, stalest first, down to the limits; reported and kept."""
     from mcpctl.store import responses  # 1 ms, and this is done after the first answer
 
     with index.opened(paths, on_progress) as db:

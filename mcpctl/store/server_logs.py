@@ -115,7 +115,6 @@ class ServerLogs:
                 self._changed.wait_for(lambda: self._is_closing, lines * _LINE_S)
 
     def _write(self, server: str, pid: int, stderr: _Stderr) -> int:
-        """Write the whole lines; returns how many there were."""
         lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), stderr)) if line]
         if not lines:
             return 0
@@ -218,8 +217,7 @@ def hint(paths: Paths, server: str) -> str:
 
 
 def followed(paths: Paths, server: str, most: int, pause: Callable[[], object]) -> Iterator[list[Row]]:
-    """The last lines, and then those that come, though the file is trimmed or removed. `pause` is called between them,
-    and ends it by raising."""
+    """The last lines, and then those that come, though the file is replaced; `pause` ends it by raising."""
     rows = _last(_rows(seen := _text(paths, server)), most)
     while True:
         yield rows

@@ -90,13 +90,11 @@ def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
 
 
 def is_held(error: sqlite3.Error) -> bool:
-    """Whether it was only that another connection has the database at this moment."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def create(path: Path) -> None:
-    """Make an empty file, its owner's alone, where there is none, for the one who is `alone` there. A log of a deleted
-    database is never left beside it: SQLite would cut the one that connections of this process have mapped."""
+    """Make an empty file, its owner's, for one who is `alone` there; no deleted database's log stays beside it."""
     if not path.exists():
         _unlink(path)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

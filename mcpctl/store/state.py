@@ -79,9 +79,7 @@ class State:
 
     @classmethod
     def opened(cls, paths: Paths, *, create: bool = False, waits: bool = False) -> Self:
-        """State in memory where there is none on disk (and none is to be made) or it cannot be used. Raises `Unusable`
-        only for a newer one, whose content must not be taken for nothing; and where it `waits`, for one that another
-        process has: it is there later."""
+        """State in memory where it cannot be used; raises `Unusable` for a newer one, and if it `waits`, a held one."""
         with told():
             return cls(state_file.opened(paths, create=create, waits=waits))
 
@@ -183,7 +181,6 @@ class State:
         return {ListKey(*key): generation for *key, generation in rows}
 
     def listed_names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, ListedPlace]]:
-        """The tools of a server whose name begins so, by name, for whatever clients they were listed."""
         rows = self._rows(
             # SQLite takes the other columns from the row that has the least.
             "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND"
@@ -305,7 +302,6 @@ class State:
     # ---- vectors
 
     def vector(self, model: str, text: bytes) -> bytes | None:
-        """A model's vector of the text with this hash."""
         row = self._row("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, text))
         return row[0] if row else None
 
@@ -326,7 +322,6 @@ def is_passing(error: Unusable) -> bool:
 
 
 def trouble(paths: Paths, error: Unusable) -> str:
-    """Why something could not be kept there, and how to fix it."""
     failure = sqlite.unwritable(paths.state, error.cause) if isinstance(error, StateError) else error
     return f"{failure.message} ({failure.hint})"
 

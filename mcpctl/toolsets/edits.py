@@ -89,8 +89,7 @@ def notes_alone(_: ToolsetFile, __: str, ___: str) -> None:
 def change(
     place: ToolsetFile, make: Callable[[ToolsetDraft], _T], permit: Permit, *, dry_run: bool = False
 ) -> tuple[list[str], _T]:
-    """Change a toolset's file under its lock; returns the lines of a diff, and the result of `make`. `permit` is asked
-    about the very text that is written. A dry run writes nothing. Raises `NotFound` if there is no file."""
+    """Change a toolset's file under its lock: diff and result of `make`. `permit` may refuse. Raises `NotFound`."""
     outcome: list[tuple[list[str], _T]] = []
 
     def apply(content: bytes | None) -> bytes:

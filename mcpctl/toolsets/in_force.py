@@ -20,7 +20,6 @@ _MOST_FOLLOWED = 64  # toolsets that are followed at once: each project may name
 
 
 def named(config: Config, option: str | None) -> str | None:
-    """The reference to the toolset that goes before the equipped one."""
     return _chosen(option) or of_project(config)
 
 
@@ -68,15 +67,12 @@ def _read(paths: Paths, config: Config, option: str | None, reference: str) -> t
 
 
 class Followed(Struct):
-    """A toolset that is or was in force, as its file last had it."""
-
     place: ToolsetFile | None = None
     stamp: object = None
     toolset: Toolset | None = None
 
     def read(self) -> None:
-        """Read the file. Where that fails, the toolset stays as it was, or has no tools where it never could be read,
-        so that tools that a team left out stay out; its `problem` says why."""
+        """Read the file. Where that fails, it stays as it was, or has no tools, so that left-out ones stay out."""
         if self.place is None:
             return
         try:

@@ -174,7 +174,6 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
         return self._entry(ToolReference(dotted(tool), None), ref_id(tool) if self._has_hashes else "")
 
     def said_of(self, reference: ToolReference) -> ToolsetEntry:
-        """All entries merged for a tool of which only this reference is known."""
         return self._entry(reference, "")
 
     def _entry(self, reference: ToolReference, hash_: str) -> ToolsetEntry:

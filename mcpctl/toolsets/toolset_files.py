@@ -29,8 +29,6 @@ _ALL_RULES = 1 << 15  # characters of all rules of one list, each of which is co
 
 
 class ToolsetFile(msgspec.Struct, frozen=True):
-    """The file of a toolset, and its name there if the file has several."""
-
     path: Path
     inner: str | None
     own: bool  # whether it is in the user's own data directory, and not in a repository
@@ -116,7 +114,6 @@ def _has_several(root: Any) -> bool:
 
 
 def toolsets_in(root: Any) -> list[tuple[tuple[str | int, ...], dict[str, Any]]]:
-    """The toolsets in a file's decoded JSON, each with its place."""
     if _has_several(root):
         several = root["toolsets"]
         members = several.items() if isinstance(several, dict) else enumerate(several)
