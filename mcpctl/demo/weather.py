@@ -68,7 +68,7 @@ def convert_temperature(given: Json) -> Json:
     "inputSchema": schema(
         {
             "city": _CITY,
-            "condition": rule("string", "Condition to watch for", enum=["frost", "heat", "rain", "storm"]),
+            "condition": rule("string", "What to watch for", enum=["frost", "heat", "rain", "storm"]),
             "days_ahead": rule("integer", "How early to be told", minimum=1, maximum=7, default=1),
         },
         "city", "condition",
