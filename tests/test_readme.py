@@ -14,6 +14,7 @@ from typer._click.core import Command
 from typer.core import TyperGroup
 
 from mcpctl.cli.command_tree import tree
+from mcpctl.clients.client_kinds import CLIENTS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -117,3 +118,8 @@ def test_ci_runs_the_very_line_that_the_readme_gives() -> None:
 
 def test_the_line_that_sets_up_ends_in_the_demo() -> None:
     assert [line for line in SHELL if line.endswith("mcpctl demo") and "pip install" in line]
+
+
+def test_every_client_is_named() -> None:
+    (named,) = re.findall(r"`install` knows ([^.]+)\.", README)
+    assert re.split(r",\s+|\s+and\s+", named) == list(CLIENTS)

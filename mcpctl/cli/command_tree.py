@@ -24,6 +24,7 @@ NOUNS = (  # in the order of the help, as are all that follow
 COMMANDS = ("serve", "install", "uninstall", "demo", "doctor", "help", "version")  # the commands without a noun
 ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
 _FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")  # these verbs come first
+_CLIENTS = "{clients}"  # in a docstring of a command: the names of all clients
 _FOLDER = Path(package.__path__[0])
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
 
@@ -137,7 +138,12 @@ def _expanded(command: Callable[..., Any]) -> Callable[..., Any]:
         command(**given)
 
     named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in expanded]
-    run.__doc__ = (command.__doc__ or "").replace("\n\n    Example", "\n\n    \b\n    Example")  # \b: not wrapped
+    about = command.__doc__ or ""
+    if _CLIENTS in about:
+        from mcpctl.clients.client_kinds import CLIENTS
+
+        about = about.replace(_CLIENTS, ", ".join(CLIENTS))
+    run.__doc__ = about.replace("\n\n    Example", "\n\n    \b\n    Example")  # \b: not wrapped
     run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
     return run

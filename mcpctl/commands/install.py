@@ -29,13 +29,12 @@ def install(
 ) -> None:
     """Put mcpctl into the configuration of MCP clients, in front of the servers that they have.
 
-    Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. The servers
-    in your own file of the client move into config.toml; one entry stays there, which starts mcpctl with the options
-    --project, --toolset and --split-execute. Comments, order and all other settings of the file stay. A server that
-    cannot be taken over stays in the file, and stderr names it; so do servers of a single project, and those that would
-    not start, since their program is not found or an mcpctl that this client starts would lack a variable. Permission
-    rules of the client go into [policy] if config.toml has one; otherwise only rules that deny a tool or a server are
-    taken over, and a denied server is disabled for all clients.
+    Clients: {clients}. The servers in your own file of the client move into config.toml; one entry stays there, which
+    starts mcpctl with the options --project, --toolset and --split-execute. Comments, order and all other settings of
+    the file stay. A server that cannot be taken over stays in the file, and stderr names it; so do servers of a single
+    project, and those that would not start, since their program is not found or an mcpctl that this client starts would
+    lack a variable. Permission rules of the client go into [policy] if config.toml has one; otherwise only rules that
+    deny a tool or a server are taken over, and a denied server is disabled for all clients.
 
     The changes are shown first, with secrets masked, and below them the servers that stay or are switched off; a
     terminal is asked. The last lines repeat what is switched off or would not start. A copy of the file is kept, and

@@ -40,9 +40,9 @@ def serve(
     With [policy] in config.toml it asks before calling tools that may delete, or that do not say what they do, and
     keeps to your rules; see mcpctl-config(5).
 
-    --print-config prints the entry for a client's configuration. Clients: claude-desktop, claude-code, cursor, vscode,
-    windsurf, codex, gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: if theirs
-    does not find the programs that start your servers, the entry has a PATH that does.
+    --print-config prints the entry for a client's configuration; the clients are those of mcpctl install. Programs with
+    a window do not have your shell's PATH: if theirs does not find the programs that start your servers, the entry has
+    a PATH that does.
 
     Examples:
       mcpctl serve

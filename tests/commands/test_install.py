@@ -151,9 +151,9 @@ def test_a_client_without_a_file_gets_one_which_goes_again(mcpctl: Mcpctl, user:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("command", ["install", "serve"])
+@pytest.mark.parametrize("command", ["install", "servers import"])
 def test_help_names_every_client(mcpctl: Mcpctl, command: str) -> None:
-    named = " ".join(mcpctl(command, "--help").out.split()).partition("Clients: ")[2].partition(".")[0]
+    named = " ".join(mcpctl(*command.split(), "--help").out.split()).partition("Clients: ")[2].partition(".")[0]
     assert named.split(", ") == list(CLIENTS)
 
 

@@ -28,9 +28,9 @@ def import_(
 ) -> None:
     """Take over the servers that other MCP clients have.
 
-    Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. Without
-    --from, your own files of all of them are read; files of the project in the current folder are read only if you name
-    the client or the file. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
+    Clients: {clients}. Without --from, your own files of all of them are read; files of the project in the current
+    folder are read only if you name the client or the file. A FILE is JSON (comments and trailing commas allowed) or
+    Codex's TOML.
 
     Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names settings
     that mcpctl cannot follow; its last lines name servers that come disabled, or lack a variable or their program. If
