@@ -67,7 +67,8 @@ class KnownFeatures:
         known = self._parts.get(key)
         if known and known[0] is tools:
             return known[1]
-        held = [tool for tool in tools if tool.held and not _is_read(tool, view)]
+        read = (Subject(READ, tool.server, tool.name, tool, view) for tool in tools if tool.held)
+        held = [subject.tool for subject in read if subject.tool and decide(subject).outcome != ALLOW]
         out = set(map(id, held))
         part = FeaturePart.of(kind, server, (tool for tool in tools if id(tool) not in out), held)
         part.schemes  # noqa: B018 - made here, aside, and not at the first read
@@ -105,10 +106,6 @@ class KnownFeatures:
             known = self._lists.features(server, fingerprint)
             exposed = config.exposes(server)
             yield from ((server, kind) for kind in KINDS if EXPOSED_AS[kind] in exposed and kind not in known)
-
-
-def _is_read(tool: Tool, view: View) -> bool:
-    return decide(Subject(READ, tool.server, tool.name, tool, view)).outcome == ALLOW
 
 
 def features(catalog: Catalog) -> Features:

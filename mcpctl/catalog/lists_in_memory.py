@@ -163,7 +163,8 @@ class Lists:
 
     def _judged(self, of: ListKey, listed: Listed) -> Listed:
         was_judged = listed.drifts or any(tool.held or tool.is_approved for tool in listed.tools)
-        if self.holding.is_idle and not was_judged:
+        holding = self.holding
+        if not (was_judged or holding.pins or holding.locked is not None or holding.checks != UNCHECKED):
             return listed
         suspicious_names = self._suspicious.get(of, ()) if self.holding.checks != UNCHECKED else ()
         tools, drifts = self.holding.judged(of, listed.tools, suspicious_names)

@@ -98,10 +98,6 @@ class Plan:
         return self.texts[0] != self.texts[1]
 
     @property
-    def changes_anything(self) -> bool:
-        return self.changes_config or any(change.action != "unchanged" for change in self.changes)
-
-    @property
     def consequences(self) -> list[str]:
         """A person must not miss them: servers that are switched off, and those that stay since they would not
         start."""
@@ -121,7 +117,9 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
         read = [(client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else [])]
         for places in _programs(client):
-            home = _home(client, places)
+            # VS Code's settings are its older place.
+            possible = [path for path in places if client.name != "vscode" or path.name != "settings.json"]
+            home = next((path for path in possible if path.exists()), possible[0])
             for path in dict.fromkeys((home, *places)):
                 entries = (client_files.entries(ClientFile(path, client)) or []) if path.exists() else []
                 own = [entry for entry in entries if entry.project is None and entry.place[:-1] in read]
@@ -212,12 +210,6 @@ def _programs(client: ClientKind) -> list[list[Path]]:
         hint = f"looked for {looked} and the folder of it; if {client.title} is installed, start it once"
         raise NotFound(f"{client.title} is not here", hint, "client_not_found")
     return programs
-
-
-def _home(client: ClientKind, places: list[Path]) -> Path:
-    """The file for the entry: the first that exists, but never VS Code's settings, which are its older place."""
-    possible = [path for path in places if client.name != "vscode" or path.name != "settings.json"]
-    return next((path for path in possible if path.exists()), possible[0])
 
 
 def _section(client: ClientKind, path: Path) -> Place:

@@ -11,7 +11,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.store import filters
-from mcpctl.store.filters import EVERYTHING, HINTS, CallFilter, is_glob
+from mcpctl.store.filters import HINTS, CallFilter, is_glob
 
 if TYPE_CHECKING:
     from mcpctl.store.records import Records
@@ -79,10 +79,6 @@ class SessionFilters(RecordFilters):
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.statuses
-
-    @property
-    def is_any(self) -> bool:
-        return self.criteria != EVERYTHING or bool(self.statuses)
 
     @functools.cached_property
     def criteria(self) -> CallFilter:

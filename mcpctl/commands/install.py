@@ -69,7 +69,7 @@ def install(
     plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
     diff = installing.preview(plan)
     remarks = [*(remark for remark in installing.remarks(plan) if remark not in plan.consequences), *plan.consequences]
-    if not dry_run and plan.changes_anything:
+    if not dry_run and (plan.changes_config or any(change.action != "unchanged" for change in plan.changes)):
         confirmation.agree(diff, remarks, yes=yes, json=json)
         gate = Gate(paths, from_script)
         if reference:

@@ -30,7 +30,8 @@ _NAMES = 12  # servers, and tools of one, that have links: those with the most c
 def tool_calls(request: Request, query: Parameters) -> Response:
     """The calls, of one session or of all, newest first."""
     shown = [name for name in rest_names.CALL if query.flag("payloads") is not False or name.field not in CALL_PAYLOADS]
-    fields = rest_names.read_for(query.chosen(shown))
+    needed = {name.field for name in query.chosen(shown)}
+    fields = [field for field in CALL_FIELDS if field in needed]
     with dashboard_of(request).records() as records:
         of = (records.session_id(request.path_params["id"]),) if "id" in request.path_params else ()
         return listing(query, "tool_calls", _listed(records, query, fields, *of), shown)

@@ -1,8 +1,8 @@
 """The first page: active sessions, things that wait for a person, and the last days."""
 
-import datetime
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import date, timedelta
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,7 +32,7 @@ def overview_page(request: Request) -> Response:
         summary = dashboard.summaries.totals(records, "day", wanted=CallFilter(since=shown.begin))
         saving = dashboard.saving(records, CallFilter(since=shown.begin))
         loosened = records.loosened(shown.begin, _FIRST)
-    days = [{**row, "until": _day_after(row["day"])} for row in reversed(summary.rows)]
+    days = [{**row, "until": str(date.fromisoformat(row["day"]) + timedelta(1))} for row in reversed(summary.rows)]
     waiting = answering.rows(dashboard.paths, pending=True)
     held, problem = _held(dashboard)
     down = _down(dashboard)
@@ -67,10 +67,6 @@ def _down(dashboard: Dashboard) -> Sequence[Row]:
     with suppress(McpctlError):  # the line of held tools says what is wrong with the configuration
         return [row for row in server_rows.ls(dashboard.paths) if row["enabled"] is not False and row["problem"]]
     return []
-
-
-def _day_after(day: str) -> str:
-    return str(datetime.date.fromisoformat(day) + datetime.timedelta(days=1))
 
 
 PAGES = {"/": overview_page}

@@ -104,9 +104,3 @@ def renamed(row: Row, names: Sequence[Name]) -> dict[str, Any]:
         else:
             answer[outer] = value
     return answer
-
-
-def read_for(names: Sequence[Name]) -> list[str]:
-    """The fields of a call that are to be read for these names."""
-    needed = {name.field for name in names}
-    return [field for field in CALL_FIELDS if field in needed]

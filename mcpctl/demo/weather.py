@@ -54,7 +54,8 @@ def get_forecast(given: Json) -> Json:
     ),
 })  # fmt: skip
 def convert_temperature(given: Json) -> Json:
-    celsius = _to_celsius(float(given["value"]), given["from"])
+    value = float(given["value"])
+    celsius = {"celsius": value, "fahrenheit": (value - 32) * 5 / 9, "kelvin": value + _ABSOLUTE_ZERO}[given["from"]]
     if not celsius >= _ABSOLUTE_ZERO - 1e-9:
         raise ToolFailed(f"{given['value']} {given['from']} is below absolute zero, {_ABSOLUTE_ZERO} celsius")
     return {"value": round(_from_celsius(celsius, given["to"]), 2), "unit": given["to"]}
@@ -103,10 +104,6 @@ def _day(city: str, day: int, unit: str) -> Json:
         "low": round(_from_celsius(low, unit), 1),
         "chance_of_rain": rain,
     }
-
-
-def _to_celsius(value: float, unit: str) -> float:
-    return {"celsius": value, "fahrenheit": (value - 32) * 5 / 9, "kelvin": value + _ABSOLUTE_ZERO}[unit]
 
 
 def _from_celsius(value: float, unit: str) -> float:

@@ -186,7 +186,8 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
     headings = [columns.heading(name) for name in names]
     if options.fields is None or table.is_too_wide(headings, cells):
         for number in (number for number, name in enumerate(names) if name in columns.ids):
-            length = _unique_length([row[number] for row in cells])
+            ids = {row[number] for row in cells}
+            length = next(n for n in itertools.count(_SHORT_ID) if len({id_[:n] for id_ in ids}) == len(ids))
             for row in cells:
                 row[number] = row[number][:length]
     may_shrink = columns.cut | columns.keeps.keys()
@@ -205,11 +206,6 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
 def say_more(shown: int, results: Found, columns: Columns, options: ListOptions) -> None:
     if (total := results.count()) > shown + options.offset:
         say(f"{shown} of {total:,} {columns.noun}; --limit 0 shows all")
-
-
-def _unique_length(ids: list[str]) -> int:
-    different = len(set(ids))
-    return next(n for n in itertools.count(_SHORT_ID) if len({id_[:n] for id_ in ids}) == different)
 
 
 def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, results: Found) -> Iterator[str]:

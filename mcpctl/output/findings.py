@@ -49,12 +49,9 @@ def _text(row: Row) -> str:
         path = line_of(row["path"])
         # GitHub takes a line that begins with :: for a command, even after white space.
         path = f"./{path}" if path.lstrip().startswith("::") else path
-        parts = [f"{':'.join([path, *map(str, _position(row))])}:", *parts]
+        place = ":".join(str(part) for part in (path, row["line"], row.get("column")) if part is not None)
+        parts = [f"{place}:", *parts]
     return inert(line_of(" ".join(parts)))
-
-
-def _position(row: Row) -> list[int]:
-    return [row["line"], *([row["column"]] if "column" in row else [])]
 
 
 def _message(row: Row) -> str:
@@ -64,17 +61,14 @@ def _message(row: Row) -> str:
 def _github(row: Row) -> str:
     """A workflow command, escaped as GitHub's runner reads it."""
     place = {"file": row["path"], "line": row["line"], "col": row.get("column"), "title": row["rule"]}
-    properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items() if value is not None)
+    values = {name: _data(str(value)) for name, value in place.items() if value is not None}
+    escaped = {name: value.replace(":", "%3A").replace(",", "%2C") for name, value in values.items()}
+    properties = ",".join(f"{name}={value}" for name, value in escaped.items())
     return f"::{_GITHUB[row['severity']]} {properties}::{_data(_with_fix(row))}"
 
 
 def _data(text: str) -> str:
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return line_of(escaped)
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return line_of(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _sarif(findings: Sequence[Row], run: CheckRun) -> Mapping[str, Any]:
@@ -130,10 +124,6 @@ def _uri(path: str) -> str:
     return quote(full.relative_to(here).as_posix()) if full.is_relative_to(here) else full.as_uri()
 
 
-def _suite(row: Row) -> str:
-    return str(row["key"]).partition(":")[0] if row["path"] is None else str(row["path"])
-
-
 def _case(row: Row) -> str:
     names = ("line", "column") if "column" in row else ("line",)
     where = ", ".join(f"{name} {row[name]}" for name in names) if row["path"] is not None else ""
@@ -145,7 +135,7 @@ def _junit(findings: Sequence[Row], run: CheckRun) -> str:
 
     of_suite: dict[str, list[Row]] = {name: [] for name in run.suites}
     for row in findings:
-        of_suite[_suite(row)].append(row)
+        of_suite[str(row["key"]).partition(":")[0] if row["path"] is None else str(row["path"])].append(row)
     suites = ElementTree.Element("testsuites", name=run.command)
     for file, rows in of_suite.items():
         failures = sum(row["counts"] for row in rows)

@@ -87,7 +87,8 @@ def tool(row: Row) -> Iterator[str]:
         yield f"{field.replace('_', ' ') + ':':<13}{_hint(row[field], meaning)}"
     yield f"{'risk:':<13}{row['risk']}"
     yield ""
-    yield f"{'usage:':<13}{_usage(row)}"
+    calls = f"{counted(row['usage'], 'call')} on record, the last at {row['last_used']}"
+    yield f"{'usage:':<13}{calls if row['usage'] else 'no call on record'}"
     yield f"parameters:  {line_of(row['signature'])}"
     definition = _decoded(row["definition"])
     for name in ("inputSchema", "outputSchema"):
@@ -219,11 +220,6 @@ def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
         return f"not declared; counts as: {words}"
     where = f"override in {line_of(value['file'])}" if value["source"] == "override" else value["source"]
     return f"{'yes' if value['effective'] else 'no'} ({where}): {words}"
-
-
-def _usage(row: Row) -> str:
-    number = counted(row["usage"], "call")
-    return f"{number} on record, the last at {row['last_used']}" if row["usage"] else "no call on record"
 
 
 def _indented(value: Any) -> list[str]:

@@ -111,7 +111,7 @@ def _of_server(subject: Subject) -> Failure | None:
         return None
     # A server that a token does not reach looks like one that is not there.
     is_there = server in config.servers or server in config.problems
-    if server in config.elsewhere or (token and token.is_bounded and not is_there):
+    if server in config.elsewhere or (token and (token.projects or token.servers) and not is_there):
         return _failure(subject, "not_in_project")
     if server in config.problems:
         return _failure(subject, "server_unusable", reason=config.problems[server])

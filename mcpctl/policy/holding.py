@@ -36,11 +36,6 @@ class Holding(Struct, frozen=True):
     locked: Locked | None = None
     checks: str = UNCHECKED  # for definitions that look like an attack: `hold`, `warn` or `off`
 
-    @property
-    def is_idle(self) -> bool:
-        """Nothing to compare with."""
-        return not self.pins and self.locked is None and self.checks == UNCHECKED
-
     def judged(
         self, of: ListKey, tools: Sequence[Tool], suspicious: Collection[str] = ()
     ) -> tuple[tuple[Tool, ...], tuple[Drift, ...]]:

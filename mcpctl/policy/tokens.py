@@ -34,10 +34,6 @@ class Token(NamedTuple):
     expires: float | None = None
     revoked: float | None = None
 
-    @property
-    def is_bounded(self) -> bool:
-        return bool(self.projects or self.servers)
-
     def state(self, now: float) -> str:
         if self.revoked is not None:
             return "revoked"

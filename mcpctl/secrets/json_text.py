@@ -10,7 +10,7 @@ from mcpctl.secrets.shapes import Span
 _SCALAR = re.compile(rb"[^,}\]\s\\\"]*")
 _DELIMITER = re.compile(rb'\\++"?|"|(?:\[\]|\{\})++|[{\[]+|[}\]]+')
 # An object that says which type a value has, and has no value.
-_SCHEMA = re.compile(
+SCHEMA = re.compile(
     rb"\{[^{}]{0,400}?\"(?:\$ref|anyOf|oneOf|allOf|type\\*\"\s*:\s*(?:\[|\\*\"(?:string|object|array|number|integer|boolean)\\*\"))"
 )
 # Quotation marks and backslashes stay escaped: they show how deep a text stands in strings of JSON.
@@ -28,11 +28,6 @@ def end_of(text: bytes, start: int, quote: bytes) -> int:
     if text[start : start + 1] not in (b"{", b"["):
         return _SCALAR.match(text, start).end()  # type: ignore[union-attr]  # it matches anything
     return _container_end(text, start, _level(len(quote)))
-
-
-def is_schema(text: bytes, start: int) -> bool:
-    """Whether the object describes a value."""
-    return _SCHEMA.match(text, start) is not None
 
 
 def string_end(text: bytes, start: int, quote: bytes) -> tuple[int, bool]:

@@ -205,7 +205,7 @@ def _member(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Se
 
 def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Secret | None:
     """An object or list with a secret in it, whole; none under a weak name, and none that is a schema."""
-    if kind not in _OF_CONTAINERS or (kind is not Kind.ANY and json_text.is_schema(text, start)):
+    if kind not in _OF_CONTAINERS or (kind is not Kind.ANY and json_text.SCHEMA.match(text, start)):
         return None
     head = text[start : start + _LOOKED_INTO]
     end = start + json_text.end_of(head, 0, quote)

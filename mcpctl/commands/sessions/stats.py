@@ -2,6 +2,7 @@
 
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import SessionFilters
+from mcpctl.store.filters import EVERYTHING
 
 
 def stats(
@@ -44,6 +45,6 @@ def stats(
         rows = token_savings.rows(
             records.overheads(criteria, *filters.statuses),
             lambda project: catalogs.catalog(paths, project=project, quiet=True),
-            only_last=not filters.is_any,
+            only_last=filters.criteria == EVERYTHING and not filters.statuses,
         )
         output.write_list(rows, SAVINGS, options)
