@@ -27,8 +27,7 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
     _prepare_streams()
     if not os.environ.get("_MCPCTL_COMPLETE"):
-        # Whatever fails here fails again below, where there are words for it.
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # whatever fails here fails again below, where there are words for it
             if text := _made_beforehand(words):
                 print(text, end="", flush=True)
                 return 0

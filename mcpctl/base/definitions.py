@@ -51,7 +51,6 @@ def hash_of(tool: Tool, version: str = VERSION) -> str:
 
 
 def hashed(value: Any, version: str = OLDER) -> str:
-    """The hash of a JSON value, whatever the order of its members."""
     return f"{version}:{hashlib.sha256(canonical(value)).hexdigest()}"
 
 
@@ -62,8 +61,7 @@ def canonical(value: Any) -> bytes:
 
 
 def _whole(value: Any, deep: int = 0) -> Any:
-    # A bound of its own: how deep the interpreter goes depends on who calls.
-    if deep > _DEEPEST:
+    if deep > _DEEPEST:  # a bound of its own: how deep the interpreter goes depends on who calls
         raise TooDeep
     if isinstance(value, dict):
         return {name: _whole(member, deep + 1) for name, member in value.items()}

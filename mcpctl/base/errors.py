@@ -124,8 +124,7 @@ def warn(message: str) -> None:
     if message in _warned:
         return
     if len(_warned) >= _MAX_WARNED:
-        # Another thread may have removed it meanwhile.
-        _warned.pop(next(iter(_warned), ""), None)
+        _warned.pop(next(iter(_warned), ""), None)  # another thread may have removed it meanwhile
     _warned[message] = None
     from mcpctl.base.texts import printable
 

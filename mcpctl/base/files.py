@@ -92,8 +92,7 @@ def edit(path: Path, change: Change, hint: str, *, private: bool = True, within:
 
 
 def create(path: Path, content: bytes, *, replaces: bool) -> None:
-    """Write a new file. Raises `Unusable` where the name exists, unless the file `replaces` it, and `Refused` for a
-    link to another folder: the named file is replaced, and not the one that a stranger's link leads to."""
+    """Write a new file; raises `Unusable` where there is one, unless it `replaces` that, and `Refused` for a link."""
     hint = "choose another file"
     if replaces:
         edit(path, lambda _: content, hint, private=False, within=path.absolute().parent)

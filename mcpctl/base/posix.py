@@ -86,9 +86,8 @@ def run_aside(script: Path) -> "subprocess.Popen[bytes]":
 
 
 def await_exit(process: "subprocess.Popen[bytes]") -> int:
-    """Block until the child has exited; its exit status, or the negative number of its signal. It stays a zombie until
-    `process.wait()`, if the system can do that (macOS before Python 3.13 cannot). Until then no other process gets its
-    id, which is its session's id too."""
+    """Block until the child has exited; its status, or minus its signal. It stays a zombie until `process.wait()`, so
+    that nobody gets its id (but on macOS before Python 3.13)."""
     if hasattr(os, "waitid"):
         with contextlib.suppress(ChildProcessError):
             result = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -145,8 +144,7 @@ def signal_session(session: int, number: int, table: Mapping[int, Process]) -> N
         os.killpg(session, number)
     for pid, process in table.items():
         if process.session == session != process.group:
-            # Another process may have the id by now.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # another process may have the id by now
                 if os.getsid(pid) == session:
                     os.kill(pid, number)
 

@@ -8,7 +8,6 @@ from mcpctl.base.models import Found
 
 SEVERITIES = {"E": "error", "W": "warning", "I": "info"}
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info"), "never": ()}
-"""The severities that fail a check, by the value of `--fail-on`."""
 FIELDS = ("id", "severity", "what", "why", "fix")
 
 

@@ -25,9 +25,8 @@ def run(
     toolset: str | None = None,
     project: str | None = None,
 ) -> McpctlError | None:
-    """Make the calls that the lines of a descriptor ask for, each after the answer to the one before it. All calls are
-    on record in one session. Every line is answered, with what was raised where there is no result; the first failure
-    is returned."""
+    """Make the calls that the lines of a descriptor ask for, one after the other, on record in one session. Every line
+    is answered, with what was raised where there is no result; the first failure is returned."""
     loaded = one_shot.load(paths, project, timeout_s)
     return asyncio.run(_run(loaded, paths, toolset, stdin, parse, answer))
 

@@ -117,8 +117,7 @@ def _read(
 def refresh(
     paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None
 ) -> tuple[Found, UpstreamFailed | None]:
-    """List the tools of servers anew: those named, or all that are enabled. Progress is in servers. The rows of those
-    that were listed, and where others were not, the failure to raise once they are printed."""
+    """List the tools of these servers, or of all enabled: the rows, and the failure to raise once they are printed."""
     loaded = load(paths, project)
     for name in names:
         if not loaded.server(name).enabled:
@@ -166,8 +165,7 @@ def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
 async def listing(
     loaded: Config, paths: Paths, names: Collection[str], on_progress: Progress
 ) -> AsyncIterator[tuple[Gateway, Callable[[], None]]]:
-    """A gateway that lists these servers, and a function to call for each that is done. The progress is reported again
-    and again, since one server may take long."""
+    """A gateway that lists these servers, and a function to call for each that is done; progress is repeated."""
     gateway = Gateway(loaded, paths)
     gateway.asked_for.update(dict.fromkeys(names, ()))
     done = 0

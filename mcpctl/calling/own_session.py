@@ -29,7 +29,6 @@ _TOLD_MOST = 200
 _REVISION = LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
 CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"), Claims(of_person=True))
-"""Commands as a client: of the last revision with a handshake, and without capabilities."""
 
 Tell = Callable[[str], None] | None  # gets the progress of a call, if anybody wants to know
 

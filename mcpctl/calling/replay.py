@@ -45,8 +45,7 @@ def planned(
     paths: Paths, rows: Iterable[Row], *, execute: bool, dry_run: bool = False, toolset: str | None = None,
     project: str | None = None,
 ) -> list[Replay]:  # fmt: skip
-    """The plan for these calls: those of read-only tools run, and with `execute` all. With `dry_run`, when they are not
-    to run, also what the policy would say."""
+    """The plan: read-only calls run, with `execute` all; with `dry_run` also what the policy says of the others."""
     loaded = load(paths, project)
     with State.opened(paths) as state:
         catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
@@ -90,8 +89,7 @@ def run(
 async def _call(session: OwnSession, replay: Replay, *, execute: bool) -> None:
     arguments = (replay.row["arguments"] or "{}").encode()
     try:
-        # The declaration of the server at that moment decides once more.
-        result = await session.call(
+        result = await session.call(  # the declaration of the server at that moment decides once more
             replay.key, arguments, as_sent=True, execute_class=None if execute else _READ, replays=replay.row["id"]
         )
         replay.plan, replay.failure = "ran", result.failure

@@ -34,8 +34,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 def check(
     paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Progress, project: str | None = None
 ) -> list[Row]:
-    """One row a server: those named, or all that are enabled. Its status is `ok`, `odd` (it works, with problems that
-    are named) or `failed`. Raises `NotFound` for a name that no server has, `Refused` for one outside the project."""
+    """A row for each of these servers, or all enabled: `ok`, `odd` or `failed`; raises `NotFound`, `Refused`."""
     loaded = config.load(paths.config, project)
     exposure.guard(paths, loaded)
     for name in names:

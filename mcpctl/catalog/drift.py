@@ -258,9 +258,8 @@ def _locked(
 
 
 def shown(catalog: Catalog, file: PolicyFile, filters: ChangeFilter) -> list[ShownList]:
-    """The tools that a person approves who is shown `since_pinned`, by list: those that differ from their pins, and
-    those that differ in no list. A list from before a change, for other clients, shows the tool before it, which is not
-    approved."""
+    """The tools that a person approves who is shown `since_pinned`, by list: those that differ, and those that differ
+    in no list. A list from before a change, for other clients, has the tool before it, which is not approved."""
     known = pins.read(file)
     lists: list[ShownList] = []
     for server, fingerprint in catalog.config.fingerprints.items():

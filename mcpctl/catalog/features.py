@@ -26,9 +26,8 @@ _PART_ENDS = ":/?#&="
 
 
 class UriTemplate(Struct, frozen=True, dict=True):
-    """A URI template of RFC 6570, matched in time that is linear in the URI. Bytes are compared as they are: nothing is
-    decoded or normalised. The places in the URI where each part may end are the bits of one number, so that no template
-    makes the matching go back."""
+    """A URI template of RFC 6570. Bytes are compared as they are. The places in the URI where each part may end are the
+    bits of one number, so that matching takes linear time and never goes back."""
 
     text: str
 

@@ -27,8 +27,6 @@ ANNOUNCED: Mapping[str, Mapping[str, Any]] = {  # the capabilities that a client
 
 
 class KnownFeatures:
-    """Builds the features visible to a request; equal views share one object."""
-
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
         self._made: dict[tuple[Any, ...], tuple[int, Features]] = Newest(_MOST_VIEWS)

@@ -39,8 +39,7 @@ class Listed(Struct, frozen=True, dict=True):
 
 
 class Lists:
-    """The lists in memory, by server, fingerprint and the client's capabilities. Any thread may look and put. Looking
-    never waits. Lists are replaced and never changed, so that a `snapshot` costs nothing."""
+    """The lists in memory, which any thread may put and look at without waiting; they are replaced, never changed."""
 
     def __init__(self, holding: Holding = NOTHING) -> None:
         self.holding = holding
@@ -50,7 +49,6 @@ class Lists:
         self._in_use: Mapping[tuple[str, str], str] = {}
         self._suspicious: Mapping[ListKey, Collection[str]] = {}  # names of tools that look like an attack
         self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
-        """Lists of features that were checked, and their suspicious names."""
         self._together_at = -1  # the `changes` after which all of them were checked together
         self._changing = threading.Lock()
 
@@ -86,7 +84,6 @@ class Lists:
             self.changes += 1
 
     def hold_by(self, holding: Holding) -> None:
-        """Judge all lists, now and later, by this."""
         was_checked, self.holding = self.holding.checks != UNCHECKED, holding
         if not was_checked:
             self._check_all(with_features=True)
@@ -100,7 +97,6 @@ class Lists:
             self._together_at = self.changes
 
     def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
-        """Forget the lists of other servers, and of servers that were started in another way."""
         with self._changing:
             kept = {of: listed for of, listed in self._of.items() if of[:2] in pairs}
             if len(kept) < len(self._of):

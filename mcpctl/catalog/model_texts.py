@@ -13,8 +13,7 @@ from mcpctl.base.texts import visible
 
 _ESCAPES = ("\\u", "\\r", "\\b", "\\f")  # how JSON escapes hidden characters
 FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)  # the heading of a team's notes
-NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
-"""Members of a schema that have a schema for each name."""
+NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))  # schemas by name
 EXACT = frozenset((  # members of a schema that are not texts to read
     "enum", "const", "default", "examples", "required", "dependentRequired", "type", "pattern", "propertyName",
     "$ref", "$id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor",

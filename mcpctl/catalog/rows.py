@@ -81,9 +81,8 @@ def catalog(
     quiet: bool = False,
     lists: Lists | None = None,
 ) -> Iterator[Catalog]:
-    """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force. Warns
-    of servers that were never listed, unless `quiet`; with `servers`, only of those. `lists` are those of an earlier
-    catalog: unchanged ones are not read and checked again."""
+    """The cached catalog of the servers of `project`, or all, with a toolset in force. Warns of servers (of `servers`)
+    that were never listed, unless `quiet`. `lists` of an earlier catalog are not read again if unchanged."""
     loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
@@ -167,7 +166,6 @@ def resolve(catalog: Catalog, key: str) -> Tool:
 
 
 def shown(catalog: Catalog, server: str, name: str) -> Tool | None:
-    """The tool of that name, permitted or not; None where there is none that may be seen."""
     subject = Subject(SHOW, server, name, catalog.find(server, name), catalog.view)
     return subject.tool if decide(subject).outcome == ALLOW else None
 

@@ -126,9 +126,8 @@ def has_wildcard(words: Sequence[str]) -> bool:
 
 
 def keys(words: Sequence[str], every: Sequence[str], hint: str) -> list[str]:
-    """The keys that words stand for, each once: `server:tool`, or with `*` or `?` all keys of `every` that match. `-`
-    stands for the keys on stdin, one a line, without wildcards: a server may call a tool `*`. Raises `NotFound` with
-    `hint` for a word that matches none."""
+    """The keys that words stand for, each once: `server:tool`, or with `*` or `?` all of `every` that match; `-` is for
+    keys on stdin, without wildcards. Raises `NotFound` with `hint` for a word that matches none."""
     chosen: list[str] = []
     for word in words:
         if word == "-":

@@ -8,7 +8,6 @@ from typing import NoReturn
 from mcpctl.base.errors import ExitCode, McpctlError, UnknownCommand, Unusable, WrongUsage
 
 _AS_JSON = frozenset(("--json", "--jsonl", "--format=json", "--format=jsonl"))
-"""The options that ask for failures as JSON too; an option and its value are compared as one word."""
 _SURE = 0.85  # how alike a noun is that is meant, though the word is a verb
 _MEANT = {  # words of other programs, each with the verb or command here
     "delete": "rm", "describe": "show", "exec": "call", "execute": "call", "find": "search", "info": "show",

@@ -59,8 +59,7 @@ _HERE: dict[str, Callable[..., Any]] = {"version": version, "help": help}
 
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
-    """The command tree; with a noun only that branch or command, with a verb only that command, since each other one
-    is a module more to import."""
+    """The command tree, with a noun only its branch, with a verb only that command: others are modules to import."""
     app = Commands(
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
         epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_TOKEN,"
@@ -84,7 +83,6 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
 
 
 def verbs(noun: str) -> tuple[str, ...]:
-    """The verbs of a noun in the order of its help: each has a file in its folder."""
     files = {path.stem.rstrip("_") for path in (_FOLDER / noun).glob("[a-z]*.py")} - {noun}
     return (*(verb for verb in _FIRST if verb in files), *sorted(files.difference(_FIRST)))
 

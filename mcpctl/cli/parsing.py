@@ -42,7 +42,6 @@ class Command(TyperCommand):
             raise
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Say at the end of the help of a list which columns go in a narrow terminal."""
         from mcpctl.commands import columns
 
         if sentence := columns.leaving(ctx.command_path.split(" "), [str(each.name) for each in self.params]):

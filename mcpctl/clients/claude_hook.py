@@ -119,8 +119,7 @@ def _decided(
 
 
 def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute) -> None:
-    """Keep that Claude Code asks now: if its user says yes, `serve` gets just this call, and does not ask again, where
-    the process that started this hook started that one, too."""
+    """Keep that Claude Code asks now: if its user says yes, `serve` of the same process gets this call unasked."""
     assert verdict.failure
     claude_code, *_ = posix.parents() or (0,)
     if not claude_code:

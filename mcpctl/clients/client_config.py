@@ -160,9 +160,8 @@ def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
 
 
 def missing_program(server: Server, variables: Mapping[str, str]) -> str:
-    """The program of a server that an mcpctl with these variables does not find; empty where only a start can tell.
-    Nothing is run to find out. A program on this shell's PATH is found: `install` writes that for a client with a
-    window."""
+    """The program of a server that an mcpctl with these variables, or this shell's PATH, does not find; empty where
+    only a start can tell. Nothing is run to find out."""
     texts = [server.command, server.cwd or "", server.env.get("PATH", "")]
     if not server.command or any(FROM_COMMAND in text for text in texts):
         return ""

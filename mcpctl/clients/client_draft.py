@@ -17,9 +17,8 @@ _NOTHING = object()
 
 
 class ClientDraft:
-    """The text of a client's file and the value that it has, changed alike. `data` compares the two, so that a form
-    that is not known here ends in an error and not in a broken file: names that occur twice, or an inline table in
-    TOML."""
+    """A client's file as text and as value, changed alike. `data` compares the two, so that a form that is not known
+    here (names that occur twice, or an inline table in TOML) ends in an error and not in a broken file."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self._path = path
@@ -153,7 +152,6 @@ def _without_tables(text: str, places: Collection[Place]) -> str:
 
 
 def _with_table(text: str, place: Place, table: str) -> str:
-    """The text with this table's text in place of the entry at `place`, or after its section."""
     own = [(start, end) for at, start, end in _tables(text) if at == place]
     if not own:
         return _with_text(text, place, table, None)
@@ -180,7 +178,6 @@ def _with_text(text: str, place: Place, table: str, before: str | None) -> str:
 
 
 def _tables(text: str) -> Iterator[tuple[Place, int, int]]:
-    """The place of every table in a section, the number of its first line, and that after its last statement."""
     place: Place | None = None
     start = end = 0
     for statement in toml.statements(text):

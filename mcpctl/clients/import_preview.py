@@ -82,7 +82,6 @@ def _masked_json(text: str, sections: list[tuple[str, ...]]) -> str:
 
 
 def _without_token(line: str) -> str:
-    """A line with its comment masked. In a string of several lines, the comment may be after the last quote."""
     code = _BEFORE_COMMENT.match(line)
     end = code.end() if code else 0
     if line[end : end + 1] in ('"', "'"):

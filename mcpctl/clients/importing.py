@@ -141,7 +141,6 @@ class Import:
         return next(free, names[-1] if names else None)
 
     def _free_name(self, source_name: str, server: Server) -> str:
-        """The name for an entry; a changed name gets a number if another entry of this import has it."""
         first = name = self.prefix + valid_name(source_name)
         number = 1
         while (
@@ -219,7 +218,6 @@ def valid_name(name: str) -> str:
 
 
 def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> tuple[list[str], str]:
-    """The variables that a server lacks to start with those given, and its program if that is not there."""
     missing = server_environment.unset(server, entry.file.path, variables)
     return missing, client_config.missing_program(server, variables)
 
@@ -264,7 +262,6 @@ def run(path: Path, batch: Import, permit: editing.Permit, *, dry_run: bool = Fa
 
 
 def remarks(rows: Iterable[Row], outcome: str = "") -> Iterator[str]:
-    """Notes for a person; `outcome` takes the place of the usual words for entries that failed or were left out."""
     for row in rows:
         subject = row["source"] if row["source_name"] is None else f"{row['source']}: '{row['source_name']}'"
         if row["action"] in _OUTCOMES:

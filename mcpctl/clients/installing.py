@@ -99,8 +99,7 @@ class Plan:
 
     @property
     def consequences(self) -> list[str]:
-        """A person must not miss them: servers that are switched off, and those that stay since they would not
-        start."""
+        """A person must not miss them: servers that are switched off, and those that would not start and stay."""
         return [*self.batch.consequences, *(line for rules in self.rules for line in rules.consequences)]
 
     def put(self, document: Any) -> None:

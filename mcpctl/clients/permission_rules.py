@@ -25,9 +25,7 @@ MOST = 10_000  # as many rules are read of one file
 class ClientRule:
     text: str  # the rule as the client has it, or where it is
     effect: str = ""
-    targets: tuple[tuple[str, str], ...] = ()
-    """Servers and tools by the client's names, globs if `is_glob`; or one of `policy_settings.CLASSES`, with an empty
-    tool."""
+    targets: tuple[tuple[str, str], ...] = ()  # servers and tools, globs if `is_glob`; or a class without a tool
     is_glob: bool = True
     is_respelled: bool = False  # whether the client writes `_` in names of tools for characters that it does not take
     goes_before_ask: bool = False  # whether, as an allow, it goes before the client's rules that ask

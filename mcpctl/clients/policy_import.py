@@ -30,8 +30,7 @@ _ADMINISTRATORS = {  # by client, where an administrator's rules are, which go b
     ),
     "gemini": (Path("/etc/gemini-cli/policies"), Path("/Library/Application Support/GeminiCli/policies")),
 }
-_FAITHFUL = {"default": ASK, "auto_approve_read_only": False, "confirm_destructive": False}
-"""A new [policy] beside its lists: a client asks about all tools that no rule of it names."""
+_FAITHFUL = {"default": ASK, "auto_approve_read_only": False, "confirm_destructive": False}  # as a client asks
 _READ_ONLY_UNASKED = ("codex",)  # clients that do not ask about a tool that declares itself read-only
 
 
@@ -92,7 +91,6 @@ class PolicyImport:
         return LEFT_OUT, None, why
 
     def _take(self, rule: ClientRule, patterns: Iterable[str]) -> tuple[str, str | None, str]:
-        """Add the patterns of a rule: the action, the table that they go to, and why not."""
         done, into, why = set[str](), "", ""
         for pattern in patterns:
             stricter = next((e for e in (DENY, ASK) if pattern in self._lists[e] and _is_laxer(rule.effect, e)), None)

@@ -9,7 +9,6 @@ from mcpctl.config.policy_settings import ALLOW, ASK, DENY
 
 Document = Mapping[str, Any]
 ONLY = "a list of the only tools is only in [servers.NAME] here: mcpctl servers import"
-"""Why a list is not carried over as a rule: it comes along with its server."""
 NOT_MCP = "it is not about a tool of an MCP server"
 _PATTERN = "it has a pattern for arguments, and rules here look at none"
 _CLASS_OF_ONE = "it combines a server with the hints of its tools, which no rule here can"

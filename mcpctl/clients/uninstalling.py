@@ -187,8 +187,6 @@ def is_undone(installed: Installed, current: bytes) -> bool:
 
 
 def _in_line_ends_of(current: bytes, installed: Installed) -> Installed:
-    """The record of a file, with the line ends that somebody has given it since."""
-
     def written(data: bytes) -> bytes:
         plain = data.replace(b"\r\n", b"\n")
         return plain.replace(b"\n", b"\r\n") if b"\r\n" in current else plain
@@ -260,7 +258,6 @@ class Removal(FileChange):
 
 
 def plan(clients: Sequence[str], paths: Paths) -> list[Removal]:
-    """The files that an installation has changed, or in which there is an entry for mcpctl."""
     changes = []
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
         kept = {record.path: record for record in every(paths, client.name)}

@@ -51,7 +51,6 @@ def hints(
 
 
 def write_change(key: str, change: Done, names: Sequence[str], dry_run: bool, json: bool) -> None:
-    """Print the diff of a dry run, or the changed names, or both as JSON."""
     if json:
         row = {"key": key, "changed": names, "path": str(change.place.path), "diff": list(change.diff)}
         output.write_done(json, lambda: row)

@@ -20,8 +20,7 @@ _LINE = 'give {"toolKey": "server:tool", "arguments": {}}, server:tool {…} or 
 
 
 def read(words: Sequence[str], tool: Tool | None) -> bytes:
-    """The arguments' JSON: `{…}` as it is, `-` from stdin, else `key=value` pairs; raises `WrongUsage`. If the tool is
-    known, its schema decides the types of the values of pairs."""
+    """The arguments' JSON: `{…}`, `-` from stdin, else pairs typed by the tool's schema; raises `WrongUsage`."""
     if list(words) == ["-"]:
         return _json(read_stdin(), "stdin")
     if len(words) == 1 and words[0].lstrip().startswith("{"):
@@ -46,9 +45,8 @@ def texts(words: Sequence[str]) -> bytes:
 
 
 def parse_line(line: bytes) -> tuple[str, str, Arguments]:
-    """The server, the tool and the arguments that a line asks for; raises `WrongUsage`, as giving the arguments may.
-    The line is `{"toolKey": …, "arguments": {…}}`, or the words of a command line: `server:tool key=value …`, where
-    JSON for the arguments needs no quotes."""
+    """The server, the tool and the arguments of a line; raises `WrongUsage`, as giving the arguments may. It is
+    `{"toolKey": …, "arguments": {…}}`, or words: `server:tool key=value …`, where JSON needs no quotes."""
     if line.startswith(b"{"):
         return _parse_json(line)
     try:

@@ -62,7 +62,6 @@ def barred_tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list[Pair]:
-    """The keys of the tools that are refused with this code, or without one, that are not refused."""
     import msgspec
 
     from mcpctl.base.models import Tool
@@ -257,7 +256,6 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The nouns and verbs that may follow the words of a command."""
     command: Any = ctx.find_root().command
     for word in ctx.params.get("words") or ():
         command = getattr(command, "commands", {}).get(word)

@@ -57,8 +57,7 @@ def is_terminal() -> bool:
 
 
 def only_for_people(action: str) -> None:
-    """Raises `Refused` where nobody sits at a terminal of their own, or a model may run this. It stops accidents, not a
-    program that wants to deceive: one that runs as the user can do what the user can."""
+    """Raises `Refused` where nobody sits at a terminal, or a model may run this: against accidents, not deceit."""
     if why := _why_nobody():
         raise Refused(f"only a person can {action}: {why}", "run it in a terminal of your own", "needs_a_person")
 

@@ -62,8 +62,7 @@ def remember_needed(paths: Paths, names: Sequence[str]) -> None:
 
 
 def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
-    """Ask those of these servers that have a URL and no headers whether they need a login, for 3 s at most; say it of
-    those that do, which are returned. It never fails."""
+    """Ask these servers that have a URL and no headers, for 3 s at most, and say which need a login. It never fails."""
     servers = config.load(paths.config).servers if names else {}
     endpoints: dict[str, Endpoint] = {}
     for name in names:

@@ -75,8 +75,7 @@ def check_no_file(words: Sequence[str]) -> None:
 
 
 def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> None:
-    """Raise `WrongUsage` for a program that is a URL, a variable or a whole command line, with the `command` that
-    takes what was meant; `to_url` are its options before a URL."""
+    """Raise `WrongUsage` for a URL, variable or command line as program; `command` and `to_url` are for the hint."""
     import itertools
     import os
     import shlex

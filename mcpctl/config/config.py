@@ -48,8 +48,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     policy_table: PolicyTable | None = None
     text: str = ""  # the whole file, to find the lines of rules
-    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The projects of each server that names any, those of entries that cannot be used included."""
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)  # of entries with any
     bound: str = ""  # a text that says how servers are restricted, where that is not only by the project in force
     is_claimed: bool = False  # whether only a request has named the project in force: its policy can then tighten alone
 
@@ -102,7 +101,6 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def optimization(self) -> str:
-        """How searches rank tools, one of `OPTIMIZATIONS`: as the project in force says, else as [search] does."""
         return self._in_force.optimization or self.search.optimization
 
     @property
@@ -129,8 +127,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def _in_force(self) -> Project:
-        # A project that only servers name says nothing itself.
-        return self.projects.get(self.project or "", Project())
+        return self.projects.get(self.project or "", Project())  # a project that only servers name says nothing itself
 
     def server(self, name: str) -> Server:
         """Raises `NotFound`, `Refused` outside the project, and `Unusable` for an entry that cannot be used."""

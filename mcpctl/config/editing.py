@@ -90,8 +90,7 @@ def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
         after = cut_trailing_comments(servers.get(name))
         servers[name] = dict(table)
         if after:
-            # They replace the blank line that tomlkit adds.
-            cut_trailing_comments(servers[name])
+            cut_trailing_comments(servers[name])  # they replace the blank line that tomlkit adds
             body_of(servers[name]).extend(after)
 
 
@@ -191,8 +190,7 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
     if after.strip() and not text.endswith(("\n\n", "\n\r\n")):
         # One line break at the end: additions and removals may leave none, or more each time.
         after = after.rstrip("\r\n") + ("\r\n" if "\r\n" in text else "\n")
-    # A table without keys may have no line of its own.
-    read, meant = (
+    read, meant = (  # a table without keys may have no line of its own
         {name: each for name, each in made.items() if each} for made in (tomllib.loads(after), document.unwrap())
     )
     if read != meant:

@@ -47,7 +47,6 @@ def learn_of(
     server: Server, *, env: Mapping[str, str] = NOTHING, args: Sequence[str] = (), headers: Mapping[str, str] = NOTHING,
     url: str = "", client_secret: str = "",
 ) -> None:  # fmt: skip
-    """Know the secrets of an entry, whose texts are given expanded."""
     secrets = [value for name, value in (*_named_args(args), *_of_url(url)) if is_secret_name(name)]
     secrets += [value for name, value in env.items() if is_secret_name(name) or _LOOKS_SECRET.fullmatch(value)]
     for name, text in headers.items():

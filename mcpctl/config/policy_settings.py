@@ -16,8 +16,7 @@ MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
 HOLD, WARN = "hold", "warn"
 ONLY = "only"  # the key of a server's entry that lists the only tools of it that are offered
-CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")
-"""Rules may name these in place of keys: tools with such hints."""
+CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")  # in place of keys
 _ONE_OF = {
     "mode": MODES,
     "default": (ALLOW, ASK, DENY),
@@ -111,7 +110,6 @@ class Policy(Struct, frozen=True, dict=True):
 
     @cached_property
     def enforces(self) -> bool:
-        """Whether its decisions are carried out, and not only recorded."""
         return self.table.mode == "enforce"
 
 

@@ -26,8 +26,7 @@ from mcpctl.config.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10
 _BLANKS = re.compile(r"[^\S\r\n]{256}")  # an env_file with more in a row is refused: its parser takes quadratic time
-# RFC 9110, 5.5
-_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
+_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")  # RFC 9110, 5.5
 OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN, TOKEN)
 _MINIMAL = re.compile(
     # who, where, in which language; what others write there is for everybody to read
@@ -207,7 +206,6 @@ def _ours(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the entry itself: those of its `env_file`, and over them those of its `env`."""
     given = _of_file(server, config_path, env)
     known = {**_ours(env), **given}
     return {**given, **{name: expand(value, known) for name, value in server.env.items()}}

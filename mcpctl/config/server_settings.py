@@ -30,9 +30,8 @@ URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 
-# RFC 6749, 3.3
 _PORTS = 65_535
-_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749, 3.3
 
 
 class OAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -45,13 +45,11 @@ class Days(NamedTuple):
 
     @classmethod
     def until_today(cls, count: int) -> Self:
-        """So many days, the last of them today, here."""
         today = datetime.date.today()
         return cls(today - datetime.timedelta(days=count - 1), today)
 
     @property
     def begin(self) -> str | None:
-        """The moment at which they begin, in the format of records."""
         return filters.moment("since", str(self.first))
 
 

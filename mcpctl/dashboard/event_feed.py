@@ -159,7 +159,6 @@ class Feed:
         self._woken.set()
 
     def hurry(self, listener: Listener) -> None:
-        """Read on at once for a stream that has sent what it had."""
         if listener.is_behind:
             self._woken.set()
 

@@ -45,8 +45,6 @@ class _Exact(BaseModel):
 
 
 class _Group(fields.Total):
-    """The calls of one group: the fields that it is grouped by, then its totals."""
-
     server: Annotated[str, "The server that was called."]
     tool: str
     client_name: str | None

@@ -13,13 +13,11 @@ from mcpctl.dashboard.rest import Parameters
 
 ROWS = 50
 FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", "project", "since", "until")
-"""The parameters of pages that list calls, and of those that list sessions."""
 _PLACE = ("offset", "before")
 _EXCLUSIVE = ("status", "failed")
 _OF_EVENTS = {"sessionId": "session_id"}
 _ONE_NAME = ("server", "tool", "project")  # filters of one value here, and of several in the address of events
-_UNFOLLOWED = ("since", "until", "failed", "status")
-"""Filters that an event may come to match only later, or never: whether it does is seen when the page is read again."""
+_UNFOLLOWED = ("since", "until", "failed", "status")  # filters that an event may come to match later, or never
 
 
 class Choice(NamedTuple):
@@ -34,8 +32,6 @@ Choices = tuple[str, list[Choice]]
 
 
 class Window(NamedTuple):
-    """Some rows of a list, from the `first` to the `last`, and the addresses of those before and after."""
-
     rows: Sequence[Row]
     total: int
     first: int
@@ -57,8 +53,7 @@ class PageQuery(Parameters):
     def __init__(self, path: str, given: Mapping[str, str]) -> None:
         super().__init__(given.items(), tuple(given))
         self._path = path
-        self.values = {name: value for name, value in given.items() if name not in _PLACE}
-        """The filters and the order, without the place in the list."""
+        self.values = {name: value for name, value in given.items() if name not in _PLACE}  # no place
         self.before = given.get("before", "")  # the id of the call after which the list goes on
 
     @classmethod
@@ -109,7 +104,6 @@ class PageQuery(Parameters):
     # ---- choices
 
     def filters(self, values: Mapping[str, Iterable[str]]) -> list[Choices]:
-        """Filters of records, with a link for each of these values."""
         return [(name.capitalize(), [*self._links(name, each)]) for name, each in values.items()]
 
     def _links(self, name: str, values: Iterable[str]) -> Iterator[Choice]:

@@ -213,7 +213,6 @@ class Excerpt(NamedTuple):
 
 
 def indented(recorded: str | None) -> Excerpt | None:
-    """Recorded JSON, indented; text that is not JSON as it is."""
     if recorded is None or recorded == "null":
         return None
     try:

@@ -127,7 +127,6 @@ class Parameters:
         return self._session if name == "session" else name
 
     def chosen(self, names: Sequence[Name]) -> Sequence[Name]:
-        """The names that `fields` chooses, in its order, or all."""
         if "fields" not in self._given:
             return names
         members = list(dict.fromkeys(name.member for name in names))

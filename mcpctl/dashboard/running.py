@@ -33,8 +33,6 @@ _PAUSE_S = 0.02
 
 @dataclass(frozen=True)
 class Login:
-    """The login of a person, or of the scripts with the bearer token."""
-
     may_answer: bool  # whether it may answer approvals; never with a bearer token
     form_token: str  # the token that each form has to send back
     id: str = field(default_factory=lambda: secrets.token_hex(8))  # one for all requests of a login, and not secret
@@ -125,8 +123,6 @@ class _Last(msgspec.Struct, frozen=True):
 
 
 class Claim:
-    """The right to be the one dashboard over a data directory."""
-
     def __init__(self, fd: int) -> None:
         self._fd = fd
         try:

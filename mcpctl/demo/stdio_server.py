@@ -170,7 +170,6 @@ def checked(input_schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Js
 
 
 def _unmet(rule: Mapping[str, Any], value: Any) -> str:
-    """The words of JSON Schema that a value does not meet; only those that the bundled servers use."""
     kind = rule["type"]
     # To Python true is an integer; to JSON it is not.
     fits = isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))

@@ -92,8 +92,7 @@ def _known(name: str) -> str:
 
 
 def _day(city: str, day: int, unit: str) -> Json:
-    # crc32 rather than hash(): the same in every process.
-    chance = crc32(f"{city} {day}".encode())
+    chance = crc32(f"{city} {day}".encode())  # crc32 rather than hash(): the same in every process
     high = _MEANS[city] + chance % 9 - 2
     low = high - 4 - chance // 9 % 5
     rain = chance // 45 % 101

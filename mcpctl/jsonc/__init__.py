@@ -16,8 +16,7 @@ _TOKEN = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', 
 _COMMA = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|[\[{,]\s*,(?=\s*[}\]])|,(?=\s*[}\]])', re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\r\n]")
 _CONFLICT = re.compile(r"<{7} |\|{7} |={7}\r?\n|>{7} ")
-# The words of Python's parser, which differ from version to version, by how they begin.
-_WORDS = {
+_WORDS = {  # the words of Python's parser, which differ from version to version, by how they begin
     "Expecting property name": "a name in double quotes is missing here",
     "Expecting value": "a value is missing here",
     "Expecting ','": "a comma or a closing bracket is missing here",

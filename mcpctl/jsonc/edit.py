@@ -141,7 +141,6 @@ def _spliced(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _cuts(source: _Source, at: int, places: Iterable[Place]) -> Iterator[tuple[int, int]]:
-    """The start and end of each part of the text to remove for the places in the value at `at`."""
     inner: dict[str | int, list[Place]] = {}
     for name, *rest in places:
         inner.setdefault(name, []).append(rest)
@@ -189,7 +188,6 @@ def _beside_comments(source: _Source, at: int, siblings: list[Member], removed: 
 
 
 def _gaps(source: _Source, at: int, siblings: list[Member]) -> list[tuple[int, int]]:
-    """The start and end of each gap before, between and after the members of an object or array."""
     starts = [at + 1, *(member.end for member in siblings)]
     return list(zip(starts, [*(member.start for member in siblings), space(source.plain, starts[-1])], strict=True))
 

@@ -64,8 +64,7 @@ def help_with(tool: Tool, arguments: bytes) -> str:
     try:
         mismatches = _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
     except Exception:
-        # The schema is the server's and may be anything; without help its own answer still stands.
-        return ""
+        return ""  # the schema is the server's and may be anything; without help its own answer still stands
     if not mismatches:
         return ""
     schema = json.dumps(model_texts.of(tool).input_schema, ensure_ascii=False)

@@ -53,8 +53,6 @@ class SearchRequest(Struct, frozen=True):
 
 
 class SearchAnswer(Struct, frozen=True):
-    """The structured content as JSON, and what the record keeps of it."""
-
     content: bytes
     hits: tuple[Hit, ...]
     provider: str
@@ -99,8 +97,6 @@ class _Index(Struct, frozen=True):
 
 
 class Searching:
-    """Searches, ranked one after the other, with an index for each set of servers that requests see."""
-
     def __init__(self, paths: Paths, lists: Lists, *, split: bool) -> None:
         self._paths = paths
         self._lists = lists

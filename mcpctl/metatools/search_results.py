@@ -112,9 +112,8 @@ def only(entry: Entry, *names: str) -> dict[str, Any]:
 
 
 def chosen(hits: Sequence[Hit], limit: int, more: int = 0, firsts: Collection[str] = ()) -> list[Hit]:
-    """The best hits: of several queries the `firsts`, the best of each; then the others in their order, no more of one
-    server than its share while others have comparable ones. After them up to `more` of the others that match well
-    enough, for the room that these leave."""
+    """The best hits: the `firsts` of several queries, then others in their order, no more of one server than its share
+    while others have comparable ones, then up to `more` that match well enough, for the room that is left."""
     best = _spread(hits, limit, firsts)
     keys = {hit.key for hit in best}
     others = (hit for hit in hits if hit.key not in keys and hit.relevance >= _FOLLOWING * hits[0].relevance)

@@ -127,8 +127,7 @@ class Bearer:
         tokens = self._store.find(self._url, self._oauth.issuer if self._oauth else "", secrets=False)
         if tokens is None:
             return None
-        # Before it is read: what is written meanwhile is read again.
-        self._seen = files.stamp(self._path(tokens))
+        self._seen = files.stamp(self._path(tokens))  # before it is read: what is written meanwhile is read again
         return self._store.find(self._url, tokens.issuer)
 
     def _path(self, tokens: Tokens) -> Path:

@@ -42,8 +42,6 @@ _NOTHING = "There is nothing here."
 
 
 class Redirect(NamedTuple):
-    """The issuer's answer, which comes with the browser."""
-
     code: str
     iss: str | None = None
 
@@ -63,8 +61,7 @@ class Callback:
         try:
             self._servers.append(await self._listen(_HERE_TOO))
         except McpctlError:
-            # Its owner would get the answer of a browser that reads localhost so.
-            self._servers[0].close()
+            self._servers[0].close()  # its owner would get the answer of a browser that reads localhost so
             raise
         except OSError:
             pass  # some machines have no IPv6, and browsers then use the other

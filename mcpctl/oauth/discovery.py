@@ -178,8 +178,7 @@ async def dynamic(
     except OAuthRegistrationError:
         raise LoginFailed("the issuer registered mcpctl in a way that cannot be used", _REGISTER) from None
     method = registered.token_endpoint_auth_method or (method if registered.client_secret else NONE)
-    # 0 is never; and some say when in more digits than there are seconds.
-    ends = registered.client_secret_expires_at
+    ends = registered.client_secret_expires_at  # 0 is never; and some say when in more digits than there are seconds
     expires_at = float(min(max(ends, 1), 10**11)) if ends else None
     return OAuthClient(DYNAMIC, registered.client_id, registered.client_secret, method, expires_at), address
 

@@ -117,7 +117,6 @@ class _Login:
         return f"this gives '{self._wish.name}' at {brief(server)} access to what you have at {brief(page)}{way}"
 
     async def _authorized(self, client: OAuthClient, address: str, callback: Callback) -> dict[str, str]:
-        """The fields of the request to the token endpoint, once the person has logged in."""
         issuer, scope = self._issuer, self._scope
         proof, state = PKCEParameters.generate(), secrets.token_urlsafe(32)
         fields = {
@@ -217,8 +216,7 @@ class _Login:
 
 
 async def revoke(where: Endpoint, store: TokenStore) -> bool:
-    """Whether the issuer has taken the tokens of the login to a server back; it is asked for 10 s at most.
-    https://www.rfc-editor.org/rfc/rfc7009"""
+    """Whether the issuer has taken a login's tokens back (RFC 7009); it is asked for 10 s at most."""
     with contextlib.suppress(McpctlError, TimeoutError):
         async with asyncio.timeout(_REVOKED_S):
             tokens = await asyncio.to_thread(store.find, where.url)

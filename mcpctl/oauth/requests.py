@@ -106,8 +106,7 @@ METHODS = NONE, BASIC, POST = "none", "client_secret_basic", "client_secret_post
 def authenticated(
     method: str, client_id: str, secret: str | None, form: Mapping[str, str]
 ) -> tuple[dict[str, str], bytes]:
-    """The headers and the body of a request with this form, by which a client tells its issuer who it is.
-    https://www.rfc-editor.org/rfc/rfc6749#section-2.3"""
+    """The headers and body by which a client tells its issuer who it is (RFC 6749, 2.3)."""
     headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
     fields = {**form, "client_id": client_id}  # also beside Basic: the SDK's issuers look for it there
     if method == BASIC and secret:

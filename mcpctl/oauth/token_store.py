@@ -130,8 +130,7 @@ class TokenStore:
         if in_keyring:
             secrets = msgspec.json.encode({name: rest[name] for name in _Secrets.__struct_fields__}).decode()
             rest |= {"access_token": "", "refresh_token": None, "client_secret": None}
-            # First, so that no file ever speaks of secrets that are not there.
-            with _keyring() as keyring:
+            with _keyring() as keyring:  # first, so that no file ever speaks of secrets that are not there
                 keyring.set_password(_SERVICE, path.stem, secrets)
                 rest["keyring"] = str(keyring.get_keyring().name)
         content = msgspec.json.encode(_Kept(**rest))
@@ -198,8 +197,7 @@ def _keyring() -> Iterator[Any]:
     try:
         yield keyring
     except Exception as error:  # back ends raise what they like
-        # Its kind alone: a back end's message may repeat the secret that it was given.
-        kind = type(error).__name__
+        kind = type(error).__name__  # its kind alone: a back end's message may repeat the secret that it was given
         why = f"the keyring cannot be used ({kind})" if kind != "NoKeyringError" else "this system has no keyring"
         hint = 'unlock or set up a keyring, or set store = "file" in [oauth] and log in again'
         raise Unusable(why, hint, "keyring_unusable") from None

@@ -64,8 +64,7 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def canonical(url: str) -> str:
-    """A server's URL as logins are kept for it: scheme and host in lower case, no default port, no fragment.
-    https://www.rfc-editor.org/rfc/rfc8707#section-2. A URL that is not one stays as it is."""
+    """A URL as logins are kept for it: lower case, no default port, no fragment (RFC 8707, 2); else as it is."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port

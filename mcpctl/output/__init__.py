@@ -59,8 +59,7 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
 
 
 def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]], fields: str | None = None) -> None:
-    """Print one thing: a JSON object, or its text; of the `fields` that are named, only these. A member that is a
-    `Found` is an array, printed row by row. Raises `WrongUsage` for an unknown field."""
+    """Print an object, or its text, with these `fields`; a `Found` in it is an array. Raises `WrongUsage`."""
     if fields is not None and not isinstance(row, RawJson):
         row = chosen = members(row, fields)
         text = lambda: pairs({name: _in_memory(value) for name, value in chosen.items()})  # noqa: E731
@@ -91,8 +90,7 @@ def write_text(text: str) -> None:
 
 
 def write_lines(lines: Iterator[str], *, coloured: bool = False, live: bool = False) -> None:
-    """Print lines; when the reader has gone, end as `cat` does. `coloured` lines have no escapes but our own. `live`
-    ones reach the reader at the latest in the next `pause`."""
+    """Print lines, as `cat` does; `coloured` ones have only our escapes, `live` ones go out by the next `pause`."""
     _write_pieces((f"{line}\n" for line in lines), coloured=coloured, at_once=1 if live else _PIECES_AT_ONCE)
 
 
@@ -117,15 +115,13 @@ def say(message: str, *, always: bool = False) -> None:
 
 @contextmanager
 def progress(task: str, unit: str = "") -> Iterator[Progress]:
-    """A callback that shows the progress of long work on a terminal, as a count of `unit` or as a percentage. It shows
-    nothing for short work, in a pipe or on a dumb terminal, and clears its line at the end."""
+    """A callback that shows long work on a terminal as a count of `unit` or a percentage, and clears its line."""
     with _progress_line(task, unit) as line:
         yield line or unseen
 
 
 @contextmanager
 def telling(task: str) -> Iterator[Callable[[str], None] | None]:
-    """A callback that shows what is said of long work, as `progress` does; None where nobody would see it."""
     with _progress_line(task, "") as line:
         yield line.tell if line else None
 
@@ -237,8 +233,7 @@ def _write_pieces(pieces: Iterator[str], *, coloured: bool = False, at_once: int
 def _write_chunks(chunks: Iterator[bytes]) -> None:
     try:
         for data in chunks:
-            # Through the buffer: an unbuffered stream takes a part of what it is given and says nothing.
-            while data:
+            while data:  # through the buffer: an unbuffered stream takes a part of what it is given and says nothing
                 data = data[sys.stdout.buffer.write(data) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:

@@ -45,8 +45,7 @@ def decoded(blocks: Sequence[Any]) -> list[bytes]:
 
 
 def content(blocks: Sequence[Any], *, brief: bool) -> Iterator[str]:
-    """A result's content: its texts, and every other block as a line of JSON. Where it is `brief`, images, audio and
-    the bytes of resources are only named."""
+    """A result's texts, and other blocks as lines of JSON; where it is `brief`, bytes are only named."""
     for block in blocks:
         text = block.get("text") if isinstance(block, Mapping) and block.get("type") == "text" else None
         data = encoded(block) if brief else None

@@ -66,7 +66,6 @@ def found(paths: Paths, ref: str) -> CallApproval:
 
 
 def scopes(loaded: Config, approval: Row) -> Sequence[str]:
-    """The scopes of a yes that a person may give to a call who is shown it elsewhere than in its client."""
     return [scope for scope in (ONCE, SESSION, ALWAYS) if not _why_not(_of_project(loaded, approval), approval, scope)]
 
 

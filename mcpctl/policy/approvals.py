@@ -207,9 +207,8 @@ def answer(
     used: bool = False,
     until: float | None = None,
 ) -> bool:
-    """Say yes for a `scope`, or no where it is None; returns whether it was still open, which is so once. A no may also
-    follow a yes to one call that was not made yet. A scope that is longer than one call gives `grant`, to `until`;
-    `used`: the call itself goes on at once."""
+    """Say yes for a `scope`, or no where it is None; returns whether it was still open. A no may follow a yes to a call
+    that was not made yet. A longer scope gives `grant`, to `until`; `used`: the call goes on at once."""
     now = time.time()
     state = DENIED if scope is None else USED if used else ALLOWED
     with told(), sqlite.transaction(file.db):

@@ -30,9 +30,8 @@ _DECLARED: tuple[dict[str, bool], ...] = (  # the hints that a tool may declare 
 
 
 def loosened(before: Sequence[View], after: Sequence[View], known: ListedTools) -> list[str]:
-    """The keys of the tools that may be called without a yes after a change, and not before it; `server:*` of a new
-    server, and `server` where prompts or resources are newly exposed. The views are of the same projects, in the same
-    order."""
+    """The keys of tools that need no yes after a change, and did before; `server:*` of a new server, and `server` where
+    prompts or resources are newly exposed. The views are of the same projects, in the same order."""
     keys: dict[str, None] = {}
     for old, new in zip(before, after, strict=True):
         keys.update(dict.fromkeys(_loosened(old, _with_removed(old, new), known)))
@@ -138,7 +137,6 @@ _VALUED_OF_IMAGES = frozenset((  # options of launchers, and of container progra
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)")
 _FILE = re.compile(r"\.(?:py|pyz|[cm]?[jt]sx?|sh|rb|jar|php|pl|exe|bat|cmd)\Z", re.IGNORECASE)
 _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", "mcp", "__main__", "bin", "dist"))
-"""Names that scripts of many programs have."""
 
 
 def is_same_program(one: Server, other: Server) -> bool:

@@ -42,9 +42,7 @@ class ServerPins(Struct, frozen=True):
     waiting: set[str] = set()  # new tools on it that are held: a list for other clients does not make them known
     words: set[str] = set()  # hashes of its instructions
     approved_words: set[str] = set()
-    is_settled: bool = False
-    """A server of this name was approved as a whole, or is known for longer than a day: tools that it shows later are
-    new, whatever the client can do."""
+    is_settled: bool = False  # approved as a whole, or known for more than a day: a tool that it shows later is new
 
     def drift(self, tool: Tool, capabilities: str) -> str:
         """`changed` or `new`; empty for a tool as it was pinned, and in the first list for a set of capabilities."""
@@ -137,9 +135,8 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
 
 
 def _inherit(file: PolicyFile, of: ListKey) -> None:
-    """Compare a server that is started in a new way with what it was under this name until now: it gets the pins of its
-    last way, not the approvals. Older pins also depended on the names of variables: there the way is the same, and all
-    is moved."""
+    """Compare a server that is started in a new way with what it was: it gets the pins of its last way, not the
+    approvals. Older pins also depended on the names of variables: there the way is the same, and all is moved."""
     if file.db.execute("SELECT 1 FROM instructions WHERE server = ? AND fingerprint = ?", of[:2]).fetchone():
         return
     last = file.db.execute(

@@ -25,8 +25,7 @@ class Ruling(NamedTuple):
 
 
 class Rules:
-    """The rules of one configuration and toolset, in the order in which they apply: deny; what a repository asks for;
-    `[servers.X.tools]`; ask; allow; else the default."""
+    """The rules in order: deny; what a repository asks for; `[servers.X.tools]`; ask; allow; else the default."""
 
     def __init__(self, config: Config, toolset: Toolset | None) -> None:
         self.config = config

@@ -56,9 +56,8 @@ class Scope(NamedTuple):
 def access_of(
     config: Config, claims: Claims, own_token: str | None, tokens: Collection[Token], now: float
 ) -> tuple[Config, Access]:
-    """The configuration that a request sees, and its access. The token in its claims goes before that of the process,
-    and applies only with a policy. Whether one is required is for the process's own project to say: a request cannot
-    name one that asks for less."""
+    """The configuration that a request sees, and its access. The token in its claims goes before the process's, and
+    applies only with a policy. Whether one is required is for the process's own project to say."""
     policy = config.policy
     if not policy.is_on:
         return _seen(config, claims, None), UNBOUND

@@ -103,9 +103,7 @@ _WHY = {
 }
 
 DENIED = frozenset(_OF_TOOL) - {"unknown_tool", "server_unusable"} | {"not_in_project"}
-"""The codes of refusals that are decisions; the record calls them `denied`, and other failures `failed`."""
-OF_CONSENT = frozenset(("needs_consent", "declined"))
-"""The codes of calls that wait for a yes, or had a no: those decisions are recorded when they are made."""
+OF_CONSENT = frozenset(("needs_consent", "declined"))  # recorded when they are made
 DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}  # codes of refusals that are recorded when the call is refused
 OF_FEATURE = frozenset(_OF_FEATURE)  # codes of prompts and resources that cannot be had, or that several servers have
 OF_TOKEN = frozenset(_WHY)  # the codes of refusals for want of a token that permits more
@@ -321,7 +319,6 @@ def hold_rule(why: str, config: Config) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
-    """A rule as people are shown it, and where it is written, as `config.toml:14`."""
     if ruling.rule is None:
         return f"default {ruling.effect}", ""
     rule = ruling.rule

@@ -175,7 +175,6 @@ class ClientProtocol:
         return self._constant[key]
 
     def _said_at_first(self, caller: Caller) -> tuple[str, offers.Announced]:
-        """The instructions and capabilities of the handshake: ours, and those of the servers that the caller sees."""
         gateway = self._session.gateway
         view = gateway.view(caller)
         ours = offers.instructions(self._named_to(view), self._offer)

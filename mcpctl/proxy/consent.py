@@ -46,8 +46,7 @@ class Consent:
         self._gateway = gateway
         self._recorder = recorder
         self._questions = questions
-        self._was_asked = Newest[str, None](_MOST_REMEMBERED)
-        """Approvals that the client was asked for, and bindings that it declined by itself: not asked again."""
+        self._was_asked = Newest[str, None](_MOST_REMEMBERED)  # approvals and bindings that are not asked about again
         self._forms = Forms()
         self._repeatable: dict[str, str] = {}  # approval ids by binding, of calls that may be repeated without effect
         self._has_granted = False
@@ -179,8 +178,7 @@ class Consent:
         if outcome or not call.is_at_work:
             self._questions.withdraw(id_, {})
             return outcome
-        # It stays open in the client, and a later yes applies to the same call made again.
-        form.is_waited_for = False
+        form.is_waited_for = False  # it stays open in the client, and a later yes applies to the same call made again
         form.look_at_the_clock()
         call.record.note("expired", failure, channel="client", waited_ms=form.waited_ms)
         return await self._pending(failure, approval)

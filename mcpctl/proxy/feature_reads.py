@@ -36,8 +36,6 @@ _KIND_OF_REFERENCE = {"ref/prompt": PROMPTS, "ref/resource": RESOURCES}
 
 
 class Owners:
-    """Tells whose a prompt or resource is. A read goes to one server alone: a URI may be a secret."""
-
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 

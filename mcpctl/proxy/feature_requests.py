@@ -77,7 +77,6 @@ class FeatureRequests:
         self._begin = begin
         self._reads = {method: Reads(method, self._owners, dispatch.recorder, dispatch.client) for method in KIND_OF}
         self._pages: WeakKeyDictionary[Features, dict[tuple[str, int], bytes]] = WeakKeyDictionary()
-        """The pages made of what requests see, kept for as long as they see the same."""
         self._listing = asyncio.Lock()  # held while a page is made and sent: many that nobody takes would fill memory
         self._number = 0
 

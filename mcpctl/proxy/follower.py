@@ -139,8 +139,7 @@ class Snapshot:
     standing: Standing = NOTHING_DECIDED
     toolsets: ToolsetsInForce | None = None
     changes: int = 0
-    views: dict[int, View] = field(default_factory=dict, init=False)
-    """By the identity of their caller, which is the same object for requests that say the same of themselves."""
+    views: dict[int, View] = field(default_factory=dict, init=False)  # by `id` of the caller, of which each has one
     catalogs: dict[int, Catalog] = field(default_factory=dict, init=False)
 
     def view(self, caller: Caller | None) -> View:

@@ -58,8 +58,7 @@ class Gateway:
         self.turn = Turn()
         self.sessions: list[ServerListener] = []
         self.watched = WatchedResources(self)
-        self.asked_for: dict[str, Sequence[bytes]] = {}
-        """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
+        self.asked_for: dict[str, Sequence[bytes]] = {}  # a list that a person asked for is believed if it is empty
         self._toolset = toolset
         self._verbose = verbose
         self._transports = transports or Transports(paths, self.turn)

@@ -101,14 +101,11 @@ def told_apart(arguments: bytes) -> str:
 
 
 class Parking:
-    """The parked calls, by handle; given up after ten minutes."""
-
     def __init__(self, give_up: Callable[[Parked], None]) -> None:
         self._parked: dict[bytes, Parked] = {}
         self._give_up = give_up
 
     def park(self, parked: Parked) -> bytes:
-        """Keep a call; the handle that brings it back, as JSON."""
         if len(self._parked) >= MOST_OPEN:
             self._expire(next(iter(self._parked)))
         handle = HANDLE + uuid.uuid4().hex.encode() + b'"'

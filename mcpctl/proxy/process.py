@@ -54,8 +54,7 @@ def run(
         stdout = _stdout_alone()
         # Work in threads hands over to the calls after this long, not after five times of it.
         sys.setswitchinterval(0.001)
-        # Objects loaded by now live as long as the process; the collector need not look at them again.
-        gc.freeze()
+        gc.freeze()  # objects loaded by now live as long as the process; the collector need not look at them again
         gc.set_threshold(700)
 
         def end() -> None:
@@ -120,8 +119,7 @@ def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) 
 def _stdout_alone() -> int:
     """A descriptor for the protocol alone: everything else that would be printed there goes to stderr."""
     if sys.stdin is None:
-        # Closed by whoever started us: whatever is opened next would take its place.
-        os.open(os.devnull, os.O_RDONLY)
+        os.open(os.devnull, os.O_RDONLY)  # closed by whoever started us: whatever is opened next would take its place
     elif sys.stdin.isatty():
         warn("serving on this terminal: an MCP client is meant to start this and speak JSON-RPC; end it with Ctrl-D")
     stdout = os.dup(1)

@@ -39,8 +39,7 @@ class Shortening:
     def __init__(
         self, paths: Paths, recorder: Recorder, finish: Callable[[Request, Looked, bytes | None], None]
     ) -> None:
-        self.calls = Newest[str, None](_REMEMBERED)
-        """Calls whose answers were kept, the newest last; some of the older ones may be left out."""
+        self.calls = Newest[str, None](_REMEMBERED)  # calls whose answers were kept, the newest last; but not all older
         self._paths = paths
         self.recorder = recorder
         self.finish = finish

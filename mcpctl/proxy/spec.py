@@ -27,8 +27,7 @@ class Incoming(msgspec.Struct, eq=False):
     id: bytes
     caller: Caller
     meta: Mapping[str, bytes] = field(default_factory=dict)
-    extra: Mapping[str, bytes] = field(default_factory=dict)
-    """Members of a call's params that are not ours, such as `inputResponses`; all params of another request."""
+    extra: Mapping[str, bytes] = field(default_factory=dict)  # params that are not ours, such as `inputResponses`
     execute_class: str | None = None  # the only permission class, of `hints.PERMISSIONS`, to be called; None for any
     as_sent: bool = False  # whether an error is wanted as its server sent it, without help on the arguments
     replays: str | None = None

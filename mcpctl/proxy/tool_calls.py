@@ -204,8 +204,7 @@ class ToolCalls(Spec[Request]):
             await upstream.refresh(caller, wait)
             call.listing = ANEW
         except Exception:
-            # It runs but its list cannot be had or kept, or not soon.
-            call.listing = UNAVAILABLE
+            call.listing = UNAVAILABLE  # it runs but its list cannot be had or kept, or not soon
 
     def exchange(self, call: Request) -> Exchange:
         params: dict[str, Json] = {"name": msgspec.json.encode(call.name), **call.extra}

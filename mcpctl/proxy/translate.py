@@ -271,8 +271,7 @@ def rejection(failure: Failure, caller: Caller) -> bytes:
     code = jsonrpc.INVALID_PARAMS if failure.code in _OF_PARAMS else jsonrpc.INTERNAL_ERROR
     if failure.code == "unknown_resource" and not caller.modern:
         code = _RESOURCE_NOT_FOUND
-    # Whatever was sent of it has changed nothing.
-    message = words.for_model(replace(failure, was_sent=False))
+    message = words.for_model(replace(failure, was_sent=False))  # whatever was sent of it has changed nothing
     if failure.code == "interrupted":
         message = "the session is ending before the server has answered"
     uri = failure.facts["uri"] if failure.code == "unknown_resource" else ""

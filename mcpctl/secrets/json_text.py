@@ -9,8 +9,7 @@ from mcpctl.secrets.shapes import Span
 
 _SCALAR = re.compile(rb"[^,}\]\s\\\"]*")
 _DELIMITER = re.compile(rb'\\++"?|"|(?:\[\]|\{\})++|[{\[]+|[}\]]+')
-# An object that says which type a value has, and has no value.
-SCHEMA = re.compile(
+SCHEMA = re.compile(  # an object that says which type a value has, and has no value
     rb"\{[^{}]{0,400}?\"(?:\$ref|anyOf|oneOf|allOf|type\\*\"\s*:\s*(?:\[|\\*\"(?:string|object|array|number|integer|boolean)\\*\"))"
 )
 # Quotation marks and backslashes stay escaped: they show how deep a text stands in strings of JSON.

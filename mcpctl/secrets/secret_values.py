@@ -33,8 +33,7 @@ _NUMBER = re.compile(rb"-?[0-9][0-9.,_]*(?:[eE][+-]?[0-9]+)?%?")
 _PATH = re.compile(rb"(?:~|\.{1,2})?(?:/[A-Za-z0-9_.@~ {}$-]{0,64}+)+|[A-Za-z]:(?:[/\\]++[A-Za-z0-9_.@~ {}$-]{0,64}+)+")
 _ADDRESS = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
 _WITH_PASSWORD = re.compile(rb"://[^\s/@:]*+:[^\s@]{1,256}+@|[?&;](?:password|pwd|token|key|sig)=", re.IGNORECASE)
-# A call, a part of something, a name with dots, a type: source code, not a value.
-_CODE = re.compile(
+_CODE = re.compile(  # a call, a part of something, a name with dots, a type: source code, not a value
     rb"[A-Za-z_][A-Za-z0-9_.]*(?:\(|\[[^\]]*\]|<[A-Za-z])|[A-Za-z_]+(?:(?:\??\.|->|::)[A-Za-z_]+)+[);]*|[({\[<&*@!|>]|\$[a-z_>-]+[;)]*"
 )
 _HEX = re.compile(rb"[0-9a-fA-F]+(?:-[0-9a-fA-F]+)*")

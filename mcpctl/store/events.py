@@ -124,7 +124,6 @@ class JournalEvents:
                 self._ended[ended] = None
 
     def _compare(self, ends: Mapping[str, int]) -> None:
-        """Note the journals that are new, gone, or another under an old name."""
         for name in self._cursor.places.keys() - ends.keys():
             self._lost |= not self._cursor.forget(name).is_closed
         for name, end in ends.items():

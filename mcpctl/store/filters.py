@@ -175,9 +175,8 @@ def option(name: str) -> str:
 def call_filter(
     given: Mapping[str, Any], called: Called = option, *, of_sessions: bool = False, commas: bool = True
 ) -> CallFilter:
-    """The filter that people give; its sessions are as they were typed, and `status` of sessions is not in it. Without
-    `commas`, a comma is a part of the name of a server, tool or project. Raises `WrongUsage`, with the names by
-    `called`."""
+    """The filter that people give; sessions as they were typed, no `status` of sessions. Without `commas`, a comma is a
+    part of a server's, tool's or project's name. Raises `WrongUsage`, with the names by `called`."""
     since, until = (moment(called(name), given.get(name)) for name in ("since", "until"))
     if since and until and since >= until:
         raise WrongUsage(

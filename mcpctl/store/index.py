@@ -116,8 +116,7 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
         except (sqlite3.OperationalError, OSError):
             break  # a read-only home, a full disk
         except sqlite3.DatabaseError:
-            # Deleted or damaged under us: the journals have all that is in it.
-            with suppress(OSError):
+            with suppress(OSError):  # deleted or damaged under us: the journals have all that is in it
                 sqlite.remove(paths.index)
     return _filled(sqlite3.connect(":memory:", isolation_level=None), paths, on_progress)
 
@@ -256,9 +255,8 @@ def _forget(db: sqlite3.Connection, sessions: Path, names: list[str]) -> None:
 
 
 def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[tuple[int, float]]:
-    """Take one journal's new lines up to `size`, in one transaction a chunk: where each ends, and how long others that
-    write were waited for. Lines that are written meanwhile are for the next time: a reader must not chase a session
-    that is busy."""
+    """Take one journal's new lines up to `size`, one transaction a chunk: where each ends, and how long writers were
+    waited for. Lines that come meanwhile are for the next time: a reader must not chase a busy session."""
     try:
         with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
             position: int | None = -1

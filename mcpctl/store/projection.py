@@ -23,7 +23,6 @@ from mcpctl.store.journal_lines import (
 )
 
 COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}' OR server = '{OWN}')"
-"""Whether a row of `calls` counts as a call: the rounds of one have a row each."""
 _LONGEST_REASON = 500  # characters of a tool's own words that stand as the error of its call
 
 _OF_SESSIONS = SessionCreated, SessionClosed

@@ -172,8 +172,7 @@ class Recorder:
             self._journal.append(b"".join(self._lines), fsync=self._settings.fsync)
             self._lines.clear()
         except OSError as error:
-            # Kept, and tried again with what comes next; but not for ever.
-            del self._lines[:-_UNWRITTEN_KEPT]
+            del self._lines[:-_UNWRITTEN_KEPT]  # kept, and tried again with what comes next; but not for ever
             self._failed(error)
 
     def close(self) -> None:

@@ -54,9 +54,8 @@ class Records:
 
     @classmethod
     def as_they_lie(cls, paths: Paths) -> "Records":
-        """The records as the index has them: nothing made, caught up or repaired, and no waiting; for a glance.
-        Entering raises `sqlite3.Error` where there is no index that can be read. A session whose process was killed
-        counts as active."""
+        """The records as the index has them, for a glance: nothing made or caught up, no waiting. Entering raises
+        `sqlite3.Error` without a readable index. A session whose process was killed counts as active."""
         return _Untouched(paths)
 
     def __enter__(self) -> Self:
@@ -83,9 +82,8 @@ class Records:
     # ---- lists
 
     def sessions(self, criteria: CallFilter = EVERYTHING, *statuses: str) -> Found:
-        """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls; with
-        the `tokens` of their calls and searches together. `statuses` are those of the sessions; those of `criteria` are
-        of calls."""
+        """Sessions, last activity newest first: active in that time, with such calls, and the `tokens` of their calls
+        and searches. `statuses` are those of the sessions; those of `criteria` are of calls."""
         columns = COLUMNS["sessions"] | _TOKENS
         return query.select(self._db, "sessions", columns, _conditions(criteria, statuses), _BY_ACTIVITY)
 
@@ -104,7 +102,6 @@ class Records:
         return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(criteria), BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
-        """Decisions in their order, also on attempts that became no call."""
         conditions = Conditions().equal("session_id", session).equal("call_id", call)
         order = "made_at, session_id, position"
         return query.select(self._db, "decisions", COLUMNS["decisions"], conditions, order)
@@ -208,7 +205,6 @@ class Records:
                 yield from (name for (name,) in rows)
 
     def followed_searches(self, project: str | None = None) -> Sequence[tuple[Row, Sequence[str]]]:
-        """The searches, oldest first, of whose results some were called in the same session, and the keys called."""
         from mcpctl.store import statistics
 
         return statistics.followed_searches(self._db, project)
@@ -293,7 +289,6 @@ class Watch:
         self._pauses = 0
 
     def is_due(self, look: object) -> bool:
-        """Asked once before each pause."""
         is_due = look != self._seen or self._pauses >= _PAUSES
         if is_due:
             self._seen, self._pauses = look, 0

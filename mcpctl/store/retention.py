@@ -90,8 +90,7 @@ def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen)
     responses.sweep(paths)
     index.remove_older(paths, _DAY_S)
     for beside in paths.sessions.glob("*.new"):
-        # Left by a process that was killed while it created its journal, for which it had the lock.
-        _is_removed(beside)
+        _is_removed(beside)  # left by a process that was killed while it created its journal, for which it had the lock
 
 
 def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> Row:
@@ -181,7 +180,6 @@ def evictions(paths: Paths) -> Sequence[Row]:
 
 
 def remarks(evictions: Sequence[Row]) -> Iterator[str]:
-    """A sentence for each limit that has cost sessions, of the evictions, newest first."""
     for limit in dict.fromkeys(each["limit"] for each in evictions):
         of_limit = [each for each in evictions if each["limit"] == limit]
         sessions = sum(each["sessions"] for each in of_limit)

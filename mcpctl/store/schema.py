@@ -12,9 +12,7 @@ _ASIDE = {  # the columns of each table that are fields of no row
     **{table: {"position": "INTEGER NOT NULL"} for table in ("discoveries", "reads", "decisions")},
 }
 ELSEWHERE = {"calls": {"config_path": "(SELECT config_path FROM sessions WHERE id = calls.session_id)"}}
-"""The fields of rows that another table has."""
-_LARGE = "annotations", "arguments", "error_message", "error", "response"
-"""Last: SQLite goes through a row to reach a column."""
+_LARGE = "annotations", "arguments", "error_message", "error", "response"  # last: SQLite passes through all before
 
 
 def _type(name: str, written: str) -> str:

@@ -73,8 +73,7 @@ class ServerLogs:
         self._key = b""
         self._changed = threading.Condition()
         self._waiting: dict[tuple[str, int], _Stderr] = {}
-        self._begun: dict[tuple[str, int], bytes | None] = {}
-        """Lines without an end yet; None: the beginning was written."""
+        self._begun: dict[tuple[str, int], bytes | None] = {}  # lines without an end yet; None if begun on disk
         self._lines: Counter[str] = Counter()  # how many lines the files have, as far as this process knows
         self._thread: threading.Thread | None = None
         self._is_closing = False
@@ -118,8 +117,7 @@ class ServerLogs:
         lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), stderr)) if line]
         if not lines:
             return 0
-        # More than are kept: a private key of many lines is known by its first.
-        texts = self._without_secrets(
+        texts = self._without_secrets(  # more than are kept: a private key of many lines is known by its first
             [line if len(line) <= _LINE else cut(line, _LINE) + "…".encode() for line in lines[-2 * KEPT :]]
         )
         if stderr.left_out or len(lines) > KEPT:

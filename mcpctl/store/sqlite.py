@@ -51,9 +51,8 @@ def closed_on_error(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 @contextlib.contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Write all that the block does, or nothing of it, in autocommit mode (`isolation_level=None`). One within another
-    is part of that. The first error is raised: on a full disk SQLite has rolled back itself, and a second ROLLBACK
-    would fail and hide why."""
+    """Write all that the block does, or nothing, in autocommit mode (`isolation_level=None`); one within another is
+    part of it. The first error is raised: SQLite may have rolled back, and a second ROLLBACK would hide why."""
     if db.in_transaction:
         yield
         return
@@ -120,9 +119,8 @@ def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Con
 
 
 def switch_on_wal(db: sqlite3.Connection) -> None:
-    """Two who switch to WAL mode at once do not wait for each other, whatever their timeout is: SQLite tells one of
-    them that it is locked, so that one tries again. https://www.sqlite.org/wal.html One who has it alone is waited for
-    as for any lock, and not once for each try."""
+    """Two who switch to WAL at once do not wait for each other: SQLite tells one that it is locked, which tries again
+    (https://www.sqlite.org/wal.html). One who has it alone is waited for as for any lock."""
     last = time.monotonic() + _patience_s()
     while True:
         try:

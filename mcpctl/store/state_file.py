@@ -68,8 +68,7 @@ def connect(paths: Paths) -> sqlite3.Connection:
 
 def opened(paths: Paths, *, create: bool = False, waits: bool = False) -> sqlite3.Connection:
     """The database, or one in memory where there is none (and none is to be made) or it cannot be used. Raises
-    `Unusable` only for a newer one, whose content must not be taken for nothing; and where it `waits`, for one that
-    another process has."""
+    `Unusable` for a newer one, which must not be taken for nothing; where it `waits`, for a held one."""
     if not create and not paths.state.exists():
         return in_memory()
     try:

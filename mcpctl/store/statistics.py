@@ -71,8 +71,7 @@ class _Percentiles:
     def __init__(self) -> None:
         values = array("q")
         self._values = values
-        # Called a million times, a method of Python's would take as long as everything else.
-        self.step = values.append
+        self.step = values.append  # called a million times, a method of Python's would take as long as everything else
 
     def finalize(self) -> str | None:
         # Many calls have few durations, in milliseconds: counted, they take a fraction of the memory of a sorted list.

@@ -260,7 +260,6 @@ def override(
 
 
 def _set(draft: ToolsetDraft, subject: NotedTool, place: tuple[str, ...], value: bool | str) -> None:
-    """Set one member in the tool's first entry, which is the one that counts."""
     entries = draft.items("toolOverrides")
     home = next((number for number, entry in enumerate(entries) if _is_about(entry, subject)), None)
     if home is None:

@@ -46,9 +46,8 @@ class Chosen:
 
 
 def chosen(paths: Paths, named: Iterable[str]) -> Chosen:
-    """The files that names, paths and folders stand for; the user's own toolsets where nothing is named. A file that
-    cannot be read is among them, with its problem. Raises `WrongUsage` for a folder without any toolset, `NotFound` for
-    a name without a file."""
+    """The files that names, paths and folders stand for, else the user's own; an unreadable one with its problem.
+    Raises `WrongUsage` for a folder without any toolset, `NotFound` for a name without a file."""
     choice = Chosen()
     for name in list(named) or sorted(map(str, paths.toolsets.glob("*.json"))):
         path = Path(name)

@@ -85,9 +85,8 @@ class Followed(Struct):
 
 
 class ToolsetsInForce:
-    """The toolsets in force, for a process that runs while people equip and edit them. Belongs to one thread. Call
-    `look` where a file differs from `stamps`: that costs a `stat` of each, and a query for the equipped toolset only
-    after writes to the log of the database."""
+    """The toolsets in force, for a process that runs while people equip and edit them; for one thread. Call `look`
+    where a file differs from `stamps`: that costs a `stat` of each, and a query after writes to the log."""
 
     def __init__(self, paths: Paths, option: str | None, state: State) -> None:
         self._paths = paths

@@ -136,8 +136,7 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
     problem: str = ""  # why this differs from the file
     rules: Sequence[PolicyRule] = ()
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary)
-    _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict)
-    """The merged entries of tools that were looked up, by name and hash: a file may have many entries for one tool."""
+    _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict)  # by name and hash
 
     @property
     def lacks_tools(self) -> str | None:

@@ -173,7 +173,6 @@ def parsed(place: ToolsetFile, pointer: Place, content: dict[str, Any]) -> Tools
 
 
 def policy_problems(content: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """The problems of a toolset's rules, each with its place below `policy`."""
     policy = content.get("policy", {})
     if not isinstance(policy, dict):
         yield (), "must be an object"

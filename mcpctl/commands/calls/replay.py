@@ -76,8 +76,7 @@ def replay(
 
 
 def _recorded(records: "Records", refs: Sequence[str], session: str | None) -> list[Row]:
-    """The calls with these ids, or all of a session, oldest first: the first rounds only, without replays, and without
-    reads of answers and resources by its model."""
+    """The calls with these ids, or of a session, oldest first, without later rounds, replays and reads by models."""
     from mcpctl.base.tool_keys import OWN
 
     if session is None:

@@ -69,8 +69,7 @@ def _write(rows: "Sequence[Row]", options: "ListOptions", paths: "Paths") -> Non
 
 
 def _warn_of_hidden(paths: "Paths", rows: "Sequence[Row]") -> None:
-    """Warn about checked servers whose command a program with a window would not find: those that are installed here
-    with the PATH of their entry, or where none is, any."""
+    """Warn of servers whose command a client with a window, or its entry's PATH, would not find."""
     from mcpctl.clients.client_config import missing_in_windows
     from mcpctl.config import config
     from mcpctl.doctor.client_entries import own_entries

@@ -59,8 +59,7 @@ def import_(
     try:
         diff = importing.run(paths.config, batch, permit, dry_run=dry_run)
     finally:
-        # Servers that went into the file, also where others could not.
-        if not dry_run and not no_check:
+        if not dry_run and not no_check:  # servers that went into the file, also where others could not
             server_logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
         if not dry_run and any(row["action"] == "failed" for row in batch.rows):
             for line in batch.consequences:  # only the error follows
