@@ -35,7 +35,6 @@ def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
 
 
 def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The members of a definition that clients show and no model reads."""
     meta = definition.get("_meta")
     page = {"_meta": {"ui": meta["ui"]}} if isinstance(meta, dict) and "ui" in meta else {}
     return {"icons": definition["icons"], **page} if "icons" in definition else page

@@ -124,7 +124,6 @@ class Catalog:
         return [self.toolset.shown(tool) for tool in tools] if self.toolset else tools
 
     def permitted(self) -> list[Tool]:
-        """Every tool that the configuration permits, as its server defines it, in the toolset or not."""
         return self._found(structs.replace(self.view, toolset=None))
 
     def _found(self, view: View, *, with_held: bool = False) -> list[Tool]:
@@ -138,11 +137,6 @@ class Catalog:
         listed = (self.listed(server) for server in self.config.enabled if self.config.policy.enforces)
         return any(tool.held for each in listed if each for tool in each.tools)
 
-    def of_others(self) -> dict[str, str]:
-        """The servers that were listed for other clients alone, and the capabilities of those."""
-        listed = {name: self.listed(name) for name in self.config.enabled if self.own(name) is None}
-        return {name: each.capabilities for name, each in listed.items() if each}
-
     def known(self) -> list[Tool]:
         """Every tool that the configuration permits, from the newest lists, whatever client they are for."""
         view = structs.replace(self.view, toolset=None)
@@ -150,7 +144,6 @@ class Catalog:
         return [tool for tool in every if _may_be_found(_let_go(tool), view)]
 
     def newest(self, server: str) -> dict[str, Tool]:
-        """The tools of an enabled server by name, from the newest lists, whatever client they are for."""
         lists = sorted(self.every(server), key=lambda listed: listed.fetched_at)
         return {tool.name: tool for listed in lists for tool in listed.tools}
 

@@ -212,7 +212,6 @@ def places(source: str | None) -> list[Path]:
 
 
 def valid_name(name: str) -> str:
-    """`name` as a server may be called: characters that it cannot have are left out or become `-`."""
     ascii_ = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return _OTHER_CHARACTERS.sub("-", ascii_).strip("-") or "server"
 

@@ -124,7 +124,6 @@ def forget(paths: Paths, client: str, path: Path) -> None:
 
 
 def copy(paths: Paths, client: str, path: Path, content: bytes, place: Path | None) -> Path:
-    """Keep a copy of the file, at `place` if a former try has made one, and remove the oldest; returns where."""
     folder = _folder(paths, client, path) / "copies"
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     place = place or folder / f"{stamp}-{path.name}"

@@ -35,8 +35,11 @@ def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False)
 
 def footnote(catalog: Catalog) -> None:
     opt.say_project(catalog.config.project)
-    for server, can in catalog.of_others().items():
-        output.say(f"'{server}': as it is listed for clients that can do: {can or 'nothing that servers ask'}")
+    of_others = {name: catalog.listed(name) for name in catalog.config.enabled if catalog.own(name) is None}
+    for server, listed in of_others.items():
+        if listed:
+            can = listed.capabilities or "nothing that servers ask"
+            output.say(f"'{server}': as it is listed for clients that can do: {can}")
     if (toolset := catalog.toolset) is not None:
         legend = f"; {hints.MARK} is its override" if any(entry.hints for entry in toolset.entries) else ""
         output.say(f"only the tools of toolset '{toolset.name}'{legend}; --toolset none shows all")

@@ -226,7 +226,6 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
 
 
 def _members(servers: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """The projects of each server that names any, as written: an entry that cannot be used belongs to its, too."""
     written = {name: table.get("projects") for name, table in servers.items() if isinstance(table, dict)}
     lists = {name: [given] if isinstance(given, str) else given for name, given in written.items()}
     return {

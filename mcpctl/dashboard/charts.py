@@ -97,7 +97,6 @@ def _chart(
 
 
 def _days(rows: Sequence[Row], shown: Days) -> list[tuple[str, Row | None]]:
-    """The days to be shown and all those with calls, also those without any between them; of very many the last."""
     by_day = {row["day"]: row for row in rows if row["day"]}
     if not by_day:
         return []

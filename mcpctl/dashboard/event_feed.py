@@ -86,7 +86,6 @@ class Listener:
     _dead: set[str] = field(default_factory=set)  # the sessions whose end it got before that was on record
 
     def begin(self, records: Records) -> None:
-        """Begin at its position, and send that: a client that connects again before any event goes on from here."""
         self.events = records.events(self.subscription.wanted, since=self.subscription.since)
         self._owed = [f"retry: {RETRY_MS}\nid: {self.events.position()}\n\n".encode()]
         self.is_behind = True

@@ -113,7 +113,6 @@ class PageQuery(Parameters):
             yield self._choice(name, value, self.words(name, value))
 
     def counted(self, filters: Filters, rows: Sequence[Row], fits: Fits) -> list[Choices]:
-        """Filters of these rows; a choice that would leave none of them is there only while it is in force."""
         return [(name.capitalize(), [*self._counted(name, filters, rows, fits)]) for name in filters]
 
     def _counted(self, name: str, filters: Filters, rows: Sequence[Row], fits: Fits) -> Iterator[Choice]:

@@ -43,7 +43,6 @@ def _listed(records: Records, query: Parameters) -> Found:
 
 
 def _names(records: Records) -> Mapping[str, Sequence[str]]:
-    """The clients and projects of the newest sessions, those of most of them first."""
     rows = list(records.sessions().rows(_LOOKED_AT, 0))
     counted = {name: Counter(row[field] or "" for row in rows) for name, field in _FILTERED.items()}
     return {name: [value for value, _ in values.most_common(_NAMES) if value] for name, values in counted.items()}

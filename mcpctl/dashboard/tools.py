@@ -84,7 +84,6 @@ def _catalog(request: Request, query: Parameters) -> AbstractContextManager[Cata
 
 
 def _ranked(catalog: Catalog, words: str, usage: Usage, paths: Paths, wanted: rows.ToolFilter) -> Found:
-    """The tools that have the words, as `tools search` ranks them without a model and without a service."""
     return search_rows.search(
         catalog, [words], wanted, usage, providers.build, index_path=paths.search_index, tells=False
     )

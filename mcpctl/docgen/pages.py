@@ -72,7 +72,6 @@ def _of_the_program() -> Iterator[str]:
 
 
 def _related(node: Node) -> list[tuple[str, int]]:
-    """The program's page, then the pages above, beside and below the node."""
     nodes = {other.path: other for other in whole().walk()}
     above = [nodes[node.path[:length]] for length in range(1, len(node.path))]
     beside = [other for other in above[-1].children if len(above) > 1 and other is not node] if above else []

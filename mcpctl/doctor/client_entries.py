@@ -81,7 +81,6 @@ def own_files() -> Iterator[OwnFile]:
 
 
 def own_entries() -> list[OwnEntry]:
-    """The entries that start mcpctl in the files that can be read."""
     return [entry for file in own_files() for entry in file.ours]
 
 

@@ -125,8 +125,7 @@ def _started(case: Case, entry: OwnEntry) -> tuple[str, str]:
 
 def _configured(case: Case, entry: OwnEntry) -> tuple[str, str]:
     """The same for an entry that starts: its configuration may be another than the one that is examined."""
-    launch = entry.launched()
-    config = _config_of(launch)
+    config = _config_of(entry.launched())
     if config == case.paths.config.absolute():
         return "", "the entry for mcpctl starts"
     if not config.exists():

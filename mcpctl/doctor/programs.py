@@ -92,7 +92,6 @@ def _unfit(program: str, path: str, env: Mapping[str, str]) -> str | None:
 
 
 def _takes_the_newest(command: str, args: list[str]) -> bool:
-    """Whether npx or uvx runs a package of a registry without a version."""
     if Path(command).name not in ("npx", "uvx"):
         return False
     words = [word for arg in args for word in (arg.split("=", 1) if arg.startswith("--") else [arg])]

@@ -224,7 +224,6 @@ def _inserted(source: _Source, at: int, label: str, dumps: Sequence[Callable[[st
 
 
 def _beside(source: _Source, at: int, siblings: list[Member]) -> tuple[str, str | None]:
-    """The white space before an item or member beside these, and its indentation if it has a line of its own."""
     lead = _lead(source.text, at, siblings[-1])
     if "\n" in lead:
         return lead, lead.rpartition("\n")[2]

@@ -221,7 +221,6 @@ def _sentence(text: str) -> str:
 
 
 def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
-    """Everything known of each tool, as long as it fits; of the others the name and first sentence."""
     results: list[dict[str, Any]] = []
     used = 0
     for entry, tool in zip(entries, tools, strict=True):

@@ -246,7 +246,6 @@ def _response_in(status: int, body: bytes) -> _TokenResponse:
 
 
 def _renewed(tokens: Tokens, response: _TokenResponse, now: float) -> Tokens:
-    """The login with the tokens of a response; members that it leaves out stay as they were."""
     life = response.life_s
     scopes = response.scope if isinstance(response.scope, str) else ""
     return msgspec.structs.replace(

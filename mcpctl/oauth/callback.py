@@ -88,7 +88,6 @@ class Callback:
         return f"http://{host}:{self.port}{_PATH}"
 
     def expect(self, state: str) -> None:
-        """Take answers with this state; until then none is taken."""
         self._state = state
 
     async def answer(self) -> Redirect:

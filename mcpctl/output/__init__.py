@@ -205,7 +205,6 @@ def say_more(shown: int, results: Found, columns: Columns, options: ListOptions)
 
 
 def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, results: Found) -> Iterator[str]:
-    """A table's lines, with a heading before each group: its name and the number of all its rows."""
     from collections import Counter
 
     totals = Counter(row[columns.group] for row in results.rows(None, 0))

@@ -274,7 +274,6 @@ def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> S
 
 
 def find(file: PolicyFile, ref: str) -> CallApproval:
-    """The approval with this id, this beginning of one, or the `last`; raises `NotFound`, `WrongUsage`."""
     every = listed(file)
     if ref == "last":
         matches = every[:1]

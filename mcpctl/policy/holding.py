@@ -39,7 +39,6 @@ class Holding(Struct, frozen=True):
     def judged(
         self, of: ListKey, tools: Sequence[Tool], suspicious: Collection[str] = ()
     ) -> tuple[tuple[Tool, ...], tuple[Drift, ...]]:
-        """The tools, each with why it is held and whether it was approved; and those that differ, held or not."""
         pins = self.pins.get((of.server, of.fingerprint), _NO_PINS)
         judged, drifts = [], []
         for tool in tools:

@@ -78,7 +78,6 @@ def _tools(before: View, after: View, old: str, new: str, known: ListedTools) ->
 
 
 def _written(view: View, name: str) -> Iterator[str]:
-    """The names in an entry, the rules and the toolset in force, with names that their globs match."""
     entry = view.config.servers[name]
     yield from entry.tools
     named = (rule for rule in view.rules.ordered if not rule.pattern.startswith("@") and Matcher(rule).reaches(name))

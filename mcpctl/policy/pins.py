@@ -178,7 +178,6 @@ def _keep(file: PolicyFile, of: ListKey, tool: Tool, before: ServerPins, now: fl
 
 
 def _move(file: PolicyFile, of: ListKey, tool: Tool, older: str) -> None:
-    """Replace an older kind of pin, also in the yeses that were given or are asked for."""
     pin, key = definitions.pin_of(tool), join(of.server, tool.name)
     file.db.execute(
         "UPDATE pins SET pin = ?, definition = ? WHERE server = ? AND fingerprint = ? AND name = ? AND pin = ?",

@@ -79,15 +79,13 @@ def _seen(config: Config, claims: Claims, token: Token | None) -> Config:
         project = UNASSIGNED
     elif project == config.project:
         project = None  # it narrows nothing
-    elif project not in (None, UNASSIGNED) and not _may_be_named(project, config, token):
-        return _nothing_of(config)
+    elif project not in (None, UNASSIGNED):
+        is_barred = token and token.projects and project not in token.projects
+        if is_barred or project not in config.known_projects:
+            return _nothing_of(config)
     if token:
         return _narrowed(config, Scope(project, project in token.projects, token.projects, token.servers))
     return config if project is None else _narrowed(config, Scope(project))
-
-
-def _may_be_named(project: str, config: Config, token: Token | None) -> bool:
-    return project in config.known_projects and not (token and token.projects and project not in token.projects)
 
 
 # The same configuration each time: what is made from one, such as its rules and its search index, is found by it.

@@ -165,7 +165,6 @@ class ClientProtocol:
             loop.call_soon(lambda: gateway.background(self._session.warm_up(caller)))
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
-        """The results that change with the configuration alone, with the names of the servers that this caller sees."""
         gateway = self._session.gateway
         servers, offer = self._named_to(gateway.view(caller)), self._offer.configured(gateway.config)
         form = offers.form_of(caller)

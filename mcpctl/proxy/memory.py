@@ -295,7 +295,6 @@ class PolicyMemory:
         return outcome
 
     def close(self) -> None:
-        """Close the file once the work on it aside is done."""
         self.is_closed = True
         self._let_go()
         self._database.line.add(self._close)

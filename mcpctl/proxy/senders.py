@@ -102,7 +102,6 @@ def without_claims(params: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _taken_claims(meta: dict[str, bytes]) -> Claims:
-    """A request's claims, which are taken out of its `_meta`: nobody else is to see them."""
     if meta.keys().isdisjoint(_CLAIMS):
         return NO_CLAIMS
     token, project = (_claim(meta.pop(name, b"")) for name in _CLAIMS)

@@ -55,8 +55,7 @@ class Shortening:
             offers.execute_with("read") if call.execute_class else offers.EXECUTE,
             call.view.config.responses.keep_mb, call.view.config.records.fsync,
         )  # fmt: skip
-        looked = aside.do(work)
-        looked.add_done_callback(lambda done: self._looked_at(call, result, done))
+        aside.do(work).add_done_callback(lambda done: self._looked_at(call, result, done))
         return True
 
     def owner(self, view: View, server: str, tool: str) -> "ResponseOwner":

@@ -136,7 +136,6 @@ def _is_mixed(value: bytes, least: int = 8) -> bool:
 
 
 def _is_login(value: bytes) -> bool:
-    """Whether it is `user:password` in base64, as in a client's configuration of Docker."""
     if not _BASE64.fullmatch(value):
         return False
     try:

@@ -167,7 +167,6 @@ class JournalEvents:
             self._cursor.move(event.journal, JournalPlace(event.begin, event.number))
 
     def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_EventPlace]:
-        """The newest events of one journal; no line before the byte `first` can have one."""
         size = _AT_ONCE
         while True:
             begin = max(first, end - size)

@@ -170,7 +170,6 @@ def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
 
 
 def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
-    """An empty database as an index; it is closed where that fails."""
     # In one transaction: the end of each writes every page that it has touched, and ids touch pages anywhere.
     with sqlite.closed_on_error(db), sqlite.transaction(db):
         _execute(db, schema.TABLES)
@@ -180,7 +179,6 @@ def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqli
 
 
 def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
-    """An index, which may be an empty file; it is closed where that fails."""
     whole = f"SELECT 1 FROM sqlite_master WHERE name = '{schema.LAST}'"
     with sqlite.closed_on_error(db):
         if not db.execute(whole).fetchone():

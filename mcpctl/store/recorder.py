@@ -176,7 +176,6 @@ class Recorder:
             self._failed(error)
 
     def close(self) -> None:
-        """End the session on record, if it ever began; nothing is recorded after it."""
         self.flush()
         self._closed = True
         if self._journal:

@@ -102,12 +102,12 @@ class Records:
         return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(criteria), BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
+        """Decisions in their order, also on attempts that became no call."""
         conditions = Conditions().equal("session_id", session).equal("call_id", call)
         order = "made_at, session_id, position"
         return query.select(self._db, "decisions", COLUMNS["decisions"], conditions, order)
 
     def loosened(self, since: str | None, at_most: int = 10) -> Sequence[Row]:
-        """The changes by which more may be called without a yes, the newest first."""
         conditions = Conditions().equal("decision", LOOSENED).when("made_at >= ?", since)
         rows = query.select(self._db, "decisions", COLUMNS["decisions"], conditions, "made_at DESC")
         return list(rows.rows(at_most, 0))

@@ -207,7 +207,6 @@ def read(paths: Paths, server: str, most: int = KEPT) -> list[Row]:
 
 
 def hint(paths: Paths, server: str) -> str:
-    """How a person sees what a server has written; empty where nothing is kept of it."""
     try:
         return f"see what it wrote with: mcpctl servers logs {server}" if read(paths, server, 1) else ""
     except McpctlError:

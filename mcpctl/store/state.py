@@ -171,7 +171,6 @@ class State:
         return [capabilities for (capabilities,) in rows]
 
     def instructions(self) -> dict[ListKey, str]:
-        """The servers' texts about themselves, that of the latest list first."""
         rows = self._rows("SELECT server, fingerprint, capabilities, instructions FROM lists ORDER BY fetched_at DESC")
         return {ListKey(*key): instructions for *key, instructions in rows}
 

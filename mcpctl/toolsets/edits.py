@@ -215,7 +215,6 @@ def add_notes(draft: ToolsetDraft, subject: NotedTool, notes: Sequence[Note]) ->
 
 
 def notes_of_tool(content: Mapping[str, Any], subject: NotedTool) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The notes of a tool as a file has them, also invalid ones, each with its place."""
     for number, entry in enumerate(items(content, "toolNotes")):
         if _is_about(entry, subject):
             for index, note in enumerate(items(entry, "notes")):
@@ -276,7 +275,6 @@ def _set(draft: ToolsetDraft, subject: NotedTool, place: tuple[str, ...], value:
 
 
 def _inherit(draft: ToolsetDraft, subject: NotedTool, name: str) -> None:
-    """Remove one member from all of the tool's entries, and each entry that is then empty."""
     place = (name,) if name == "title" else ("annotations", name)
     removed: list[Place] = []
     for number, entry in enumerate(draft.items("toolOverrides")):

@@ -85,8 +85,7 @@ def check_name(name: str, what: str) -> None:
 
 
 def read(place: ToolsetFile) -> Toolset:
-    text = read_text(place)
-    pointer, content = located(text, place)
+    pointer, content = located(read_text(place), place)
     return parsed(place, pointer, content)
 
 
@@ -156,7 +155,6 @@ def _named(root: Any) -> Iterator[tuple[str, Place, dict[str, Any]]]:
 
 
 def parsed(place: ToolsetFile, pointer: Place, content: dict[str, Any]) -> Toolset:
-    """The toolset in decoded JSON; members of a wrong type are left out."""
     written, key = content.get("name"), pointer[-1] if pointer else None
     candidates = (written, place.inner, key, place.path.stem)
     name = next((text for text in candidates if isinstance(text, str) and NAME.match(text)), place.path.stem)

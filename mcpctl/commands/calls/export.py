@@ -29,8 +29,7 @@ def export(
     opt.one_of("format", format, ("jsonl", "csv"))
     fields = [name for name in CALL_FIELDS if not (no_payloads and name in CALL_PAYLOADS)]
     with data.records() as records:
-        criteria = filters.resolved(records, data.paths())
-        rows = records.calls(criteria, fields)
+        rows = records.calls(filters.resolved(records, data.paths()), fields)
         if format == "csv":
             output.write_lines(csv_lines.lines(rows.rows(None, 0), fields))
         else:

@@ -92,7 +92,6 @@ def _recorded(records: "Records", refs: Sequence[str], session: str | None) -> l
 
 
 def _row(replay: "Replay", new: Row | None) -> Row:
-    """One call and its results then and now, without what was redacted in either."""
     old = replay.row
     return {
         "id": old["id"], "key": replay.key, "arguments": old["arguments"], "hints": replay.hints, "plan": replay.plan,
@@ -122,8 +121,6 @@ def _diff(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _failure(rows: Sequence[Row], replays: Sequence["Replay"], *, compared: bool) -> "McpctlError | None":
-    """The failure to raise once all is printed: the first call without an answer, or a difference."""
-
     for replay in replays:
         if replay.plan == "cannot":
             why = f"{replay.row['id']} {replay.key} is not called again: {replay.why}"

@@ -120,7 +120,6 @@ def _local(timestamp: str) -> str:
 
 
 def _cells(data: Row, client_of: Callable[[str], str | None]) -> tuple[str, str, str, str]:
-    """The client, the tool, query or session, the status and the duration."""
     if "tool" in data:
         name, status = f"{data['server']}:{data['tool']}", data["status"]
     elif "query" in data:

@@ -13,5 +13,4 @@ def show(name: opt.ServerName, shown: opt.OneThing, place: opt.Location) -> None
     from mcpctl import servers
     from mcpctl.output import text
 
-    row = servers.show(place.paths(), name)
-    shown.write(row, text.pairs)
+    shown.write(servers.show(place.paths(), name), text.pairs)

@@ -16,5 +16,4 @@ def ls(listing: opt.Listing, data: opt.DataLocation) -> None:
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.columns import TOOLSETS
 
-    options = listing.chosen()
-    output.write_list(toolset_builder.ls(data.paths()), TOOLSETS, options)
+    output.write_list(toolset_builder.ls(data.paths()), TOOLSETS, listing.chosen())
