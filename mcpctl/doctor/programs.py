@@ -18,7 +18,7 @@ from mcpctl.doctor.findings import Case, DoctorFinding, finding
 
 _NODE = 18
 _ANSWERS_S = 5
-_RUNNERS = {"npx": "node", "npm": "node", "node": "node", "uvx": "uv", "uv": "uv"}  # what most servers run on
+_RUNNERS = {"npx": "node", "npm": "node", "node": "node", "uvx": "uv", "uv": "uv"}  # most servers run on these
 _NAMING = ("-p", "--package", "--from")
 _UNPINNED = re.compile(r"(?:@[\w.-]+/)?\w[\w.-]*(?:@latest)?\Z")
 _GET = {"node": "install Node.js: https://nodejs.org", "uv": "install uv: https://docs.astral.sh/uv"}

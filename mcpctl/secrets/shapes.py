@@ -151,7 +151,7 @@ def end_or_open_key(text: bytes) -> int:
     return heads[-1] if heads and not _KEY_END.search(text, heads[-1]) else len(text)
 
 
-_RESTS: dict[bytes, list[tuple[bytes, bool]]] = {}  # what follows, by head; compiled when it is first needed
+_RESTS: dict[bytes, list[tuple[bytes, bool]]] = {}  # the expressions after each head; compiled when first needed
 for _shape in TOKENS:
     for _head in _shape.heads:
         _RESTS.setdefault(_head, []).append((_shape.rest, _shape.is_alone))

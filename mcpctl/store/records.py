@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PATIENCE_S = 0.5
 _PAUSES = 20  # after so many everything is looked at again: not every file system shows that a folder has changed
 _BY_ACTIVITY = "last_activity DESC, id"
-_LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"  # never one without calls
+_LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"  # never a command without calls
 _KEY = {"key": "server || ':' || tool"}
 _TOKENS = {"tokens": "total_tokens + discovery_tokens"}
 _BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"

@@ -112,9 +112,10 @@ def test_a_client_that_is_not_known_is_refused_with_those_that_are(mcpctl: Mcpct
 
 
 def test_help_names_every_client(mcpctl: Mcpctl) -> None:
-    for words in (["serve"], ["servers", "import"]):
+    for words in (["install"], ["servers", "import"]):
         shown = "".join(mcpctl(*words, "--help").out.split())
         assert ",".join(CLIENTS) in shown
+    assert "the clients are those of mcpctl install" in " ".join(mcpctl("serve", "--help").out.split())
 
 
 @pytest.mark.process
