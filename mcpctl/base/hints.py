@@ -33,7 +33,7 @@ class Hint(NamedTuple):
 
 
 def effective(tool: Tool) -> dict[str, Hint]:
-    """The override, else the declaration, else the default: read-only tools are idempotent, not destructive."""
+    """The override, else the declaration, else the default; unset, read-only means not destructive and idempotent."""
     return _decide(tool.annotations, tool.overrides.hints if tool.overrides else {})
 
 

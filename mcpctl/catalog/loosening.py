@@ -48,7 +48,8 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
 
 
 def by_toolset(paths: Paths, place: ToolsetFile, before: str, after: str) -> list[str]:
-    """The keys that an edit of a toolset's file frees: where it is in force, also by name, and beside a policy."""
+    """The keys that an edit of a toolset's file lets be called without a yes: where it is in force, also for clients
+    that name it, and, if it is the user's own, beside a policy."""
     text, file = config.load(paths.config).text, os.path.realpath(place.path)
     with State.opened(paths) as state:
         is_named = state.is_named(file)

@@ -217,7 +217,8 @@ def _of_rules(subject: Subject) -> Verdict:
 
 
 def _ruling_of_fetched(subject: Subject) -> Ruling:
-    """The strictest ruling on the tool that a model reads with and on one like the resource."""
+    """The strictest of the rulings on the tool that a model reads with, and on a tool like the resource. Where each
+    tool of the server needs a yes, so does the resource, unless a rule names it."""
     view, rules = subject.view, subject.view.rules
     own = rules.ruling(subject.server, subject.name, subject.tool)
     rulings = [rules.ruling(OWN, READ_TOOL, None), own]

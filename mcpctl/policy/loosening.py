@@ -139,7 +139,8 @@ _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", 
 
 
 def is_same_program(one: Server, other: Server) -> bool:
-    """Whether two entries start the same program: the same package, image, script or address, or one has all words."""
+    """Whether two entries start the same program or lead to the same address: they name the same package, image, script
+    or address, or one command line has all words of the other, in their order."""
     if _names(one) & _names(other):
         return True
     if {one.kind, other.kind} != {STDIO}:

@@ -50,7 +50,8 @@ class Rules:
         return ruling
 
     def barring(self, server: str, name: str) -> PolicyRule | None:
-        """The rule in a server's entry that bars a tool by name, however spelled; `only`, which loosens, is exact."""
+        """The rule in a server's entry that bars a tool by its name. A tool set false is barred however it is spelled,
+        unless exactly this name is set; `only`, which loosens, has exact names."""
         entry = self.config.servers[server]
         if (written := refusing(entry.tools, name)) is not None:
             return _of_one_tool(server, written, DENY)

@@ -88,7 +88,8 @@ def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
 
 
 def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
-    """Searches with calls of their results, in a project's force; a call belongs to the latest with its tool."""
+    """The searches with calls of their results. With a project, those made while it was in force. A call belongs to
+    the latest search before it that had its tool. A search is `{query, context}`, its query JSON."""
     rows = db.execute(
         "SELECT session_id, started_at, position, NULL AS key, query, context, results FROM discoveries"
         " WHERE :project IS NULL OR project = :project"
