@@ -45,8 +45,8 @@ class ServerPins(Struct, frozen=True):
     is_settled: bool = False  # approved as a whole, or known for more than a day: a tool that it shows later is new
 
     def drift(self, tool: Tool, capabilities: str) -> str:
-        """`changed` or `new`; empty for a tool as it was pinned, and in a baseline: the first list of a server for a set
-        of capabilities, unless it is settled. A resource is data, and never new."""
+        """`changed` or `new`; empty for a tool as it was pinned, and in a baseline: the first list of a server for a
+        set of capabilities, unless it is settled. A resource is data, and never new."""
         known = self.known.get(tool.name)
         if known:
             return "" if self.as_pinned(tool, capabilities) else CHANGED
