@@ -53,7 +53,7 @@ def _columns() -> int:
     with contextlib.suppress(KeyError, ValueError):
         if (columns := int(os.environ["COLUMNS"])) > 0:
             return columns
-    with contextlib.suppress(OSError):  # stdout is no terminal
+    with contextlib.suppress(OSError):  # stdout is not a terminal
         return os.get_terminal_size().columns or 80
     return 80
 

@@ -73,7 +73,7 @@ def matches(text: bytes, words: str, offset: int, limit: int, context: int) -> t
 
 
 def _around(text: bytes, start: int, end: int, context: int, least: int) -> tuple[int, int]:
-    """From where to where the lines around a match go, in bounds, and not before `least`."""
+    """The begin and end of the lines around a match, in bounds, and not before `least`."""
     low, high = max(least, start - _WIDE * (context + 1)), min(len(text), end + _WIDE * (context + 1))
     first, last = start, end
     for _ in range(context + 1):
@@ -122,7 +122,7 @@ def _character(text: bytes, at: int) -> int:
 
 
 def shape(value: bytes) -> str:
-    """No more than the kind of a JSON text that is too long, or that only lenient readers take."""
+    """The shape of a JSON text; only its kind if it is too long, or if only lenient readers take it."""
     if len(value) > bounds.ANSWER_JSON:
         return f"{_kind(value)} (more than {bounds.ANSWER_JSON >> 20} MB, not looked into)"
     try:

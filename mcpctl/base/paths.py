@@ -46,7 +46,7 @@ class Paths:
 
     @property
     def older_indexes(self) -> list[Path]:
-        """This version's index has all that is in them."""
+        """The index files of older versions; the index of this one has all that they have."""
         from mcpctl.base.fields import INDEX_VERSION
 
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]

@@ -103,7 +103,7 @@ async def _checked_one(upstream: Upstream, gateway: Gateway) -> Row:
 def _remarks(connection: Connection, listed: Sequence[bytes], *, has_more: bool) -> Iterator[str]:
     revisions = (*LEGACY_REVISIONS, MODERN_REVISION)
     if connection.revision not in revisions:
-        yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
+        yield f"it speaks an unknown revision of the protocol: {connection.revision!r}"
     if not listed and not has_more:
         yield "it lists no tools"
     if unrunnable := len(translate.unrunnable(listed, connection)):

@@ -163,7 +163,7 @@ class Catalog:
         self.generations()
 
     def generations(self) -> dict[str, tuple[str, int, int]]:
-        """By listed server, a value that changes when its tools do, or why they are held. Loads changed lists."""
+        """A value by listed server that changes when its tools do, or why they are held. Loads changed lists."""
         kept = self.state.generations()
         generations: dict[str, tuple[str, int, int]] = {}
         for name, fingerprint in self.config.fingerprints.items():

@@ -21,7 +21,7 @@ from mcpctl.store.state import ListKey
 
 _LOOK = "Read what changed; if it is right: mcpctl tools approve KEY"
 _ALL = (
-    Rule("E701", "A hint became looser.", "Clients and rules let more happen without asking on account of it.",
+    Rule("E701", "A hint became looser.", "It makes clients and rules let more happen without asking.",
          "Find out whether the tool really does less than before; if so: mcpctl tools approve KEY"),
     Rule("E702", "A new text looks like an attack on the model.", "It was harmless when it was approved.",
          "Do not approve it before you know why it is there; ask the server's author."),
@@ -127,7 +127,7 @@ class ChangeFilter:
         return not (self.keys or self.servers) or server in self.servers or server in named
 
     def has(self, server: str, tool: str) -> bool:
-        """Without a tool's name, whether changes of the server as a whole are wanted."""
+        """Whether changes of a tool are wanted; without its name, those of the server as a whole."""
         return not (self.keys or self.servers) or server in self.servers or join(server, tool) in self.keys
 
 

@@ -146,7 +146,7 @@ def _rules(subject: Subject, verdict: Verdict) -> Iterator[Mapping[str, Any]]:
 
 
 def _decided_by(verdict: Verdict, rules: list[Mapping[str, Any]]) -> str | None:
-    """None where something else than the policy decides."""
+    """The rule that decides; None where something else than the policy does."""
     for rule in rules:
         if rule["decides"]:
             return str(rule["rule"])
@@ -181,6 +181,6 @@ def _grant(grant: Grant, subject: Subject) -> Mapping[str, Any]:
 
 
 def rule_text(rule: PolicyRule, view: View) -> str:
-    """As people are shown it: `deny *:drop_* (config.toml:14)`."""
+    """A rule as people are shown it: `deny *:drop_* (config.toml:14)`."""
     label, place = words.rule_of(Ruling(rule.effect, rule), view.config)
     return f"{label} ({place})" if place else label

@@ -33,7 +33,7 @@ class UriTemplate(Struct, frozen=True, dict=True):
 
     @cached_property
     def scheme(self) -> str:
-        """With the colon; empty where it is not written out, and then the template matches nothing here."""
+        """The scheme with its colon; empty where it is not written out, and then the template matches nothing here."""
         match = _SCHEME.match(self.text)
         return match[0] if match else ""
 

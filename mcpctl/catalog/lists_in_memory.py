@@ -109,7 +109,7 @@ class Lists:
             self.check(of, listed, peers)
 
     def check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]] | None = None) -> None:
-        """Before a list is put in: it may have thousands of features, and nobody waits for their check here."""
+        """Check a list before it is put in, where nobody waits: it may have thousands of features."""
         if self.holding.checks == UNCHECKED:
             return
         peers = self._peers() if peers is None else peers

@@ -32,7 +32,7 @@ _told: WeakKeyDictionary[Tool, ToldTexts] = WeakKeyDictionary()
 
 
 def of(tool: Tool) -> ToldTexts:
-    """Made once for each tool, since searches find it again and again."""
+    """The texts of a tool, made once, since searches find it again and again."""
     texts = _told.get(tool)
     if texts is None:
         texts = _told[tool] = _made(tool)

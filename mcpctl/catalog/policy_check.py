@@ -32,8 +32,8 @@ RULES = {
                   "Keep the one that is meant."),
         CheckRule("I901", "It is unknown whether a rule matches a tool.",
                   "A server that it may be about has never listed its tools.", "List them: mcpctl tools refresh."),
-        CheckRule("I902", "A rule is about what is not here.",
-                  "No server of that name is configured, or no tool of all servers is named so: it waits for one.",
+        CheckRule("I902", "A rule names a server or tool that is not here.",
+                  "No server of that name is configured, or no server has a tool of that name: it waits for one.",
                   "Leave it for a server or a tool that may come, or remove it."),
     )
 }  # fmt: skip

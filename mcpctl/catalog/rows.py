@@ -253,4 +253,4 @@ def json_lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], 
 
 
 def wrong_line(where: str, form: str) -> Unusable:
-    return Unusable(f"{where}: not as it should be", form, "line_wrong")
+    return Unusable(f"{where}: the line has another form", form, "line_wrong")

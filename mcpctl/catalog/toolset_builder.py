@@ -31,7 +31,9 @@ def build(
     """Make a toolset of the tools that `words` stand for; returns its name, and how many tools it has."""
     place = place_of(paths, reference)
     if place.inner:
-        raise WrongUsage(f"'{reference}' is one of several in a file", "name a file of its own", "bad_name")
+        raise WrongUsage(
+            f"'{reference}' is one of several in a file", "name a toolset with a file of its own", "bad_name"
+        )
     if place.path.suffix != ".json":
         raise WrongUsage(f"'{reference}' is not a path of a toolset", "end it in .json", "bad_name")
     tools = _tools(paths, words)
@@ -88,7 +90,7 @@ def delete(paths: Paths, reference: str) -> None:
 
 
 def equip(paths: Paths, reference: str, permit: Callable[[str | None], None]) -> str:
-    """For every client that names none. It must be readable; `permit` raises `Refused` where it may not be."""
+    """Put a readable toolset in force for every client that names none; `permit` may raise `Refused`."""
     place = place_of(paths, reference)
     if problem := read(place).lacks_tools:
         warn(f"{place.reference}: {problem}; see: {shlex.join(['mcpctl', 'annotate', 'check', str(place.path)])}")

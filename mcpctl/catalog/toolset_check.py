@@ -167,7 +167,7 @@ def _unmatched(content: Mapping[str, Any], at: Place, known: KnownTools) -> Iter
 def _missing(item: Item, known: KnownTools, *, suggests: bool) -> Problem:
     name = item.reference.name
     if name is None:
-        return Problem("W205", (*item.at, "refId"), f"{item.reference.label} is of no tool that is known")
+        return Problem("W205", (*item.at, "refId"), f"{item.reference.label} matches no known tool")
     server, _, tool = name.partition(".")
     place = (*item.at, "namespacedName")
     if server not in known.servers:

@@ -166,7 +166,7 @@ class Peers:
         return bool(means_tool or (_SURELY_CALLED.search(lowered) and _ENDS_THERE.search(rest)))
 
     def _in_words(self, tool: Tool, text: str, own: set[str]) -> Iterator[str]:
-        """The same for names that are written as words: "the send email tool"."""
+        """The tools that are named in words: "the send email tool"."""
         lowered = text.lower()
         if " tool" not in lowered and " function" not in lowered:
             return

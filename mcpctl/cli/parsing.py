@@ -55,7 +55,7 @@ class Command(TyperCommand):
         if word and any("--from" in parameter.opts for parameter in self.params):
             name = word[1].removesuffix(")")
             hint = f"did you mean: {ctx.command_path} --from {name}?"
-            raise WrongUsage(f"'{name}' is an argument, and it takes none", hint, "no_such_argument") from error
+            raise WrongUsage(f"{ctx.command_path} takes no argument '{name}'", hint, "no_such_argument") from error
 
     def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
         """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""

@@ -167,7 +167,7 @@ def missing_program(server: Server, variables: Mapping[str, str]) -> str:
         return ""
     try:
         command, cwd, path = (expand(text, variables) for text in texts)
-    except CannotLaunch:  # what is not set is told of itself
+    except CannotLaunch:  # reported elsewhere, as a variable that is not set
         return ""
     file = os.path.expanduser(command)  # noqa: PTH111 - Path.expanduser raises for a user who is not there
     if os.sep in file and not file.startswith(os.sep):

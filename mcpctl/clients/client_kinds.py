@@ -26,7 +26,7 @@ _FOLLOWS = "nothing needs to restart: it follows its"
 CLIENTS = {client.name: client for client in (
     ClientKind(
         "claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",),
-        restart="quit it wholly and start it again",
+        restart="quit it completely and start it again",
     ),
     ClientKind(
         "claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"),

@@ -85,7 +85,7 @@ class FileChange(ABC):
 
 @dataclass(frozen=True)
 class Installed:
-    """A client's file before mcpctl was installed in it, or None if there was none, and after."""
+    """A client's file before mcpctl was installed in it (None: there was no file), and after."""
 
     client: str
     path: Path

@@ -56,7 +56,7 @@ def parse_line(line: bytes) -> tuple[str, str, Arguments]:
     except ValueError as error:  # of UTF-8 too
         raise WrongUsage(f"the line cannot be read: {error}", _LINE, "bad_line") from None
     if words == ["-"]:
-        raise WrongUsage("stdin has the calls, so no arguments", _LINE, "bad_line")
+        raise WrongUsage("stdin has the calls, so it cannot have arguments", _LINE, "bad_line")
     return *split_typed(key), partial(read, words)
 
 

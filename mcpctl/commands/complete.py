@@ -30,7 +30,7 @@ def _begun(typed: str, pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """Those of unusable entries too."""
+    """The names of servers, those of unusable entries too."""
     from mcpctl.config import config
 
     loaded = config.load(_paths(ctx).config)
@@ -316,6 +316,6 @@ def _minute(when: str) -> str:
 
 
 def _paths(ctx: typer.Context) -> Paths:
-    """With the options that stand before the cursor; no shell has expanded their `~` yet."""
+    """The paths of the options before the cursor; no shell has expanded their `~` yet."""
     config, data_dir = (ctx.params.get(name) for name in ("config", "data_dir"))
     return find(Path(config).expanduser() if config else None, Path(data_dir).expanduser() if data_dir else None)

@@ -44,8 +44,10 @@ class RecordFilters(opt.Options):
     since: str | None = opt.option(
         "--since", "TIME", "Only since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20, 2026-11-20T12:00Z."
     )
-    until: str | None = opt.option("--until", "TIME", "Only before then; a day is its beginning.")
-    min_duration: str | None = opt.option("--min-duration", "TIME", "Only those that took as long: 500ms, 2s, 1m30s.")
+    until: str | None = opt.option("--until", "TIME", "Only before then; a day means its beginning.")
+    min_duration: str | None = opt.option(
+        "--min-duration", "TIME", "Only those that took at least as long: 500ms, 2s, 1m30s."
+    )
     grep: str | None = opt.option("--grep", "TEXT", "Only with this text in arguments, response or error.")
 
     def __post_init__(self) -> None:

@@ -256,5 +256,5 @@ def moment(text: str | None, now: float, option: str = "--expires") -> float | N
     except (ValueError, OverflowError, OSError):
         raise WrongUsage(f"'{text}' is not a time", f"give {option} as 12h, 30d, 8w, or 2026-12-31") from None
     if not now < until < now + 100 * 365 * 86400:
-        raise WrongUsage(f"'{text}' is not a time to come", f"give {option} a time within a hundred years")
+        raise WrongUsage(f"'{text}' is not a time in the future", f"give {option} a time within a hundred years")
     return until

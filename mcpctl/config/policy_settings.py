@@ -45,7 +45,7 @@ class PolicyRule(NamedTuple):
 
     @property
     def is_of_one_tool(self) -> bool:
-        """Whether it is an entry of `[servers.X.tools]`, which names a tool and is no glob."""
+        """Whether it is an entry of `[servers.X.tools]`, which names a tool and is not a glob."""
         return self.table[0] == "servers" and len(self.table) == 3
 
     @property

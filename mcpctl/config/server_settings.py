@@ -27,7 +27,7 @@ REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", 
 GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"  # in a browser, or with the client's own secret
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
-# RFC 9110, 5.1; what else h11 would take is no header that a server reads.
+# RFC 9110, 5.1; servers read no other headers that h11 would take.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 
 _PORTS = 65_535
@@ -175,7 +175,7 @@ def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
         if not _SCOPE.match(scope):
             raise ValueError(f".oauth.scopes: {scope!r} is not a scope; write each as an item of the list")
     if oauth.client_secret and not oauth.client_id:
-        raise ValueError(".oauth.client_id: is missing; a client_secret is of a client")
+        raise ValueError(".oauth.client_id: is missing; a client_secret needs one")
     if oauth.grant == CLIENT_CREDENTIALS and not oauth.client_secret:
         raise ValueError(f".oauth: {CLIENT_CREDENTIALS} needs client_id and client_secret")
 

@@ -94,7 +94,7 @@ class Guard:
     def _log_in(self, request: Request, code: str) -> Response:
         """The answer to a login link, which only following it uses up."""
         if request.method != "GET" or any("purpose" in name for name in request.headers):  # Sec-Purpose: prefetch
-            return one_line(HTTPStatus.FORBIDDEN, "a login link is to be followed")
+            return one_line(HTTPStatus.FORBIDDEN, "a login link works only when it is opened")
         if _is_of_another_user(request):
             return one_line(HTTPStatus.FORBIDDEN, "a login link is for the user who has printed it")
         cookie = self._dashboard.logins.exchange(code)

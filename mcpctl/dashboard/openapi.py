@@ -29,7 +29,7 @@ _EVENTS = {
     "summary": "Events as they happen.",
     "description": "Server-sent events: the lines of mcpctl calls tail -f --json, and changes of approvals, tools and"
     " servers. An event's id is a position; the header Last-Event-ID goes on from it, and an event reset says that it"
-    " cannot. The filters are those of calls. 503 where there are as many streams as there may be.",
+    " cannot. The filters are those of calls. 503 where too many streams are open.",
     "responses": {"200": {"description": "OK", "content": {"text/event-stream": {}}}, "default": _ERROR},
 }
 _SINCE = {"name": "since", "in": "query", "description": "A position to go on from.", "schema": {"type": "string"}}

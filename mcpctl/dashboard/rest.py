@@ -49,7 +49,7 @@ MEANINGS = {
     "since": "Since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20 or 2026-11-20T12:00Z.",
     "until": "Before then.",
     "grep": "With this text in arguments, response or error.",
-    "min_duration": "That took as long: 500ms, 2s, 1m30s.",
+    "min_duration": "That took at least as long: 500ms, 2s, 1m30s.",
     "by": f"A row for each of these: {', '.join(filters.GROUPS)}.",
     "sort": "The largest first, of this field; or tools by key, tool, usage or last_used.",
     "format": "jsonl or csv.",

@@ -21,17 +21,13 @@ from mcpctl.store.filters import CallFilter
 _EXPORT_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 _BYTES_AT_ONCE = 1 << 16
 _EXPORT_RETRY_S = 10
-_EXPORTS_FULL = McpctlError(
-    "there are as many exports as there may be at once", "ask again when one has ended", "too_many_exports"
-)
+_EXPORTS_FULL = McpctlError("too many exports are running", "ask again when one has ended", "too_many_exports")
 _EVENTS_TYPE = "text/event-stream"
 _PING_S = 15.0
 _PING = b": ping\n\n"
 _POLL_S = 30
 _POLL_HINT = f"ask for what you need every {_POLL_S} seconds"
-_STREAMS_FULL = McpctlError(
-    "there are as many streams of events as there may be", f"close one, or {_POLL_HINT}", "too_many_streams"
-)
+_STREAMS_FULL = McpctlError("too many event streams are open", f"close one, or {_POLL_HINT}", "too_many_streams")
 _UNREADABLE = McpctlError("the events cannot be read now", _POLL_HINT, "not_readable")
 EVENT_PARAMETERS = ("since", "payloads", "approvals", *(name for name in OF_CALLS if name not in ("since", "until")))
 
@@ -52,7 +48,7 @@ EXPORT = Operation("/export", export, "", (*OF_CALLS, "format", "payloads"), kin
 
 
 class _Export(StreamingResponse):
-    """It is let in on the event loop, and leaves there, whatever becomes of its client."""
+    """An export, let in and out on the event loop, whatever becomes of its client."""
 
     def __init__(self, request: Request, chunks: Generator[bytes], format: str) -> None:
         headers = {"content-disposition": f'attachment; filename="calls.{format}"'}
@@ -109,7 +105,7 @@ def events(request: Request) -> Response:
 
 
 class _Events(StreamingResponse):
-    """It joins the feed on the event loop, and leaves it there."""
+    """A stream that joins the feed on the event loop, and leaves it there."""
 
     def __init__(self, request: Request, subscription: Subscription) -> None:
         super().__init__((), media_type=_EVENTS_TYPE)

@@ -124,7 +124,7 @@ def _started(case: Case, entry: OwnEntry) -> tuple[str, str]:
 
 
 def _configured(case: Case, entry: OwnEntry) -> tuple[str, str]:
-    """The same for an entry that starts: its configuration may be another than the one that is examined."""
+    """The same for an entry that starts, by its configuration, which may be another than the examined one."""
     config = _config_of(entry.launched())
     if config == case.paths.config.absolute():
         return "", "the entry for mcpctl starts"

@@ -59,7 +59,7 @@ _ALL = (
          "Put the entry in again, with a PATH that does: mcpctl install CLIENT", _WARNING),
     Rule("D133", "Node or uv is missing, too old or does not run.", "The servers that npx or uvx runs do not start.",
          "Install Node 18 or newer, or uv.", _ERROR),
-    Rule("D134", "Another mcpctl is the first on the PATH.", "The mcpctl that you type is another than this one.",
+    Rule("D134", "Another mcpctl is the first on the PATH.", "The mcpctl that you type is not this one.",
          "Remove one of them, or change the PATH.", _INFO),
     Rule("D135", "A server runs whatever version is newest.",
          "npx and uvx without a version run code that nobody has looked at.",
@@ -102,7 +102,7 @@ _ALL = (
          "Remove one of the entries.", _WARNING),
     Rule("D175", "A client's entry for mcpctl was not tried.", "Only what certainly is mcpctl is started.",
          "Start the client, and look whether it has the tools.", _INFO),
-    Rule("D176", "A client starts another version of mcpctl.", "It may behave otherwise than the one that was checked.",
+    Rule("D176", "A client starts another version of mcpctl.", "It may not behave as the one that was checked.",
          "Put the entry in again: mcpctl install CLIENT", _INFO),
     Rule("D177", "A client's entry for mcpctl is switched off.", "The client does not use mcpctl.",
          "Switch it on in the client.", _INFO),
@@ -113,7 +113,7 @@ _ALL = (
          "mcpctl install CLIENT", _INFO),
     Rule("D180", "The mcpctl of a client has no configuration.", "It has no servers, so the client has no tools.",
          "Put the entry in again: mcpctl install CLIENT", _WARNING),
-    Rule("D191", "A check failed itself.", "Nobody knows what it would have found; the others were done.",
+    Rule("D191", "A check could not be made.", "It is unknown what it would have found; the others were made.",
          "Run it again with MCPCTL_DEBUG=1, and report it.", _ERROR),
 )  # fmt: skip
 CODES = {rule.id: rule for rule in _ALL}  # scripts read the codes: none is used again for something else

@@ -231,7 +231,7 @@ def _beside(source: _Source, at: int, siblings: list[Member]) -> tuple[str, str 
 
 
 def _lead(text: str, at: int, member: Member) -> str:
-    """The white space before a member, from the end of its own line's predecessor on."""
+    """The white space before a member, line breaks included."""
     before = text[at + 1 : member.start]
     return before[len(before.rstrip(" \t\r\n")) :]
 

@@ -176,7 +176,7 @@ class Searching:
         return index.provider
 
     def _build(self, view: View) -> Build:
-        """Not made again for every change of the file, since it may have loaded a model."""
+        """The function that builds the index, kept while its settings stay: it may have loaded a model."""
         settings = (view.config.search, view.config.optimization, view.project)
         if settings not in self._builds:
             self._builds = dict(list(self._builds.items())[-_MOST_INDEXES + 1 :])

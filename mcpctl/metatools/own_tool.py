@@ -48,7 +48,7 @@ _MEANT = {
 
 def parent_of(arguments: bytes) -> str | None:
     """The id of the call whose answer is to be read; None where something else is."""
-    from mcpctl.store import responses  # what most sessions never need is no part of starting up
+    from mcpctl.store import responses  # not part of starting up: most sessions never need it
 
     uri = jsonrpc.members_or_empty(arguments).get("uri", b"").strip(b'"').decode("utf-8", "replace")
     id_ = uri.removeprefix(CALLS)

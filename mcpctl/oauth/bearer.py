@@ -84,7 +84,7 @@ class Bearer:
         return _header(await self._refreshed(tokens))
 
     async def renewed(self, refused: str | None) -> str | None:
-        """The header to try once more with after a 401 to one with `refused`; None where there is no other."""
+        """The header for a second try after a 401 to the header `refused`; None where there is no other."""
         await self.look()
         tokens, now = self._tokens, time.time()
         if tokens is None:

@@ -48,7 +48,7 @@ class _Kept(Tokens, frozen=True, kw_only=True):
 
     @property
     def is_refreshed(self) -> bool:
-        """As `Tokens` has it; no keyring is asked."""
+        """Whether they can be refreshed, told without the keyring."""
         return super().is_refreshed or bool(self.keyring)
 
 
@@ -183,7 +183,7 @@ class TokenStore:
 def check_keyring() -> None:
     """Raise `McpctlError` where there is no keyring that can be used."""
     with _keyring() as keyring:
-        keyring.get_password(_SERVICE, _SERVICE)  # which is no login
+        keyring.get_password(_SERVICE, _SERVICE)  # which is not a login
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def quoted(text: str) -> str:
 
 
 def plain_json(text: str) -> str:
-    """The same JSON with every character escaped that could command a terminal."""
+    """The JSON with every character escaped that could command a terminal."""
     return re.sub(_UNSAFE, lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text)
 
 

@@ -138,7 +138,7 @@ def expected_binding(binding: str, client: str, process: int) -> str:
 
 
 def expect(file: PolicyFile, wanted: CallApproval, client: str, process: int) -> None:
-    """A call from this client's process, which asks about it by itself, is a yes: once, and for a short time."""
+    """Keep a yes to one call from this client's process, which asks about it by itself, for a short time."""
     now, binding = time.time(), expected_binding(wanted.binding, client, process)
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM approvals WHERE binding = ?", (binding,))

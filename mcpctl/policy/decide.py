@@ -270,7 +270,7 @@ def _of_its_tools(subject: Subject) -> Verdict:
 
 
 def _of_all_rules(subject: Subject) -> Verdict:
-    """Only rules that match a tool without a name are on all that a server has."""
+    """The verdict of the rules on all that a server has: those that match a tool without a name."""
     view = subject.view
     rule = view.rules.first_by_name(subject.server, "")
     ruling = Ruling(rule.effect if rule else view.config.policy.table.default, rule)

@@ -99,7 +99,7 @@ def _is_free(view: View, tool: Tool) -> bool:
 
 
 def _with_removed(before: View, after: View) -> View:
-    """With each removed program as an unrestricted entry: whoever removes it may add it again so."""
+    """The new view with each removed program as an unrestricted entry, as which it may be added again."""
     kept = after.config.servers
     gone = {
         f"{name}{_AGAIN}": msgspec.structs.replace(

@@ -109,7 +109,7 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
     """The pins of a server once it has listed these: tools that are seen for the first time are pinned as they are."""
     before = read(file, of.server, of.fingerprint).get(of[:2], _UNKNOWN)
     if not tools:
-        return before  # a blip is no baseline
+        return before  # a list that was empty for a moment is not one to compare with
     if _is_as_pinned(file, of, tools, before):
         return before
     with told(), sqlite.transaction(file.db):

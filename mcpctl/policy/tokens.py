@@ -23,7 +23,7 @@ _COLUMNS = "id, hash, projects, servers, read_only, created, expires, revoked"
 
 
 class Token(NamedTuple):
-    """It only restricts, and gives nothing."""
+    """A token, which only restricts and never permits."""
 
     id: str
     hash: str

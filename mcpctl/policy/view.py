@@ -44,7 +44,7 @@ class Scope(NamedTuple):
     servers: frozenset[str] = frozenset()  # those of the token; empty for any
 
     def sees(self, server: str, projects: frozenset[str] | None) -> bool:
-        """With `projects` None, the server is in every project."""
+        """Whether a server is seen that is in these projects; None is in all."""
         if self.servers and server not in self.servers:
             return False
         if projects is None:

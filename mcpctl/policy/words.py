@@ -330,5 +330,5 @@ def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
 
 
 def _shown(key: str) -> str:
-    """No tool can have a longer key."""
+    """A key, cut if it is longer than any tool's."""
     return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"

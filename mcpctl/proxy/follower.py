@@ -213,7 +213,7 @@ class Follower:
     # ---- looking
 
     def look(self) -> "asyncio.Task[None] | None":
-        """Compare the stamps, where that was not done for this read; the work to wait for."""
+        """Compare the stamps once for each read; returns the work to wait for."""
         reading = self._turn.reading
         if reading == 0 or reading != self._looked_at:
             self._looked_at = reading

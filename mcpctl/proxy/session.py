@@ -167,7 +167,7 @@ class ClientSession:
         self.answer(incoming, answer)
 
     async def _noted(self, caller: Caller, arguments: bytes) -> bytes:
-        from mcpctl.metatools import note_tool  # what changes files is no part of starting up
+        from mcpctl.metatools import note_tool  # not part of starting up: it changes files
 
         await self.gateway.searching.unlisted(await self._admitted(caller))
         view = await self._admitted(caller)
@@ -213,7 +213,7 @@ class ClientSession:
                     await upstream.connected(caller)
 
     async def _listed_before(self) -> None:
-        """Once, before a server is asked for its list: where none is known, a first search waits for each."""
+        """Note once, before servers are asked, whether no list is known: then a first search waits for each."""
         if self._looking is None:
             self._looking = self.gateway.background(self._note_unlisted())
         await asyncio.shield(self._looking)

@@ -235,7 +235,7 @@ class Subscriptions:
 
     def _admit(self, more: int) -> None:
         if sum(len(each.owners) for each in self._all()) + more > bounds.WATCHED:
-            raise jsonrpc.Malformed(f"a client is told of at most {bounds.WATCHED} resources")
+            raise jsonrpc.Malformed(f"a client can watch at most {bounds.WATCHED} resources")
 
     async def _watch(self, subscription: ClientSubscription, uri: str, owner: FeatureOwner) -> None:
         if subscription.owners.get(uri) != owner:

@@ -98,7 +98,7 @@ class WatchedResources:
                 self._servers.background(self._ask_again(watched, connection))
 
     def gone(self, connection: Connection) -> None:
-        """A lost server that somebody watches is connected again."""
+        """Connect a lost server again if somebody watches its resources."""
         for watched in self._watched.values():
             if watched.connection is connection:
                 watched.connection, watched.listening, watched.wait = None, None, server_lists.FIRST_WAIT_S

@@ -248,9 +248,9 @@ def confidence(by_words: float, by_meaning: float) -> float:
 
 
 def weak_below(tools: int, *, in_english: bool = True) -> float:
-    """The relevance below which the best of so many tools is not a good match. The nearest of many tools is nearer, to
-    what none of them does as well: measured on 1 to 3,600 tools, two of three such requests stay below it, and one in
-    thirty of those that a tool answers."""
+    """The relevance below which the best of so many tools is not a good match. Among more
+    tools the best is nearer, even to a request that none of them meets: measured on 1 to 3,600 tools, two of three
+    such requests stay below it, and one in thirty of those that a tool meets."""
     size = min(max(tools, FEWEST), MOST)
     return (0.04 + 0.18 * math.log10(size)) * (1.0 if in_english else NOT_ENGLISH)
 

@@ -163,7 +163,7 @@ def _all_named(backwards: bytes, telling: Mapping[bytes, Kind]) -> Iterator[_Can
 
 
 def _named(text: bytes, name: bytes, kind: Kind) -> Iterator[_Candidate]:
-    """Where one name stands: for few names faster than to look at all that are there."""
+    """The places of one name: for few names faster than a look at all names in the text."""
     begin = text.find(name)
     while begin >= 0:
         end = begin + len(name)

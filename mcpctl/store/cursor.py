@@ -20,7 +20,7 @@ older than its journal by a day (that of a day's commands), and clocks are set."
 
 
 class Lost(ValueError):
-    """It cannot be told what has come since."""
+    """Raised for a position when it is not known what has come since."""
 
 
 class JournalPlace(NamedTuple):

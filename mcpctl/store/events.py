@@ -63,7 +63,7 @@ class _EventPlace(NamedTuple):
 
 
 class JournalEvents:
-    """The events of all journals since a position, or the newest. Rows and totals are those of the index of now."""
+    """The events of all journals since a position, or the newest. Rows and totals are the index's at that moment."""
 
     def __init__(
         self, db: sqlite3.Connection, folder: Path, criteria: CallFilter, without: Collection[str] = ()

@@ -1,4 +1,4 @@
-"""Which calls, searches and sessions are meant: one value, its conditions on each table, and how people give it."""
+"""The filter of calls, searches and sessions: its value, its conditions on each table, and how people give it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ Called = Callable[[str], str]  # the name of a filter for those who give it: its
 
 @dataclass(frozen=True)
 class CallFilter:
-    """Which calls are meant. One of the values of each member has to fit; an empty one asks nothing."""
+    """The calls that are meant: one of the values of each member has to fit; an empty member fits all."""
 
     sessions: tuple[str, ...] = ()  # full ids
     parents: tuple[str, ...] = ()  # full ids of calls of which they are later rounds or replays
@@ -161,7 +161,7 @@ def _either(conditions: "Conditions", alternatives: list[tuple[str, tuple[str, .
         conditions.when(sql, *values)
     elif alternatives:
         every = tuple(value for _, values in alternatives for value in values)
-        # With the sign it is no reason to go through other indexes and sort the rows that they give.
+        # With the sign no other index is used, whose rows would have to be sorted.
         conditions.when(f"+({' OR '.join(sql for sql, _ in alternatives)})", *every)
 
 

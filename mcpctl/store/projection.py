@@ -38,7 +38,7 @@ class StartedCall(msgspec.Struct, gc=False):
 
 @dataclass(slots=True)
 class Changes:
-    """To be applied in the order of the members here; the first of several lines with one id applies."""
+    """Lines to be applied in the order of these members; of several with one id the first applies."""
 
     sessions: dict[str, SessionCreated] = field(default_factory=dict)
     ended: list[CallFinished] = field(default_factory=list)  # the ends of calls that began before these lines

@@ -68,7 +68,7 @@ class Upkeep:
             return  # the journals have it all; the next reader catches up
 
     def _pause(self, done: int, total: int) -> None:
-        """After each step, with nothing locked: wait until nobody has been served for a moment, but not for ever."""
+        """Wait after a step, with nothing locked, until nobody has been served for a moment, but not for ever."""
         last = time.monotonic() + _LONGEST_PAUSE_S
         while done < total and not self.hurries and self._look() < _QUIET_LOOKS and time.monotonic() < last:
             time.sleep(_LOOK_EVERY_S)

@@ -172,7 +172,7 @@ def put(beside: Path, path: Path, *, replace: bool, release: Callable[[], None])
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Nobody else makes or removes a database in the folder meanwhile; the folder is made if need be."""
+    """Keep others from making or removing a database in the folder, which is made if need be."""
     private_dir(folder)
     with posix.opened(folder, os.O_RDONLY) as fd:
         posix.lock(fd, wait=True)

@@ -240,7 +240,7 @@ def remove_notes(draft: ToolsetDraft, subject: NotedTool, names: Collection[str]
 
 
 def rewrite_note(draft: ToolsetDraft, subject: NotedTool, note: Note) -> None:
-    """Of several with one name, the first is the one that counts. Raises `KeyError` if there is none."""
+    """Rewrite the first note of that name, which is the one that counts. Raises `KeyError` if there is none."""
     places = {old.get("name"): place for place, old in reversed(list(notes_of_tool(draft.content, subject)))}
     draft.put((*places[note.name], "note"), note.text)
 

@@ -123,7 +123,7 @@ def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item
 
 
 def shape(root: Any) -> Iterator[Problem]:
-    """By the JSON Schema, but without jsonschema, which takes a minute for the largest file."""
+    """The problems by the JSON Schema, found without jsonschema, which takes a minute for the largest file."""
     several = isinstance(root, dict) and "toolsets" in root and "tools" not in root
     pending: list[tuple[tuple[str | int, ...], Any, Mapping[str, Any]]] = [
         ((), root, SCHEMA["then" if several else "else"])
@@ -161,7 +161,7 @@ class _Members(list[tuple[str, Any]]):
 
 
 def repeated_members(text: str) -> Iterator[Problem]:
-    """In JSON text that was decoded before."""
+    """The members that an object has twice, in JSON text that can be decoded."""
     try:
         pending: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_Members))]
     except (ValueError, RecursionError):

@@ -138,7 +138,7 @@ class Connection(ABC):
     @property
     @abstractmethod
     def last_words(self) -> str:
-        """Its latest words about itself, as `Failure.said` has them, without what looks like a secret; or nothing."""
+        """The server's last words, as `Failure.said` has them, without what looks like a secret; or empty."""
 
     async def ready(self) -> None:
         return

@@ -73,7 +73,7 @@ class ServerProcesses:
         return await beside(posix.processes, sessions)
 
     def ended(self, process: "subprocess.Popen[bytes]") -> None:
-        """Nothing of this server is left that could be ended: from now on its id may be another process's."""
+        """Forget a server of which nothing is left: from now on its id may be another process's."""
         self._tell(f"ended {process.pid}")
         self._sessions.discard(process.pid)
         process.poll()

@@ -47,18 +47,18 @@ class UpstreamEvents(Protocol):
     def connected(self, connection: Connection) -> None: ...
     def gone(self, connection: Connection) -> None: ...
     def listed(self, upstream: "Upstream", connection: Connection, definitions: list[bytes]) -> Awaitable[None]:
-        """It has listed its tools on this connection, each definition as JSON; returns when they are known."""
+        """The server has listed its tools on this connection, each as JSON; returns when they are known."""
 
     def features_listed(
         self, upstream: "Upstream", connection: Connection, kind: str, definitions: list[bytes]
     ) -> Awaitable[None]:
-        """It has listed all that it has of this kind, as `listed` has it."""
+        """The same for its features of one kind."""
 
     def tools_known(self, name: str) -> None:
-        """Its list is known, and is that of the current connection."""
+        """The server's list is known, and is of the current connection."""
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
-        """It has sent a request or notification that is not about listing or progress."""
+        """The server has sent a request or notification, other than of listing or progress."""
 
     def failed(self, upstream: "Upstream", failure: str | None, code: str = "") -> None:
         """Why it has failed just now, and the code of that; None when it works."""

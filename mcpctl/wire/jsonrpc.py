@@ -108,7 +108,7 @@ def members_or_empty(text: bytes | Raw) -> dict[str, bytes]:
 
 
 def spans(text: bytes) -> dict[str, tuple[int, int]]:
-    """Where each member's value is in a JSON object, of equal names the last; raises `Malformed`."""
+    """The place of each member's value in a JSON object, of equal names the last; raises `Malformed`."""
     try:
         return loose_json.members(text, bounds.MEMBERS)
     except loose_json.NotJson as error:
@@ -121,7 +121,7 @@ def items(text: bytes | Raw, most: int) -> list[bytes]:
 
 
 def item_views(text: bytes, most: int) -> list[memoryview]:
-    """The same of an array that may be large, without a copy of any."""
+    """The items of an array that may be large, without a copy of any."""
     if text.count(b",") < _MANY:
         try:
             return [memoryview(value) for value in _items.decode(text)[:most]]

@@ -60,7 +60,7 @@ def well_formed(line: bytes | bytearray) -> bytes | bytearray:
 
 
 def members(text: bytes, most: int) -> dict[str, tuple[int, int]]:
-    """Where each member's value is in the JSON object `text`; of equal names the last, as decoders take it. Raises
+    """The place of each member's value in the JSON object `text`; of equal names the last, as decoders take it. Raises
     `NotJson` where it is not an object, has more than `most` members, or a value is not even loosely JSON."""
     spans: dict[str, tuple[int, int]] = {}
     for start, end in parts(text, b"{", most):
@@ -127,7 +127,7 @@ def _next_mark(text: bytes, position: int, depth: int) -> tuple[int, bytes]:
 
 
 def _string_end(text: bytes, position: int) -> int:
-    """Where what follows a string begins, whose text begins at `position`."""
+    """The end of a string, behind its quotation mark, whose text begins at `position`."""
     while position < len(text):
         inside = _INSIDE.match(text, position, position + _WINDOW)
         end = inside.end() if inside else position

@@ -19,7 +19,6 @@ from mcpctl import jsonc
 from mcpctl.base import files
 from mcpctl.base.paths import Paths
 from mcpctl.clients import client_config
-from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.commands import confirmation
 from mcpctl.config import config
 from tests.conftest import MCPCTL, ROOT, Mcpctl, without_privileges
@@ -149,12 +148,6 @@ def test_a_client_without_a_file_gets_one_which_goes_again(mcpctl: Mcpctl, user:
     (row,) = mcpctl("uninstall", client, "--json").json
     assert row["action"] == "deleted"
     assert not path.exists()
-
-
-@pytest.mark.parametrize("command", ["install", "servers import"])
-def test_help_names_every_client(mcpctl: Mcpctl, command: str) -> None:
-    named = " ".join(mcpctl(*command.split(), "--help").out.split()).partition("Clients: ")[2].partition(".")[0]
-    assert named.split(", ") == list(CLIENTS)
 
 
 def test_a_client_that_is_not_here_is_not_found(mcpctl: Mcpctl, user: Path) -> None:

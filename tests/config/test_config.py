@@ -228,7 +228,7 @@ def test_where_logins_cannot_be_kept_is_named(file: Path, line: str, what: str) 
         ),
         (
             'url = "http://a"\noauth = {client_secret = "${S}"}',
-            ".oauth.client_id: is missing; a client_secret is of a client",
+            ".oauth.client_id: is missing; a client_secret needs one",
         ),
         (
             'url = "http://a"\noauth = {grant = "client_credentials", client_id = "x"}',

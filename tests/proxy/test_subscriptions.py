@@ -397,9 +397,9 @@ def test_a_client_has_a_bounded_number_of_subscriptions(scene: Play, monkeypatch
     async def played(world: World) -> None:
         client, newer = await world.client(), await world.client(MODERN_REVISION)
         assert await subscribed(client, "test://a") == {}
-        assert (await subscribed(client, "note://b"))["message"] == "a client is told of at most 1 resources"
+        assert (await subscribed(client, "note://b"))["message"] == "a client can watch at most 1 resources"
         both = await listening(newer, resourceSubscriptions=["test://a", "note://b"])
-        assert both["error"]["message"] == "a client is told of at most 1 resources"
+        assert both["error"]["message"] == "a client can watch at most 1 resources"
         listening(newer)
         await told(newer)
         assert (await listening(newer))["error"]["message"] == "a client has at most 1 subscriptions open"

@@ -8,7 +8,7 @@ from mcpctl.store.filters import EVERYTHING
 def stats(
     filters: SessionFilters,
     _saved: bool = opt.flag(
-        "--saved", "The tokens that mcpctl has saved the model, or cost it: all there is yet.", default=True
+        "--saved", "The tokens that mcpctl has saved the model, or cost it; the default.", default=True
     ),
     *,
     listing: opt.Listing,

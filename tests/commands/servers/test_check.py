@@ -163,5 +163,5 @@ def test_a_revision_that_nobody_knows_and_tools_that_are_left_out_are_told(mcpct
     configure(paths, {"s": table(command("malformed"))})
     row = mcpctl("servers", "check", "--json").json[0]
     assert (row["status"], row["tools"]) == ("odd", 12)
-    assert row["problems"][0] == "it speaks a revision of the protocol that nobody knows: '2024-10-07'"
+    assert row["problems"][0] == "it speaks an unknown revision of the protocol: '2024-10-07'"
     assert "tool no. 13 has no usable name: it is left out" in row["problems"]

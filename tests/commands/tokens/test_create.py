@@ -64,10 +64,10 @@ def test_it_is_for_what_the_options_name(mcpctl: Mcpctl, paths: Paths) -> None:
         (["--project", "acne"], 3, "no project 'acne'\nhint: did you mean 'acme'?"),
         (["--server", "note"], 3, "no server 'note'\nhint: did you mean 'notes'?"),
         (["--expires", "soon"], 2, "'soon' is not a time"),
-        (["--expires", "2001-01-01"], 2, "'2001-01-01' is not a time to come"),
-        (["--expires", "0d"], 2, "not a time to come"),
-        (["--expires", "999999999w"], 2, "not a time to come"),
-        (["--expires", "9999-12-31"], 2, "not a time to come"),
+        (["--expires", "2001-01-01"], 2, "'2001-01-01' is not a time in the future"),
+        (["--expires", "0d"], 2, "not a time in the future"),
+        (["--expires", "999999999w"], 2, "not a time in the future"),
+        (["--expires", "9999-12-31"], 2, "not a time in the future"),
     ],
 )
 def test_what_is_not_there_or_not_to_come_makes_no_token(
