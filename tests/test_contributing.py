@@ -57,3 +57,17 @@ def test_every_file_that_is_named_exists() -> None:
     assert len(named) > 25
     gone = [name for name in named if not any((folder / name).exists() for folder in (ROOT, PACKAGE))]
     assert gone == []
+
+
+def test_every_module_that_is_named_of_a_room_is_in_it() -> None:
+    rooms = re.findall(r"^\*\*`(\w+)/`\*\*(.*?)(?=^\*\*`|^<!--)", TEXT, re.MULTILINE | re.DOTALL)
+    named = [(PACKAGE / room / name) for room, text in rooms for name in re.findall(r"`(\w+\.py)`", text)]
+    assert len(named) > 100
+    assert [file for file in named if not file.exists()] == []
+
+
+def test_every_class_and_constant_that_is_named_exists() -> None:
+    code = b"".join(file.read_bytes() for file in PACKAGE.rglob("*.py"))
+    names = set(re.findall(r"`((?!MCPCTL_|KILL_|DIR|FILE|NOTICE)[A-Z]\w+)[`.]", TEXT))
+    assert len(names) > 15
+    assert [name for name in names if name.encode() not in code] == []
