@@ -60,7 +60,7 @@ class KnownFeatures:
                     yield self.part(server, kind, of_kind.tools, view)
 
     def part(self, server: str, kind: str, tools: Sequence[Tool], view: View) -> FeaturePart:
-        """The same object for the same list; any thread may build it."""
+        """The features of one list: the same object each time; any thread may build it."""
         key = server, kind, view.config.policy.enforces
         known = self._parts.get(key)
         if known and known[0] is tools:

@@ -114,7 +114,7 @@ def holding(paths: Paths, loaded: Config, opened: Callable[[Paths], PolicyFile] 
 def listed(
     catalog: Catalog, filters: ToolFilter, order: Order, used: Usage | None, *, with_signature: bool = True
 ) -> Found:
-    """Without `used`, rows lack usage. A signature takes longer than all the rest of a row, so it may be left out."""
+    """The rows of tools; they lack usage without `used`. A signature takes longest by far, and may be left out."""
     for server in filters.servers:
         catalog.config.server(server)
     catalog.check_together()

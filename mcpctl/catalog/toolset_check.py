@@ -40,7 +40,7 @@ class KnownTools(ToolIndex):
         self.compares = compares
 
     def who(self, reference: ToolReference) -> str:
-        """The same text for all references to one tool."""
+        """A text that is the same for all references to one tool."""
         tool = None if reference.name else self.by_hash.get(reference.index)
         return dotted(tool) if tool else reference.index
 

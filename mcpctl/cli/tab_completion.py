@@ -78,7 +78,7 @@ def _split(line: str) -> tuple[list[str], str]:
 
 
 def _for_bash(candidates: Candidates, line: str, text: str = "") -> Iterator[str]:
-    """Only the part that replaces `text`: bash ends words at `:` and `=`, unless it is configured otherwise."""
+    """The parts of candidates that replace `text`: bash ends words at `:` and `=`, unless configured otherwise."""
     words, quote = _split(line)
     last = text if quote else _split(f"mcpctl {text}")[0][-1]
     start = max(0, len(words[-1]) - len(last))

@@ -245,7 +245,7 @@ _running: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def _output_of(command: str, env: Mapping[str, str]) -> str:
-    """Its output without the last line break, run once for all that ask meanwhile; raises `CannotLaunch`."""
+    """The command's output without the last line break, run once for all that ask; raises `CannotLaunch`."""
     with _running[command]:
         if command not in _outputs:
             _outputs[command] = _printed(command, env)

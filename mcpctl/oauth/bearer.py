@@ -50,7 +50,7 @@ class Bearer:
 
     @staticmethod
     def of(paths: Paths, where: Endpoint) -> "Bearer | None":
-        """None for a server that must get no token: one with its own header, or one whose requests others can read."""
+        """The tokens for a server; None if it has its own header, or if others can read requests to it."""
         has_own = any(name.lower() == "authorization" for name in where.headers)
         return None if has_own or not may_be_sent_to(where.url) else Bearer(paths, where)
 

@@ -220,7 +220,7 @@ def _for_legacy(result: bytes, top: Head) -> bytes:
 
 
 def _with_text(result: bytes, top: Head) -> bytes:
-    """Before 2025-06-18 there was only content: structured content that stands alone is repeated as text."""
+    """The result for clients before 2025-06-18, which had only content: lone structured content is repeated as text."""
     if bytes(top.structured) in (b"", b"null") or bytes(top.content).strip(b"[] \t\r\n") not in (b"", b"null"):
         return result
     members = jsonrpc.members(result)

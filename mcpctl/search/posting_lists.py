@@ -132,7 +132,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
 
 
 class _NumberedRuns(dict[str, tuple[int, tuple[int, ...]]]):
-    """For each run of letters and digits how many words it is, and the numbers of their forms."""
+    """The number of words in each run of letters and digits, and the numbers of their forms."""
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
         self._vocabulary = vocabulary

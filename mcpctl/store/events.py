@@ -179,7 +179,7 @@ class JournalEvents:
             size *= 8
 
     def _last_lines(self) -> Mapping[str, int]:
-        """By older journal the begin of its last line, which closes the session, perhaps long after its activity."""
+        """The start of the last line of each older journal: it closes the session, perhaps long after its activity."""
         old = self._db.execute(
             "SELECT name, offset FROM sessions JOIN journals ON name = journal WHERE last_activity < ?",
             (self._criteria.since,),

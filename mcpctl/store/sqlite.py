@@ -119,8 +119,8 @@ def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Con
 
 
 def switch_on_wal(db: sqlite3.Connection) -> None:
-    """Two who switch to WAL at once do not wait for each other: SQLite tells one that it is locked, which tries again
-    (https://www.sqlite.org/wal.html). One who has it alone is waited for as for any lock."""
+    """Switch to WAL, and try again if SQLite says that it is locked: of two that switch at once, neither waits for the
+    other (https://www.sqlite.org/wal.html). One that has it alone is waited for as for any lock."""
     last = time.monotonic() + _patience_s()
     while True:
         try:

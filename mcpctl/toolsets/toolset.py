@@ -51,7 +51,7 @@ def dotted(tool: Tool) -> str:
 
 
 class ToolReference(msgspec.Struct, frozen=True):
-    """If there is a name, it alone decides: a hash that differs is only information."""
+    """A name or a hash of a tool. A name decides alone: a hash beside it that differs is only information."""
 
     name: str | None
     ref_id: str | None

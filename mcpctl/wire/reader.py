@@ -238,7 +238,7 @@ class LineReader:
 
 
 def _nothing() -> None:
-    """Nobody waits for the end any more."""
+    """In place of a callback, once nobody waits for the end."""
 
 
 class MessageReader:
