@@ -191,7 +191,8 @@ def unknown(catalog: Catalog, key: str, following: str = "") -> NotFound:
         if not near:
             more = f" and {len(own) - _NAMED} more: mcpctl tools ls --server {key}" if len(own) > _NAMED else ""
             return NotFound(f"'{key}' is a server", f"its tools: {', '.join(own[:_NAMED])}{more}", "tool_not_found")
-    hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls; or renew: mcpctl tools refresh"
+    listing = "list tools with: mcpctl tools ls; refresh the list with: mcpctl tools refresh"
+    hint = f"did you mean '{near[0]}'?" if near else listing
     if (server or key) in catalog.unlisted():
         hint = f"its server is not listed yet; list its tools with: mcpctl tools refresh {server or key}"
     return NotFound(f"no tool '{key}'", hint, "tool_not_found")

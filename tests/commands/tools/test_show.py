@@ -76,7 +76,7 @@ def test_an_unknown_key_is_not_found_and_the_near_key_is_named(mcpctl: Mcpctl, p
 def test_with_nothing_near_the_hint_is_how_to_list_tools(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     ran = mcpctl("tools", "show", "zzz:qqq")
-    assert "hint: list tools with: mcpctl tools ls" in ran.err
+    assert "hint: list tools with: mcpctl tools ls; refresh the list with: mcpctl tools refresh\n" in ran.err
 
 
 def test_a_forbidden_tool_is_shown_as_such(mcpctl: Mcpctl, paths: Paths) -> None:
