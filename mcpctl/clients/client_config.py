@@ -179,7 +179,7 @@ def missing_program(server: Server, variables: Mapping[str, str]) -> str:
 
 
 def missing_in_windows(servers: Mapping[str, Server], path: str | None = None) -> dict[str, str]:
-    """By server that starts here but not from a window with this PATH, the program missing there."""
+    """The missing program of each server that starts here but not from a window with this PATH."""
     path = os.pathsep.join(_STANDARD) if path is None else path
     missing = {}
     for name, server in servers.items():

@@ -102,7 +102,7 @@ class Subscriptions:
         self._comparing: asyncio.TimerHandle | None = None
 
     def begin(self, caller: Caller, announced: Collection[str]) -> None:
-        """An older client has shaken hands, and was told that it will hear of changes of what was announced."""
+        """Notify an older client of changes of what the handshake has announced to it."""
         if self._older:
             self._end(self._older)
         lists = [name for name, (kind, *_) in LISTS.items() if kind in announced]
@@ -226,7 +226,7 @@ class Subscriptions:
     # ---- resources
 
     async def _look(self, listen: ClientSubscription, uris: Collection[str]) -> None:
-        """Have servers that have not listed do so where nobody else has one of these."""
+        """Have the other servers list what they have if no server is known to have one of these URIs."""
         features = listen.features()
         if unknown := [uri for uri in uris if _owner(features, uri) is None]:
             looking = self._gateway.background(self._session.owners.look(unknown, listen.caller))

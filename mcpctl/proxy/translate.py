@@ -142,7 +142,7 @@ def for_client(result: Json, top: Head, caller: Caller, connection: Connection |
 
 
 def cacheable(result: bytes) -> bytes:
-    """A result of an older server that 2026-07-28 wants to say how long it may be kept: it may not."""
+    """The result of an older server with what 2026-07-28 wants said: that it may not be kept."""
     members = jsonrpc.members_or_empty(result)
     for name, value in (("ttlMs", b"0"), ("cacheScope", b'"private"')):
         if members and name not in members:

@@ -99,7 +99,7 @@ class State:
 
     @staticmethod
     def check(paths: Paths) -> None:
-        """Raises `Unusable` for one of a newer mcpctl: its content must not be taken for nothing. Never waits."""
+        """Raises `Unusable` for a file of a newer mcpctl: it must not be taken for an empty one. Never waits."""
         if not paths.state.exists():
             return
         uri = f"{paths.state.absolute().as_uri()}?mode=ro"

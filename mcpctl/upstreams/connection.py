@@ -30,21 +30,21 @@ class Reply:
     def failed(self, failure: Failure) -> None: ...
     def progress(self, params: dict[str, bytes]) -> None: ...
     def not_taken(self, exchange: "Exchange") -> bool:
-        """The server certainly has not begun with it; whether it is seen to, so that it has not failed."""
+        """The server has certainly not begun with the request; returns whether it is tried again instead of failing."""
         return False
 
     def question(self, question: Question) -> bool:
-        """The server asks something in the middle of it; whether there is somebody who can be asked."""
+        """The server asks something in the middle of the request; returns whether anybody can be asked."""
         return False
 
     def not_asked(self, question: Question) -> None:
-        """The client was not asked what the server asks in the middle of it."""
+        """The client was not asked what the server asks in the middle of the request."""
 
     def log(self, raw: Raw) -> None:
-        """The server logs something in the middle of it: the params of `notifications/message`."""
+        """The server logs something in the middle of the request: the params of `notifications/message`."""
 
     def may_be_sent(self) -> bool:
-        """Whether a request that had to wait may still be sent; if not, it was seen to."""
+        """Whether a request that had to wait may be sent as things are now; if not, others see to it."""
         return True
 
 

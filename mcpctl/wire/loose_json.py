@@ -77,7 +77,7 @@ def members(text: bytes, most: int) -> dict[str, tuple[int, int]]:
 
 
 def parts(text: bytes, opening: bytes, most: int) -> Iterator[tuple[int, int]]:
-    """Where the parts between the commas of the outermost brackets are, without the white space around them. Only
+    """The places of the parts between the commas of the outermost brackets, without the white space around them. Only
     brackets and strings are looked at: it takes what merely looks like JSON, to any depth. Raises `NotJson`, also when
     there are more than `most` parts."""
     text = text.rstrip(_SPACE)
