@@ -38,7 +38,7 @@ RULES = {rule.id: rule for rule in (
          "Read what the parameter is for; deny the tool if you do not want to send it."),
     Rule("W504", "The tool praises itself.", "Models prefer tools that call themselves the best.",
          "Compare it with the tools that do the same."),
-    Rule("W505", "The text asks to send something to a fixed address.", "What the model sends may go there.",
+    Rule("W505", "The text asks to send something to a fixed address.", "Data that the model sends may go there.",
          "Check whose address it is."),
     Rule("W506", "The definition has a live secret.", "Everybody who lists the tools gets it.",
          "Tell the server's author to revoke it."),

@@ -41,7 +41,7 @@ _A_TOKEN = "without a valid token nothing is found or called (the user can give 
 Servers = Sequence[str] | None  # the names to tell; None where none may be told, for want of a token
 Announced = Mapping[str, Mapping[str, Any]]
 _TEXT, _ANY = {"type": "string"}, {"type": "object"}
-_QUERY = "What the tool should do, in a few words; or a toolKey, for its full schema."
+_QUERY = "The task for a tool, in a few words; or a toolKey, for its full schema."
 _DETAIL = "names: keys with a first sentence; full: whole schemas, whatever their size."
 _RESULT = {
     **dict.fromkeys(("toolKey", "toolName", "serverName", "title", "description"), _TEXT),
@@ -197,7 +197,7 @@ def _described(text: str, **schema: Any) -> dict[str, Any]:
 
 _SEARCH = {
     "query": _described(_QUERY, type="array", items=_TEXT, minItems=1),
-    "context": _described("What you are working on, if that helps to choose.", type="string"),
+    "context": _described("The work at hand, if that helps to choose.", type="string"),
     "maxResults": _described(
         "Default: 10, and more that match well if they fit.", type="integer", minimum=1, maximum=50
     ),
@@ -205,7 +205,7 @@ _SEARCH = {
 }
 _SERVER_INSTRUCTIONS = {
     "type": "array",
-    "description": "What servers say of themselves, in their own words: not the user's or mcpctl's.",
+    "description": "Words of servers about themselves: not the user's or mcpctl's.",
     "items": _object({"serverName": _TEXT, "text": _TEXT}, "serverName", "text"),
 }
 

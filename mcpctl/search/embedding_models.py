@@ -47,8 +47,8 @@ _MAX_TEXT = 6_000  # the most characters of a text: as many as endpoints take if
 
 
 class LocalModel:
-    """The model in a folder with `tokenizer.json` and `model.onnx` or another `model*.onnx`, there or in `onnx/`. Of
-    several models, it is the one that comes first in this machine's order: 8-bit numbers, then 32-bit, then others. Its
+    """The model in a folder with `tokenizer.json` and `model.onnx` or another `model*.onnx`, there or in `onnx/`. It
+    is the model that comes first in this machine's order: 8-bit numbers, then 32-bit, then others. Its
     settings are read as sentence-transformers does (https://sbert.net): the maximum of tokens from
     `sentence_bert_config.json`, the pooling (first token or mean) from `1_Pooling/config.json`, the prompts before
     queries and documents from `config_sentence_transformers.json`."""

@@ -157,7 +157,7 @@ ListedFeatures = Callable[[Connection, str, list[bytes]], Awaitable[None]]
 
 
 class ServerLists:
-    """Lists what a server has, for as long as `is_current` says that its connection is used. What it lists goes to
+    """Lists what a server has, for as long as `is_current` says that its connection is used. The lists go to
     `tools_listed` and `features_listed`, each definition as JSON. A list that takes longer than `timeout_s` has failed;
     0: none does. Only features that it declares and that `exposed` has are asked for."""
 

@@ -6,7 +6,7 @@ from mcpctl.commands import options as opt
 
 
 def search(
-    query: list[str] = opt.argument("QUERY...", "What the tool should do."),
+    query: list[str] = opt.argument("QUERY...", "A task that the tool should do."),
     *,
     which: opt.WhichTools,
     explain: bool = opt.flag("--explain", "Explain the relevance of each tool."),

@@ -1,0 +1,90 @@
+"""How mcpctl speaks: its messages stand in one file, so that their wording is one diff, and sentences are plain."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+import mcpctl
+
+PACKAGE = Path(mcpctl.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+_SENTENCE = re.compile(r"(?:^|\s)[A-Za-z'-]+,? [a-z'{}-]+,? [a-z'{}-]+")
+_SQL = re.compile(r"\b(SELECT|INSERT|CREATE|UPDATE|DELETE|PRAGMA|WITH|FROM|WHERE|JOIN)\b")
+_CODE = re.compile(r"\\[bswdAZ(]|\(\?[:=!<]")
+_LABEL = "What to watch for"  # of a parameter of the demo's: no sentence
+_UNPLAIN = re.compile(r"(?:\A|[.!?:]\s+|\n\s*\n\s*)(?:What|Of|Whoever)\b(?![^.!]*\?)")
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """The trees are large, and of use here alone."""
+    yield
+    parsed.cache_clear()
+
+
+def described(node: ast.AST) -> bool:
+    """Whether a statement is a text alone: a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def literals(node: ast.AST) -> Iterator[str]:
+    """The texts of a piece of code but for its docstrings; `{}` stands for each value in an f-string."""
+    if isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for child in ast.iter_child_nodes(node):
+        if not described(child) and not (isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)):
+            yield from literals(child)
+
+
+def messages(file: Path) -> set[str]:
+    """The texts of a module that are sentences, or parts of them."""
+    return {
+        " ".join(text.split())
+        for text in literals(parsed(file))
+        if _SENTENCE.search(text) and not _SQL.search(text) and not _CODE.search(text)
+    }
+
+
+def test_messages_are_worded_as_this_file_has_them(snapshot: Snapshot) -> None:
+    rooms: dict[str, set[str]] = {}
+    for file in FILES:
+        rooms.setdefault(file.relative_to(PACKAGE).parts[0].removesuffix(".py"), set()).update(messages(file))
+    text = "\n".join(f"[{room}]\n" + "".join(f"{line}\n" for line in sorted(rooms[room])) for room in sorted(rooms))
+    snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
+    snapshot.assert_match(text, "messages.txt")
+
+
+def prose(file: Path) -> Iterator[str]:
+    """The docstrings, the comments and the other texts of a module."""
+    for node in ast.walk(parsed(file)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+    for token in tokenize.generate_tokens(io.StringIO(file.read_text(encoding="utf-8")).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string.lstrip("# ")
+    yield from messages(file)
+
+
+def test_no_sentence_begins_with_what_of_or_whoever() -> None:
+    unplain = [
+        f"{file.relative_to(PACKAGE)}: {' '.join(text[match.start() :].split())[:80]}"
+        for file in FILES
+        for text in prose(file)
+        if text != _LABEL
+        for match in _UNPLAIN.finditer(text)
+    ]
+    assert not unplain, "begin with the noun that the reader knows"
