@@ -136,12 +136,12 @@ def _expanded(command: Callable[..., Any]) -> Callable[..., Any]:
         command(**given)
 
     named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in expanded]
-    about = command.__doc__ or ""
+    about = inspect.getdoc(command) or ""
     if _CLIENTS in about:
         from mcpctl.clients.client_kinds import CLIENTS
 
         about = about.replace(_CLIENTS, ", ".join(CLIENTS))
-    run.__doc__ = about.replace("\n\n    Example", "\n\n    \b\n    Example")  # \b: not wrapped
+    run.__doc__ = about.replace("\n\nExample", "\n\n\b\nExample")  # \b: not wrapped
     run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
     return run
