@@ -185,7 +185,8 @@ async def listing(
         yield gateway, one_done
     finally:
         reporting.cancel()
-        await asyncio.gather(gateway.memory.written(), gateway.stop())
+        await gateway.stop()
+        await gateway.memory.written()  # how its servers ended, too
 
 
 def load(paths: Paths, project: str | None, timeout_s: float | None = None) -> Config:

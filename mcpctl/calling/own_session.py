@@ -115,7 +115,8 @@ async def own_session(
         yield session
     finally:
         await session.settle(0)
-        await asyncio.gather(gateway.memory.written(), gateway.stop(session.close(0)))
+        await gateway.stop(session.close(0))
+        await gateway.memory.written()  # how its servers ended, too
 
 
 def _progress(params: Mapping[str, bytes]) -> str:

@@ -36,7 +36,7 @@ def patience(seconds: float) -> Iterator[None]:
         del _of_thread.seconds
 
 
-def _patience_s() -> float:
+def patience_s() -> float:
     return min(PATIENCE_S, getattr(_of_thread, "seconds", PATIENCE_S))
 
 
@@ -102,7 +102,7 @@ def create(path: Path) -> None:
 def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
     """A database for reading and writing, in WAL mode and in autocommit mode."""
     db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_patience_s(), isolation_level=None,
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=patience_s(), isolation_level=None,
         check_same_thread=not any_thread,
     )  # fmt: skip
     with closed_on_error(db):
@@ -121,7 +121,7 @@ def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Con
 def switch_on_wal(db: sqlite3.Connection) -> None:
     """Switch to WAL, and try again if SQLite says that it is locked: of two that switch at once, neither waits for the
     other (https://www.sqlite.org/wal.html). One that has it alone is waited for as for any lock."""
-    last = time.monotonic() + _patience_s()
+    last = time.monotonic() + patience_s()
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")

@@ -70,20 +70,21 @@ def opened(paths: Paths, *, create: bool = False, waits: bool = False) -> sqlite
     """The database, or one in memory where there is none (and none is to be made) or it cannot be used. Raises
     `Unusable` for a newer one, which must not be taken for nothing; where it `waits`, for a held one."""
     if not create and not paths.state.exists():
-        return in_memory()
+        return in_memory(paths)
     try:
         return connect(paths)
     except Unusable as error:
         if error.code == "state_newer" or (waits and error.code == HELD):
             raise
         warn(f"{error.message}; the catalog is kept in memory ({error.hint})")
-        return in_memory()
+        return in_memory(paths)
 
 
-def in_memory() -> sqlite3.Connection:
-    """Connections of this process share the database, and it ends with it."""
-    shared = "file:mcpctl-state?mode=memory&cache=shared"
-    db = sqlite3.connect(shared, uri=True, isolation_level=None, check_same_thread=False)
+def in_memory(paths: Paths) -> sqlite3.Connection:
+    """Connections of this process share the database, wait for each other, and it ends with the last of them."""
+    # Unlike a shared cache, whose tables are locked with no regard to any timeout (https://sqlite.org/src/file/src/memdb.c).
+    shared = f"{paths.state.absolute().as_uri()}?vfs=memdb"
+    db = sqlite3.connect(shared, uri=True, timeout=sqlite.patience_s(), isolation_level=None, check_same_thread=False)
     with sqlite.closed_on_error(db):
         sqlite.migrate(db, KIND)
     return db

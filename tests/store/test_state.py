@@ -4,7 +4,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,19 @@ def test_what_another_one_holds_is_told_as_an_error_of_the_state(paths: Paths) -
             state.equip("triage")
         assert isinstance(raised.value.cause, sqlite3.OperationalError)
         assert state.equipped() is None
+
+
+def test_where_there_is_none_one_in_memory_is_waited_for_as_one_on_disk_is(paths: Paths, tmp_path: Path) -> None:
+    with closing(state_file.opened(paths)) as db, ThreadPoolExecutor(1) as aside:
+        db.execute("BEGIN IMMEDIATE")
+        with State.opened(replace(paths, data=tmp_path / "other")) as other:
+            other.equip("triage")  # nobody has that one
+        with sqlite.patience(0), pytest.raises(Unusable, match="is locked"):
+            State.opened(paths)
+        later = aside.submit(State.opened, paths)
+        db.execute("COMMIT")
+        with later.result() as state:
+            assert state.equipped() is None
 
 
 @pytest.mark.process
