@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.tool_keys import OWN
-from mcpctl.config.toml import Section, check_one_of
+from mcpctl.config.toml import Section
 
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
@@ -21,9 +21,6 @@ _ONE_OF = {
     "mode": MODES,
     "default": (ALLOW, ASK, DENY),
     "confirm": ("session", "always", "never"),
-    "on_change": (HOLD, WARN, ALLOW),
-    "checks": (HOLD, WARN, "off"),
-    "redact_responses": ("off", "secrets"),
 }
 TRUSTS = ("yes", "pinned", "no")  # declared hints that may loosen: all, those of approved definitions, or none
 _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
@@ -61,8 +58,6 @@ class _Lists(Section, frozen=True, kw_only=True):
     deny: list[str] = msgspec.field(default_factory=list)
 
     def check(self, name: str, where: str = "") -> None:
-        for key, allowed in _ONE_OF.items():
-            check_one_of(f"{where}{key}", getattr(self, key, None), allowed)
         for effect in (DENY, ASK, ALLOW):
             for index, pattern in enumerate(getattr(self, effect)):
                 if problem := problem_of(pattern):
@@ -81,6 +76,12 @@ class PolicyTable(_Lists, frozen=True, kw_only=True):
     checks: str = HOLD
     redact_responses: str = "off"
     claude_hook: bool = False
+    one_of = {
+        **_ONE_OF,
+        "on_change": (HOLD, WARN, ALLOW),
+        "checks": (HOLD, WARN, "off"),
+        "redact_responses": ("off", "secrets"),
+    }
 
 
 class ProjectPolicyTable(_Lists, frozen=True, kw_only=True):
@@ -91,6 +92,7 @@ class ProjectPolicyTable(_Lists, frozen=True, kw_only=True):
     confirm: str | None = None
     auto_approve_read_only: bool | None = None
     confirm_destructive: bool | None = None
+    one_of = _ONE_OF
 
 
 class Policy(Struct, frozen=True, dict=True):

@@ -34,16 +34,18 @@ _PORTS = 65_535
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749, 3.3
 
 
-class OAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class OAuth(toml.Section, frozen=True, kw_only=True):
     client_id: str = ""
     client_secret: str = ""
     scopes: list[str] = []
     issuer: str = ""
     redirect_port: int = 0  # 0 for any that is free
     grant: str = GRANTS[0]
+    may_be_0 = ("redirect_port",)
+    one_of = {"grant": GRANTS}
 
 
-class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Server(toml.Section, frozen=True, kw_only=True):
     """One `[servers.NAME]`, as written: nothing in it is expanded."""
 
     command: str = ""
@@ -66,6 +68,9 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     trust_hints: str = TRUSTS[0]
     limit_tokens: int | None = None
     expose: list[str] | None = None
+    may_be_0 = ("start_timeout_s", "call_timeout_s", "limit_tokens")
+    one_of = {"transport": TRANSPORTS, "trust_hints": TRUSTS}
+    some_of = {"may_ask": ASKS, "expose": EXPOSABLE}
 
     @property
     def kind(self) -> str:
@@ -106,17 +111,10 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
     names = [] if server.inherit_env in (ALL, MINIMAL) else server.inherit_env
     if isinstance(names, str) or not all(map(_VARIABLE_NAME.match, names)):
         raise ValueError(f'.inherit_env: must be "{ALL}", "{MINIMAL}" or a list of names of variables')
-    toml.check_some_of("may_ask", server.may_ask, ASKS)
-    toml.check_some_of("expose", server.expose or (), EXPOSABLE)
-    toml.check_one_of("trust_hints", server.trust_hints, TRUSTS)
+    toml.check_values(server)
     for project in server.projects:
         check_project_name(project, f".projects: {project!r}")
     _check_only(name, server.only or ())
-    if server.limit_tokens is not None and server.limit_tokens < 0:
-        raise ValueError(".limit_tokens: must be 0 or more")
-    for key in ("start_timeout_s", "call_timeout_s"):
-        if not 0 <= getattr(server, key) < toml.MAX_S:
-            raise ValueError(f".{key}: must be a number of seconds, 0 or more")
     return server
 
 
@@ -155,7 +153,6 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
 def _check_remote(server: Server) -> None:
     if not URL.match(server.url) and without_values(server.url) == server.url:
         raise ValueError(".url: must be an http:// or https:// address")
-    toml.check_one_of("transport", server.transport, TRANSPORTS)
     for name in server.headers:
         if not _HEADER_NAME.match(name):
             raise ValueError(f".headers: {name!r} is not a name of a header")
@@ -166,10 +163,10 @@ def _check_remote(server: Server) -> None:
 def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
     if "authorization" in headers:
         raise ValueError(".oauth: headers has Authorization already; write one of the two")
-    toml.check_one_of("oauth.grant", oauth.grant, GRANTS)
+    toml.check_values(oauth, "oauth.")
     if oauth.issuer and not URL.match(oauth.issuer) and not VARIABLE.search(oauth.issuer):
         raise ValueError(".oauth.issuer: must be an http:// or https:// address")
-    if not 0 <= oauth.redirect_port <= _PORTS:
+    if oauth.redirect_port > _PORTS:
         raise ValueError(f".oauth.redirect_port: must be a port, 1 to {_PORTS}, or 0 for any that is free")
     for scope in oauth.scopes:
         if not _SCOPE.match(scope):

@@ -7,7 +7,7 @@ import msgspec
 from mcpctl.base.feature_names import EXPOSABLE
 from mcpctl.config.policy_settings import ProjectPolicyTable
 from mcpctl.config.server_settings import URL, check_project_name
-from mcpctl.config.toml import Section, check_one_of, check_some_of
+from mcpctl.config.toml import Section, check_values
 
 _DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
@@ -21,13 +21,14 @@ class Project(Section, frozen=True):
     optimization: str | None = None
     toolset: str | None = None
     policy: ProjectPolicyTable | None = None
+    one_of = {"optimization": OPTIMIZATIONS}
 
     def check(self, name: str) -> None:
         check_project_name(name, ":")
-        check_one_of("optimization", self.optimization, OPTIMIZATIONS)
         if self.toolset == "":
             raise ValueError(".toolset: must be a name, a path or none")
         if self.policy:
+            check_values(self.policy, "policy.")
             self.policy.check(name, "policy.")
 
 
@@ -39,9 +40,9 @@ class Search(Section, frozen=True):
     semantic_timeout_s: float = 5
     cloud_url: str = ""
     cloud_timeout_s: float = 5
+    one_of = {"optimization": OPTIMIZATIONS}
 
     def check(self, name: str) -> None:
-        check_one_of("optimization", self.optimization, OPTIMIZATIONS)
         for key, url in (("semantic_url", self.semantic_url), ("cloud_url", self.cloud_url)):
             if url and not URL.match(url):
                 raise ValueError(f".{key}: must be an http:// or https:// address")
@@ -55,9 +56,9 @@ STORES = ("file", "keyring")
 class OAuthSettings(Section, frozen=True):
     store: str = STORES[0]
     client_metadata_url: str = ""
+    one_of = {"store": STORES}
 
     def check(self, name: str) -> None:
-        check_one_of("store", self.store, STORES)
         if self.client_metadata_url and not _DOCUMENT.match(self.client_metadata_url):
             raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
 
@@ -92,9 +93,7 @@ class Serve(Section, frozen=True):
     max_result_chars: int = 0
     expose: list[str] = msgspec.field(default_factory=lambda: list(EXPOSABLE))
     may_be_0 = ("max_result_chars",)
-
-    def check(self, name: str) -> None:
-        check_some_of("expose", self.expose, EXPOSABLE)
+    some_of = {"expose": EXPOSABLE}
 
 
 TOKEN_BYTES = 4

@@ -5,7 +5,7 @@ The TOML library tells no lines.
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
@@ -23,23 +23,31 @@ _TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true o
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of settings, whose numbers are positive, or 0 where they may be."""
+    """A table of settings, whose numbers are positive, or 0 where they may be; the JSON Schema is made from it too."""
 
     may_be_0: ClassVar[Collection[str]] = ()
+    one_of: ClassVar[Mapping[str, Sequence[str]]] = {}  # by key, the values that it may have
+    some_of: ClassVar[Mapping[str, Sequence[str]]] = {}  # by key, the values that may be in its list
 
     def check(self, name: str) -> None:
         """Raises ValueError with the key and its problem, such as `.deny[0]: …`; `name` is that of the table."""
 
 
-def check_one_of(key: str, value: str | None, allowed: Sequence[str]) -> None:
-    """Raises ValueError where a value is none of these."""
-    if value is not None and value not in allowed:
-        raise ValueError(f".{key}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
-
-
-def check_some_of(key: str, values: Iterable[str], allowed: Sequence[str]) -> None:
-    if not set(values).issubset(allowed):
-        raise ValueError(f".{key}: may have {', '.join(allowed[:-1])} and {allowed[-1]}")
+def check_values(table: Section, where: str = "") -> None:
+    """Raises ValueError where a value is none of those that are allowed, or a number out of its bounds."""
+    values = msgspec.structs.asdict(table)
+    for key, allowed in table.one_of.items():
+        if values[key] is not None and values[key] not in allowed:
+            raise ValueError(f".{where}{key}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
+    for key, allowed in table.some_of.items():
+        if not set(values[key] or ()).issubset(allowed):
+            raise ValueError(f".{where}{key}: may have {', '.join(allowed[:-1])} and {allowed[-1]}")
+    for key, value in values.items():
+        least = 0 if key in table.may_be_0 else 1
+        if isinstance(value, int) and not isinstance(value, bool) and value < least:
+            raise ValueError(f".{where}{key}: must be {least} or more")
+        if isinstance(value, float) and not (0 <= value < MAX_S and (value or not least)):
+            raise ValueError(f".{where}{key}: must be a number of seconds, {'more than 0' if least else '0 or more'}")
 
 
 def converted(table: Any, kind: type[_Struct]) -> _Struct:
@@ -83,13 +91,8 @@ def section(path: Path, table: Any, kind: type[_Section], *names: str) -> _Secti
     name = ".".join(names)
     try:
         values = converted(table, kind)
+        check_values(values)
         values.check(names[-1])
-        for key, value in msgspec.structs.asdict(values).items():
-            least = 0 if key in kind.may_be_0 else 1
-            if isinstance(value, int) and not isinstance(value, bool) and value < least:
-                raise ValueError(f".{key}: must be {least} or more")
-            if isinstance(value, float) and not 0 < value < MAX_S:
-                raise ValueError(f".{key}: must be a number of seconds, more than 0")
     except ValueError as error:
         raise Unusable(f"{path}: {name}{error}", f"fix [{name}] there", code="config_key") from error
     return values
