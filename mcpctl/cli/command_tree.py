@@ -123,9 +123,12 @@ def _expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     for parameter in inspect.signature(command).parameters.values():
         kind = parameter.annotation
         if isinstance(kind, type) and issubclass(kind, opt.Options):
-            fields = inspect.signature(kind).parameters
+            fields = kind.defaults()
             shared[parameter.name] = kind, list(fields)
-            expanded.extend(fields.values())
+            expanded.extend(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type_)
+                for name, (type_, default) in fields.items()
+            )
         else:
             expanded.append(parameter)
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpctl import output
@@ -26,7 +25,6 @@ SELECT = opt.option("--select", "RULE", "Only rules whose ids begin with this; A
 IGNORE = opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B for several.")
 
 
-@dataclass(frozen=True)
 class Report(opt.Options):
     json: bool = opt.JSON
     jsonl: bool = opt.JSONL

@@ -2,8 +2,7 @@
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
@@ -25,7 +24,6 @@ _LISTS = {
 _MAX_NAME = 200  # longer names are not compared: a comparison takes the product of their lengths
 
 
-@dataclass(frozen=True)
 class RecordFilters(opt.Options):
     """The options as they were given; raises `WrongUsage` for impossible values."""
 
@@ -50,7 +48,8 @@ class RecordFilters(opt.Options):
     )
     grep: str | None = opt.option("--grep", "TEXT", "Only with this text in arguments, response or error.")
 
-    def __post_init__(self) -> None:
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
         _ = self.criteria
 
     @functools.cached_property
@@ -71,15 +70,14 @@ class RecordFilters(opt.Options):
         return criteria
 
 
-@dataclass(frozen=True)
 class SessionFilters(RecordFilters):
     """The same for sessions: `--status` is theirs, all other filters are of their calls."""
 
     status: list[str] | None = opt.option("--status", "STATUS", "The session's: active or closed.", SESSION_STATUSES)
     failed: bool = opt.flag("--failed", "Only with calls that failed.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
         _ = self.statuses
 
     @functools.cached_property

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,7 +49,18 @@ def argument(
 
 
 class Options:
-    """Options that commands share: in place of a parameter of such a class, a command has the class's fields."""
+    """Options that commands share: in place of a parameter of such a class, a command has the class's fields. Every
+    command imports some, and a dataclass of each would take a tenth of its start."""
+
+    def __init__(self, **values: Any) -> None:
+        vars(self).update(values)
+
+    @classmethod
+    def defaults(cls) -> dict[str, tuple[Any, Any]]:
+        """The types and defaults of the fields, in their order."""
+        classes = [each for each in reversed(cls.__mro__) if issubclass(each, Options)]
+        types = {name: type_ for each in classes for name, type_ in vars(each).get("__annotations__", {}).items()}
+        return {name: (type_, getattr(cls, name)) for name, type_ in types.items()}
 
 
 CONFIG = option("--config", "FILE", "Read servers from FILE (also: MCPCTL_CONFIG).")
@@ -89,7 +100,6 @@ READING = "reading records"
 _FORMATS = ("table", "tsv", "json", "jsonl")
 
 
-@dataclass(frozen=True)
 class Rows(Options):
     fields: str | None = FIELDS
     json: bool = JSON
@@ -103,7 +113,6 @@ class Rows(Options):
         return output.ListOptions(output.chosen_format(self.json, self.jsonl, self.format), self.fields)
 
 
-@dataclass(frozen=True)
 class Listing(Rows):
     limit: int | None = option("--limit", "N", "Print at most N rows; 0: all.", min=0)
     offset: int = option("--offset", "N", "Leave out the first N rows.", min=0, default=0)
@@ -116,7 +125,6 @@ class Listing(Rows):
         return replace(super().chosen(), limit=limit, offset=min(self.offset, MOST), count=self.count)
 
 
-@dataclass(frozen=True)
 class OneThing(Options):
     fields: str | None = FIELDS
     json: bool = JSON
@@ -128,12 +136,13 @@ class OneThing(Options):
 
 
 class _Located(Options):
-    config: Path | None = None
-    data_dir: Path | None
+    if TYPE_CHECKING:
+        config: Path | None
+        data_dir: Path | None
 
     def paths(self, *, creates: bool = False) -> "Paths":
         """The paths of both; a command that `creates` the configuration file may name one that is missing."""
-        return chosen(self.config, self.data_dir, creates=creates)
+        return chosen(getattr(self, "config", None), self.data_dir, creates=creates)
 
     @contextmanager
     def records(self) -> "Iterator[Records]":
@@ -152,25 +161,21 @@ class _Located(Options):
             yield records
 
 
-@dataclass(frozen=True)
 class DataLocation(_Located):
     data_dir: Path | None = DATA_DIR
 
 
-@dataclass(frozen=True)
 class Location(_Located):
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-@dataclass(frozen=True)
 class JsonLocation(_Located):
     json: bool = JSON
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-@dataclass(frozen=True)
 class ChangeOptions(_Located):
     from_script: bool = FROM_SCRIPT
     json: bool = JSON
@@ -183,14 +188,12 @@ class ChangeOptions(_Located):
         return Gate(paths, self.from_script, dry)
 
 
-@dataclass(frozen=True)
 class ProjectLocation(_Located):
     project: str | None = PROJECT
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-@dataclass(frozen=True)
 class ToolsetLocation(_Located):
     toolset: str | None = TOOLSET
     project: str | None = PROJECT
@@ -198,7 +201,6 @@ class ToolsetLocation(_Located):
     data_dir: Path | None = DATA_DIR
 
 
-@dataclass(frozen=True)
 class WhichTools(Options):
     server: list[str] | None = SERVERS
     read_only: bool | None = flag("--read-only/--no-read-only", "Only read-only tools, or only others.", default=None)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mcpctl.base.errors import WrongUsage
@@ -19,7 +18,6 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")  # how a shell has a variable
 Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "The command that starts the server.")]
 
 
-@dataclass(frozen=True)
 class EntryOptions(opt.Options):
     url: str | None = opt.option("--url", "URL", "The address of a remote server.")
     transport: str | None = opt.option("--transport", "http|sse", "Streamable HTTP, or the older SSE.", ("http", "sse"))

@@ -32,7 +32,7 @@ def logs(
     from mcpctl.output import Columns
     from mcpctl.store import server_logs
 
-    options = opt.Rows(None, json, jsonl, "auto").chosen()
+    options = opt.Rows(fields=None, json=json, jsonl=jsonl, format="auto").chosen()
     if follow and json:
         raise WrongUsage("--json prints one array, and -f has no end", "give --jsonl")
     paths = place.paths()
