@@ -14,7 +14,7 @@ import pytest
 from mcpctl import __version__
 from mcpctl.base.errors import ExitCode, McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.base.paths import Paths
-from mcpctl.cli.command_tree import NOUNS, verbs
+from mcpctl.cli.command_tree import COMMANDS, GROUPS, NOUNS, verbs
 from mcpctl.docgen.tree import CommandParameter, whole
 from mcpctl.store.records import Records
 from tests.configured import configure, demo_tools, listed
@@ -95,10 +95,65 @@ def test_a_word_that_only_contains_the_option_does_not_ask_for_json(mcpctl: Mcpc
 
 
 @pytest.mark.parametrize("words", [["--fields", "x"], ["--since", "x"], ["--limit", "x"], ["--bogus"], ["extra"]])
-def test_usage_stays_text_under_json(mcpctl: Mcpctl, words: Sequence[str]) -> None:
-    ran = mcpctl("calls", "ls", "--json", *words)
+def test_wrong_usage_is_told_as_every_failure_is(mcpctl: Mcpctl, words: Sequence[str]) -> None:
+    ran = mcpctl("calls", "ls", *words)
     assert ran.code == 2
-    assert not ran.err.startswith("{")
+    assert re.fullmatch(r"mcpctl: .+\nhint: .+\n", ran.err)
+    as_json = mcpctl("calls", "ls", "--json", *words)
+    assert as_json.code == 2
+    assert set(as_json.error) == {"code", "message", "hint"}
+
+
+@for_each(
+    ("line", "message", "hint"),
+    [
+        ("calls ls --bogus", "there is no option --bogus", "see: mcpctl calls ls -h"),
+        ("calls ls --sever x", "there is no option --sever", "did you mean --server? see: mcpctl calls ls -h"),
+        ("--bogus", "there is no option --bogus", "see: mcpctl -h"),
+        ("tools -x", "there is no option -x", "see: mcpctl tools -h"),
+        ("dashboard --bogus", "there is no option --bogus", "see: mcpctl dashboard -h"),
+        ("--no-color", "missing command", "see: mcpctl -h"),
+        ("tools show", "KEY is missing", "see: mcpctl tools show -h"),
+        ("calls ls --limit", "--limit needs a value", "see: mcpctl calls ls -h"),
+        ("calls ls --json=x", "--json takes no value", "see: mcpctl calls ls -h"),
+        ("calls ls --limit x", "--limit: 'x' is not a whole number", "see: mcpctl calls ls -h"),
+        ("tools call a:b --timeout x", "--timeout: 'x' is not a number", "see: mcpctl tools call -h"),
+        ("tools call a:b --timeout 0", "--timeout: must be 0.1 or more", "see: mcpctl tools call -h"),
+        ("calls show a b", "calls show takes no argument 'b'", "see: mcpctl calls show -h"),
+        ("calls show a b c", "calls show takes no argument 'b'", "see: mcpctl calls show -h"),
+    ],
+)  # fmt: skip
+def test_what_the_parser_refuses_is_told_with_the_command_that_has_its_help(
+    mcpctl: Mcpctl, line: str, message: str, hint: str
+) -> None:
+    ran = mcpctl(*line.split())
+    assert (ran.code, ran.err) == (2, f"mcpctl: {message}\nhint: {hint}\n")
+
+
+def test_no_help_cuts_a_summary_or_breaks_a_word(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for node in whole().walk():
+        text = re.sub(r"  Examples?:\n(  .*\n)+", "", mcpctl(*node.path[1:], "-h").out)
+        lines = [line for line in text.splitlines()[1:] if not re.match(r" +\[", line)]  # of its usage
+        assert not [line for line in lines if line.endswith("...") or len(line) > 78], node.path
+        assert not [line for line in lines if re.search(r"\w-$", line)], node.path
+
+
+def test_a_summary_is_short_enough_for_every_list() -> None:
+    listed = [node for node in whole().walk() if len(node.path) > 1]
+    assert [(node.path, node.summary) for node in listed if len(node.summary) > 55] == []
+
+
+def test_every_command_is_in_a_group_of_the_help() -> None:
+    assert [node.path[1] for node in whole().children] == [name for names in GROUPS.values() for name in names]
+    assert {*COMMANDS, *NOUNS} == {node.path[1] for node in whole().children}
+
+
+def test_the_help_of_a_long_command_has_sections(mcpctl: Mcpctl) -> None:
+    for words in ("calls ls", "calls stats", "sessions ls", "tools ls", "tools search"):
+        titles = re.findall(r"^(\w+):$", mcpctl(*words.split(), "-h").out, re.MULTILINE)
+        assert titles[-4:] == ["Options", "Filters", "Output", "Configuration"], words
+    assert "Output:" not in mcpctl("calls", "show", "-h").out
 
 
 @for_each("words", [(), *((noun,) for noun in NOUNS if noun != "dashboard")])

@@ -13,20 +13,33 @@ import typer
 
 from mcpctl import __version__
 from mcpctl import commands as package
-from mcpctl.cli.parsing import Commands
+from mcpctl.cli.parsing import Commands, Group
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-NOUNS = (  # in the order of the help, as are all that follow
-    "servers", "tools", "prompts", "resources", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions",
-    "calls", "dashboard", "db",
-)  # fmt: skip
-COMMANDS = ("serve", "install", "uninstall", "demo", "doctor", "help", "version")  # the commands without a noun
+GROUPS = {  # of the help, in its order, as are all that follow: each noun and command is in one
+    "Use": ("serve", "tools", "prompts", "resources", "toolsets", "annotate"),
+    "Look": ("dashboard", "sessions", "calls", "db"),
+    "Decide": ("policy", "approvals", "tokens"),
+    "Set up": ("install", "uninstall", "servers", "doctor"),
+    "Learn": ("demo", "help", "version"),
+}
+COMMANDS = ("serve", "install", "uninstall", "doctor", "demo", "help", "version")  # the commands without a noun
+NOUNS = tuple(name for names in GROUPS.values() for name in names if name not in COMMANDS)
 ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
 _FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")  # these verbs come first
 _CLIENTS = "{clients}"  # in a docstring of a command: the names of all clients
 _FOLDER = Path(package.__path__[0])
 _SETTINGS: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
+
+
+class _Program(Group):
+    """The commands and nouns of the program in the order of its help; typer has all commands first."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        names = (name for names in GROUPS.values() for name in names)
+        self.commands = {name: self.commands[name] for name in names if name in self.commands}
 
 
 def version(json: bool = opt.JSON) -> None:
@@ -61,6 +74,7 @@ _HERE: dict[str, Callable[..., Any]] = {"version": version, "help": help}
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     """The command tree, with a noun only its branch, with a verb only that command: others are modules to import."""
     app = Commands(
+        cls=_Program,
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
         epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_TOKEN,"
         " MCPCTL_DEBUG, NO_COLOR.",
@@ -75,10 +89,12 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     elif noun in NOUNS:
         app.add_typer(_branch(noun, verb), name=noun)
     else:
-        for name in COMMANDS:
-            app.command(name)(_function(name))
-        for name in NOUNS:
-            app.add_typer(_branch(name), name=name)
+        for group, names in GROUPS.items():
+            for name in names:
+                if name in COMMANDS:
+                    app.command(name, rich_help_panel=group)(_function(name))
+                else:
+                    app.add_typer(_branch(name), name=name, rich_help_panel=group)
     return app
 
 

@@ -1,18 +1,29 @@
-"""The parsing of command lines: each option once, and options of other programs only after `--`."""
+"""The parsing of command lines: each option once, and options of other programs only after `--`; and their help."""
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import typer
 from typer._click.core import Parameter
-from typer._click.exceptions import BadParameter, NoSuchOption, UsageError
+from typer._click.exceptions import (
+    BadOptionUsage,
+    BadParameter,
+    MissingParameter,
+    NoArgsIsHelpError,
+    NoSuchOption,
+    UsageError,
+)
 from typer.core import TyperCommand, TyperGroup
 
 from mcpctl.base.errors import UnknownCommand, WrongUsage
 
 _KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}  # in plain words
+_MANY = 10  # options, with which a command has sections of them
+_FIRST = "Options"  # the section of the options without one
 
 
 class Command(TyperCommand):
@@ -20,26 +31,26 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            try:
-                _, _, parameters = self.make_parser(ctx).parse_args(list(args))
-            except NoSuchOption as error:
-                self._ask_for_dashes(error, args)
-                raise
+            with _in_words(ctx):
+                try:
+                    _, _, parameters = self.make_parser(ctx).parse_args(list(args))
+                except NoSuchOption as error:
+                    self._ask_for_dashes(error, args)
+                    raise
             for parameter, times in Counter(parameters).items():
                 if times > 1 and _has_one_value(parameter):
                     name = parameter.opts[0]
                     message = f"{name} is given {times} times, and only one value can count"
                     raise WrongUsage(message, f"give {name} once", "option_repeated")
-        try:
+        with _in_words(ctx):
             return super().parse_args(ctx, args)
-        except BadParameter as error:
-            kind = re.search(r"is not a valid (\w+)(?: range)?\.", error.message)
-            if kind and kind[1] in _KINDS:
-                error.message = error.message.replace(kind[0], f"is not a {_KINDS[kind[1]]}.")
-            raise
-        except UsageError as error:
-            self._ask_for_from(ctx, error)
-            raise
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _keep_words_whole()
+        super().format_help(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        _write(ctx, formatter, self)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         from mcpctl.commands import columns
@@ -48,14 +59,6 @@ class Command(TyperCommand):
             formatter.write_paragraph()
             formatter.write_text(sentence)
         super().format_epilog(ctx, formatter)
-
-    def _ask_for_from(self, ctx: Any, error: UsageError) -> None:
-        """Raise `WrongUsage` if an argument too many is what --from takes."""
-        word = re.match(r"Got unexpected extra arguments?(?:\(s\))? \((\S+)", error.message)
-        if word and any("--from" in parameter.opts for parameter in self.params):
-            name = word[1].removesuffix(")")
-            hint = f"did you mean: {ctx.command_path} --from {name}?"
-            raise WrongUsage(f"{ctx.command_path} takes no argument '{name}'", hint, "no_such_argument") from error
 
     def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
         """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""
@@ -67,21 +70,117 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _in_words(ctx):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _in_words(ctx):
+            return super().invoke(ctx)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
         if not ctx.resilient_parsing and word not in self.commands and not word.startswith("-"):
             raise UnknownCommand(word, "" if ctx.parent is None else str(ctx.info_name))
         return super().resolve_command(ctx, args)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _keep_words_whole()
+        super().format_help(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        _write(ctx, formatter, self)
+        width = max(map(len, self.commands))
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            row = f"{name:{width}}", command.get_short_help_str(formatter.width)
+            groups.setdefault(getattr(command, "rich_help_panel", None) or "Commands", []).append(row)
+        for title, rows in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
 
 class Commands(typer.Typer):
     """A noun or the program itself; all of its commands are of the classes above."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(cls=Group, **settings)
+        super().__init__(**{"cls": Group, **settings})
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
         return super().command(name, cls=Command, **settings)
+
+
+def sections(options: Iterable[Parameter]) -> Mapping[str, list[Parameter]]:
+    """The options by section, in the order of a help; few are all in one."""
+    listed = list(options)
+    if len(listed) - 1 <= _MANY:  # without --help
+        return {_FIRST: listed}
+    ordered: dict[str, list[Parameter]] = {_FIRST: []}
+    for option in listed:
+        ordered.setdefault(getattr(option, "rich_help_panel", None) or _FIRST, []).append(option)
+    return ordered
+
+
+@contextmanager
+def _in_words(ctx: Any) -> Iterator[None]:
+    """Failures of the parser are told as all others are."""
+    try:
+        yield
+    except NoArgsIsHelpError:
+        raise
+    except UsageError as error:
+        raise _wrong_usage(error, error.ctx or ctx) from None
+
+
+def _wrong_usage(error: UsageError, ctx: Any) -> WrongUsage:
+    see = f"see: {ctx.command_path} -h"
+    if isinstance(error, NoSuchOption):
+        near = " or ".join(sorted(error.possibilities or ()))
+        hint = f"did you mean {near}? {see}" if near else see
+        return WrongUsage(f"there is no option {error.option_name}", hint, "no_such_option")
+    if isinstance(error, MissingParameter) and error.param:
+        return WrongUsage(f"{_told(error.param)} is missing", see, "missing")
+    if isinstance(error, BadParameter) and error.param:
+        return WrongUsage(f"{_told(error.param)}: {_problem(error)}", see, "bad_value")
+    if isinstance(error, BadOptionUsage):
+        takes = "needs a value" if "requires" in error.message else "takes no value"
+        return WrongUsage(f"{error.option_name} {takes}", see, "bad_value")
+    if extra := re.match(r"Got unexpected extra arguments?(?:\(s\))? \(([^ ]+?)\)?(?: |$)", error.message):
+        if any("--from" in parameter.opts for parameter in ctx.command.params):
+            see = f"did you mean: {ctx.command_path} --from {extra[1]}?"
+        message = f"{ctx.command_path.removeprefix('mcpctl ')} takes no argument '{extra[1]}'"
+        return WrongUsage(message, see, "no_such_argument")
+    return WrongUsage(error.message[:1].lower() + error.message[1:].removesuffix("."), see)
+
+
+def _told(parameter: Parameter) -> str:
+    return parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar or str(parameter.name)
+
+
+def _problem(error: BadParameter) -> str:
+    least = getattr(error.param.type, "min", None) if error.param else None
+    if least is not None and "in the range" in error.message:
+        return f"must be {least} or more"
+    kind = re.search(r"is not a valid (\w+)(?: range)?\.", error.message)
+    plain = error.message.replace(kind[0], f"is not a {_KINDS[kind[1]]}") if kind and kind[1] in _KINDS else ""
+    return plain or error.message.removesuffix(".")
+
+
+def _keep_words_whole() -> None:
+    """Break no option, such as --dry-run, at its hyphens: one copies it."""
+    from typer._click import _textwrap
+
+    _textwrap.TextWrapper = partial(_textwrap.TextWrapper, break_on_hyphens=False)  # type: ignore[assignment, misc]
+
+
+def _write(ctx: Any, formatter: Any, command: TyperCommand | TyperGroup) -> None:
+    parameters = command.get_params(ctx)
+    shown = {"Arguments": [each for each in parameters if each.param_type_name == "argument"]}
+    shown |= sections(each for each in parameters if each.param_type_name == "option")
+    for title, listed in shown.items():
+        if records := [record for each in listed if (record := each.get_help_record(ctx))]:
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 def _has_one_value(parameter: Parameter) -> bool:

@@ -25,7 +25,7 @@ SELECT = opt.option("--select", "RULE", "Only rules whose ids begin with this; A
 IGNORE = opt.option("--ignore", "RULE", "No rules whose ids begin with this; A,B for several.")
 
 
-class Report(opt.Options):
+class Report(opt.Options, section="Output"):
     json: bool = opt.JSON
     jsonl: bool = opt.JSONL
     format: str = opt.option(

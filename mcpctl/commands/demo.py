@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def demo(keep: bool = opt.flag("--keep", "Keep the demo's folder, and print its path.")) -> None:
-    """Run a demo with two bundled servers: a client connects, searches and calls, and the records are shown.
+    """Run a demo with two bundled servers. A client connects, searches and calls, and the records are shown.
 
     Examples:
       mcpctl demo

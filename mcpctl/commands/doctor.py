@@ -15,7 +15,7 @@ def doctor(
     *,
     place: opt.JsonLocation,
 ) -> None:
-    """Check the whole installation, and report problems, each with its fix.
+    """Check the installation, with a fix for each problem.
 
     It looks at the configuration, at logins, at files that others can read, at the programs that start servers (also
     with the PATH and the variables that clients with a window have), at the data directory with its journals, index and

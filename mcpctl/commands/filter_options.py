@@ -24,7 +24,7 @@ _LISTS = {
 _MAX_NAME = 200  # longer names are not compared: a comparison takes the product of their lengths
 
 
-class RecordFilters(opt.Options):
+class RecordFilters(opt.Options, section="Filters"):
     """The options as they were given; raises `WrongUsage` for impossible values."""
 
     session: list[str] | None = opt.option("--session", "ID,…", "Only of these; last is the newest.", complete.sessions)
@@ -70,7 +70,7 @@ class RecordFilters(opt.Options):
         return criteria
 
 
-class SessionFilters(RecordFilters):
+class SessionFilters(RecordFilters, section="Filters"):
     """The same for sessions: `--status` is theirs, all other filters are of their calls."""
 
     status: list[str] | None = opt.option("--status", "STATUS", "The session's: active or closed.", SESSION_STATUSES)

@@ -27,7 +27,7 @@ def install(
     *,
     place: opt.Location,
 ) -> None:
-    """Put mcpctl into the configuration of MCP clients, in front of the servers that they have.
+    """Put mcpctl into MCP clients, before their servers.
 
     Clients: {clients}. The servers in your own file of the client move into config.toml; one entry stays there, which
     starts mcpctl with the options --project, --toolset and --split-execute. Comments, order and all other settings of

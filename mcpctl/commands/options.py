@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.models import OptionInfo
 
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths, chosen
@@ -51,6 +52,12 @@ def argument(
 class Options:
     """Options that commands share: in place of a parameter of such a class, a command has the class's fields. Every
     command imports some, and a dataclass of each would take a tenth of its start."""
+
+    def __init_subclass__(cls, section: str | None = None) -> None:
+        """The options of a class are in one section of a long help, unless they are in another already."""
+        for each in vars(cls).values():
+            if isinstance(each, OptionInfo):
+                each.rich_help_panel = each.rich_help_panel or section
 
     def __init__(self, **values: Any) -> None:
         vars(self).update(values)
@@ -100,7 +107,7 @@ READING = "reading records"
 _FORMATS = ("table", "tsv", "json", "jsonl")
 
 
-class Rows(Options):
+class Rows(Options, section="Output"):
     fields: str | None = FIELDS
     json: bool = JSON
     jsonl: bool = JSONL
@@ -113,7 +120,7 @@ class Rows(Options):
         return output.ListOptions(output.chosen_format(self.json, self.jsonl, self.format), self.fields)
 
 
-class Listing(Rows):
+class Listing(Rows, section="Output"):
     limit: int | None = option("--limit", "N", "Print at most N rows; 0: all.", min=0)
     offset: int = option("--offset", "N", "Leave out the first N rows.", min=0, default=0)
     count: bool = flag("--count", "Print only the number of rows.")
@@ -125,7 +132,7 @@ class Listing(Rows):
         return replace(super().chosen(), limit=limit, offset=min(self.offset, MOST), count=self.count)
 
 
-class OneThing(Options):
+class OneThing(Options, section="Output"):
     fields: str | None = FIELDS
     json: bool = JSON
 
@@ -165,7 +172,7 @@ class DataLocation(_Located):
     data_dir: Path | None = DATA_DIR
 
 
-class Location(_Located):
+class Location(_Located, section="Configuration"):
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
@@ -188,20 +195,20 @@ class ChangeOptions(_Located):
         return Gate(paths, self.from_script, dry)
 
 
-class ProjectLocation(_Located):
+class ProjectLocation(_Located, section="Configuration"):
     project: str | None = PROJECT
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-class ToolsetLocation(_Located):
+class ToolsetLocation(_Located, section="Configuration"):
     toolset: str | None = TOOLSET
     project: str | None = PROJECT
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-class WhichTools(Options):
+class WhichTools(Options, section="Filters"):
     server: list[str] | None = SERVERS
     read_only: bool | None = flag("--read-only/--no-read-only", "Only read-only tools, or only others.", default=None)
     destructive: bool | None = flag(

@@ -25,10 +25,10 @@ def serve(
     allow_annotate: bool = opt.flag("--allow-annotate", "Let models add notes to the toolset in force."),
     locked: Path | None = opt.option("--locked", "FILE", "Hide tools that differ from FILE; see mcpctl tools lock."),
 ) -> None:
-    """Serve one MCP client on stdin and stdout, in front of all configured servers.
+    """Serve one MCP client, in front of all your servers.
 
-    Put this command into the configuration of Claude, Cursor or any MCP client. It shows the model two tools,
-    tool_discovery and tool_execute, and keeps a record of every session and call.
+    It speaks MCP on stdin and stdout. Put this command into the configuration of Claude, Cursor or any MCP client. It
+    shows the model two tools, tool_discovery and tool_execute, and keeps a record of every session and call.
 
     With a project, only its servers are seen, and its toolset is in force; a request may name another in
     _meta.projectId, and sees only the servers of both. With a token, only its servers are seen. With a toolset, only

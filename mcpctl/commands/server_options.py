@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")  # how a shell has a variable
 Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "The command that starts the server.")]
 
 
-class EntryOptions(opt.Options):
+class _Remote(opt.Options, section="A server with a URL"):
     url: str | None = opt.option("--url", "URL", "The address of a remote server.")
     transport: str | None = opt.option("--transport", "http|sse", "Streamable HTTP, or the older SSE.", ("http", "sse"))
     header: list[str] | None = opt.option(
@@ -30,6 +30,9 @@ class EntryOptions(opt.Options):
         "Settings of the login, such as client_id=ID or 'client_secret=${VAR}'; see man mcpctl-config.",
         ("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
     )
+
+
+class _Started(_Remote, section="A server with a command"):
     env: list[str] | None = opt.option(
         "--env", "NAME=VALUE", "A variable; '${VAR}' or '${cmd:COMMAND}' keeps secrets out."
     )
@@ -41,6 +44,9 @@ class EntryOptions(opt.Options):
         ("all", "minimal"),
     )
     cwd: str | None = opt.option("--cwd", "DIR", "The folder in which the command runs.")
+
+
+class EntryOptions(_Started, section="Either"):
     project: list[str] | None = opt.option("--project", "NAME", "A project that sees it; else all.", complete.projects)
     deny: list[str] | None = opt.option("--deny", "TOOL", "A tool that can be neither found nor called.")
     only: list[str] | None = opt.option("--only", "TOOL", "A tool, or some with *: no other tools are offered.")

@@ -8,7 +8,7 @@ from mcpctl.commands.install import JSON, Clients, write_changes
 def uninstall(
     clients: Clients, dry_run: bool = opt.DRY_RUN, yes: bool = opt.YES, json: bool = JSON, *, place: opt.Location
 ) -> None:
-    """Take mcpctl out of the configuration of MCP clients, and give them their servers back.
+    """Take mcpctl out of MCP clients. They get their servers back.
 
     A file that nobody has changed since mcpctl install is restored byte for byte. Otherwise the changes stay, the entry
     for mcpctl goes, and the former servers come back unless a new one has the name. A file into which you put mcpctl

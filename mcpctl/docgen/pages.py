@@ -1,5 +1,6 @@
 """Section 1 of the manual: a page for the program, for each noun and for each command."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 from mcpctl.base.errors import ExitCode
@@ -30,7 +31,7 @@ def page(node: Node) -> str:
         *roff.section("DESCRIPTION", roff.paragraphs("\n\n".join(node.paragraphs))),
         *roff.section("COMMANDS", _commands(node)),
         *roff.section("ARGUMENTS", roff.entries((_tag(each), each.help) for each in node.arguments)),
-        *roff.section("OPTIONS", roff.entries((_tag(each), each.help) for each in node.options)),
+        *roff.section("OPTIONS", _options(node)),
         *roff.section("RULES", roff.entries(map(_rule, RULES.get(node.path, {}).values()))),
         *(_of_the_program() if len(node.path) == 1 else roff.section("EXIT STATUS", _STATUS)),
         *roff.section("EXAMPLES", roff.verbatim(node.examples)),
@@ -46,11 +47,21 @@ def _synopsis(node: Node) -> Iterator[str]:
 
 
 def _commands(node: Node) -> Iterator[str]:
-    for child in node.children:
-        for command in child.walk():
-            yield ".TP"
-            yield f".BR {roff.escaped(command.page)} (1)"
-            yield from roff.prose(command.summary)
+    for group, children in itertools.groupby(node.children, lambda child: child.group):
+        lines = [line for child in children for command in child.walk() for line in _command(command)]
+        yield from roff.subsection(group, lines) if group else lines
+
+
+def _command(command: Node) -> Iterator[str]:
+    yield ".TP"
+    yield f".BR {roff.escaped(command.page)} (1)"
+    yield from roff.prose(command.summary)
+
+
+def _options(node: Node) -> Iterator[str]:
+    for section, options in itertools.groupby(node.options, lambda option: option.section):
+        lines = roff.entries((_tag(each), each.help) for each in options)
+        yield from lines if section == node.options[0].section else roff.subsection(section, lines)
 
 
 def _tag(parameter: CommandParameter) -> str:

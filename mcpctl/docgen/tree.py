@@ -10,6 +10,7 @@ import typer.main
 from typer._click.core import Command, Parameter
 
 from mcpctl.cli.command_tree import tree
+from mcpctl.cli.parsing import sections
 from mcpctl.commands import columns
 
 
@@ -21,12 +22,14 @@ class CommandParameter:
     secondary: tuple[str, ...]
     takes: str
     help: str
+    section: str
 
 
 @dataclass(frozen=True)
 class Node:
     path: tuple[str, ...]
     help: str
+    group: str  # of the commands of the program
     arguments: tuple[CommandParameter, ...]
     options: tuple[CommandParameter, ...]
     children: tuple["Node", ...]
@@ -79,18 +82,21 @@ def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None)
     prose, mark, examples = help_.partition("\n\n\x08\n")
     commands: dict[str, Command] = getattr(command, "commands", {})
     leaving = columns.leaving(path, [str(item.name) for item in options])
+    grouped = {"": arguments, **sections(options)}
+    described = [_parameter(item, context, title) for title, items in grouped.items() for item in items]
     return Node(
         path,
         f"{prose}\n\n{leaving}{mark}{examples}" if leaving else help_,
-        tuple(_parameter(argument, context) for argument in arguments),
-        tuple(_parameter(option, context) for option in options),
+        str(getattr(command, "rich_help_panel", None) or ""),
+        tuple(described[: len(arguments)]),
+        tuple(described[len(arguments) :]),
         tuple(_node(child, (*path, name), context) for name, child in commands.items() if not child.hidden),
         bool(commands) and not getattr(command, "invoke_without_command", False),
     )
 
 
-def _parameter(parameter: Parameter, context: typer.Context) -> CommandParameter:
+def _parameter(parameter: Parameter, context: typer.Context, section: str) -> CommandParameter:
     takes = "" if getattr(parameter, "is_flag", False) else parameter.metavar or (parameter.name or "").upper()
     record = parameter.get_help_record(context)
     names = sorted(parameter.opts, key=len)  # typer keeps the names of --help in a set, in any order
-    return CommandParameter(tuple(names), tuple(parameter.secondary_opts), takes, record[1] if record else "")
+    return CommandParameter(tuple(names), tuple(parameter.secondary_opts), takes, record[1] if record else "", section)

@@ -143,7 +143,7 @@ def _progress_line(task: str, unit: str) -> "Iterator[ProgressLine | None]":
 
 
 def report(error: McpctlError, *, as_json: bool) -> None:
-    if as_json and error.exit_code != ExitCode.USAGE:
+    if as_json:
         # "##[" can only be in a string: with its last character escaped it is the same JSON, and not a CI command.
         print(re.sub(r"##(vso)?\[", r"##\1\\u005b", plain_json(to_json(error.body)), flags=re.I), file=sys.stderr)
         return

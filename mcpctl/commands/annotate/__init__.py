@@ -1,1 +1,1 @@
-"""Notes, hints and titles that a team adds to tools, in a toolset."""
+"""Notes, hints and titles that a team adds to tools."""

@@ -28,7 +28,7 @@ def check(
     report: checks.Report,
     place: opt.Location,
 ) -> None:
-    """Check toolset files: their JSON, their names and notes, and whether their tools exist. For CI.
+    """Check toolset files, and whether their tools exist. Their JSON, names and notes are checked, too. For CI.
 
     Without a path it checks your own toolsets. In a folder and the folders in it, without node_modules and names that
     begin with a dot, it checks every .json file that is not clearly something else; stderr has the numbers of checked

@@ -9,7 +9,7 @@ def ls(
     listing: opt.Listing,
     place: opt.ToolsetLocation,
 ) -> None:
-    """List the notes and overrides in effect of a toolset, or of one tool in it.
+    """List the notes and overrides of a toolset. They are those in effect, of all its tools or of one.
 
     Examples:
       mcpctl annotate ls

@@ -19,7 +19,7 @@ def set(
     *,
     place: opt.ToolsetLocation,
 ) -> None:
-    """Override a tool's behaviour hints and title in a toolset. Prints the names of what changed.
+    """Override a tool's hints and title in a toolset. Prints the names of what changed.
 
     A toolset in a repository may only tighten the hints that decide, for example, which tool_execute_... may call a
     tool. A hint that it loosens is only shown; it applies only in a toolset of your own data directory.

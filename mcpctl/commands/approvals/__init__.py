@@ -1,1 +1,1 @@
-"""Calls that wait for your consent, and the consent that you have given."""
+"""Calls that wait for your yes, and what you allowed."""

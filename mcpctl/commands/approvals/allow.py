@@ -11,7 +11,7 @@ def allow(
     *,
     place: opt.JsonLocation,
 ) -> None:
-    """Allow a call that waits for your consent: this call, once, when it is made again with the same arguments.
+    """Allow a call that waits for your consent. That is this call, once, when it is made again with the same arguments.
 
     It is for people: it needs a terminal, and refuses where an agent may run it. --session and --always are refused
     where config.toml has confirm = "always", and where a part of the arguments is hidden or left out: there a yes is

@@ -10,7 +10,7 @@ def ls(
     listing: opt.Listing,
     data: opt.DataLocation,
 ) -> None:
-    """List the calls that needed your consent, the newest first, and their outcome.
+    """List the calls that needed your consent. The newest is first, and each has its outcome.
 
     --standing lists instead the consent that applies to more than one call, for as long as it does, however old it is;
     take it back with mcpctl approvals revoke.

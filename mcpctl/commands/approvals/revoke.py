@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def revoke(standing: opt.Standing, place: opt.JsonLocation) -> None:
-    """Take back consent that applies to more than one call: all of a tool's, or one by its id. Running sessions follow.
+    """Take back consent to more than one call. It is all of a tool's, or one by its id. Running sessions follow.
 
     Examples:
       mcpctl approvals revoke github:delete_repository

@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def show(approval: opt.ApprovalId = "last", *, shown: opt.OneThing, data: opt.DataLocation) -> None:
-    """Show what a call wants to do, why you are asked, and how you can answer. Without an ID it is the newest.
+    """Show what a call wants to do, and why you are asked. It says how you can answer. Without an ID it is the newest.
 
     Examples:
       mcpctl approvals show

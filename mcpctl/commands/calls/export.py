@@ -11,7 +11,7 @@ def export(
     *,
     data: opt.DataLocation,
 ) -> None:
-    """Print the calls on record with all their fields, newest first, for another program.
+    """Print the calls on record for another program. They come with all their fields, newest first.
 
     It takes the filters of mcpctl calls ls, and needs no more memory for a million calls than for one.
 

@@ -11,7 +11,7 @@ def ls(
     listing: opt.Listing,
     data: opt.DataLocation,
 ) -> None:
-    """List the calls on record, newest first, or with --kind discovery the searches.
+    """List the calls on record, newest first. With --kind discovery, they are the searches.
 
     A filter takes several values, repeated or separated by commas; a call matches if it fits one of them, and all
     filters together. Names of clients may contain commas: repeat --client.

@@ -28,7 +28,7 @@ def replay(
     listing: opt.Rows,
     place: opt.ToolsetLocation,
 ) -> None:
-    """Call recorded tools again with the same arguments, and compare the results.
+    """Call recorded tools again, and compare the results. Their arguments are the same.
 
     Calls of read-only tools run; others are shown, and run with --execute. The declaration of the server today decides,
     not the recorded one. [policy] applies as for tools call. A call whose arguments were redacted or cut is never

@@ -14,7 +14,7 @@ def response(
     *,
     data: opt.DataLocation,
 ) -> None:
-    """Print the whole answer of a call, where the client got a part.
+    """Print the whole answer of a call. The client got a part of it.
 
     A pipe gets the bytes of the server's result, JSON, or the selection of --path: JSON too, of a string its text. A
     path applies to the structured content, or else to the text that is JSON. A terminal gets the texts.

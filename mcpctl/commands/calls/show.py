@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def show(call: opt.CallId, shown: opt.OneThing, data: opt.DataLocation) -> None:
-    """Show one call whole: what was sent, what came back, how long it took.
+    """Show one call whole: what was sent, and what came back.
 
     Examples:
       mcpctl calls show last

@@ -18,7 +18,7 @@ def stats(
     listing: opt.Listing,
     data: opt.DataLocation,
 ) -> None:
-    """Count the calls on record: how many, how many failed, how long they took, and their tokens.
+    """Count the calls on record. It says how many, how many failed, how long they took, and their tokens.
 
     It takes the filters of mcpctl calls ls. A call in several rounds counts once, in the group of its last round. Calls
     that failed are those of --failed; denied ones among them were refused by a rule, or wait for a yes. Times are in

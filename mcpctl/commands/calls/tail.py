@@ -32,7 +32,8 @@ def tail(
     *,
     data: opt.DataLocation,
 ) -> None:
-    """Print the last events of all sessions of all processes, and with -f those that follow: one event a line.
+    """Print the last events of all sessions. Those of all processes are printed, one a line, and with -f those that
+    follow.
 
     With --json an event is {type, data, timestamp, position}. Its type is sessions.created, sessions.updated,
     sessions.closed, calls.started, calls.finished, discoveries.finished or reset. The data of a call or search is its

@@ -25,7 +25,7 @@ def dashboard(
     *,
     place: opt.Location,
 ) -> None:
-    """Show sessions, calls, tools and approvals in the browser.
+    """Show sessions, calls and approvals in the browser.
 
     It serves pages and a REST interface on this machine alone, opens the browser where there is one, and prints a link
     that logs in once, within a minute. Ctrl-C ends it, and every login. While one runs, the command prints a new link

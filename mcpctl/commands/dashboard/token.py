@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def token(json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
-    """Print the bearer token of the running dashboard, with which scripts read.
+    """Print the bearer token of the running dashboard. Scripts read with it.
 
     It is for the header Authorization of requests to /api/v1, lasts as long as the dashboard, and answers no approval.
     With --json it comes with the address.

@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def path(json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
-    """Print the path of the SQLite index, brought up to date, for SQL of your own.
+    """Print the path of the index, for SQL of your own. It is an SQLite file, and brought up to date.
 
     It is derived from the journals beside it: reading it is safe, and deleting it loses nothing. Whole answers that
     limit_tokens has kept are in responses/ beside it: see mcpctl calls response.

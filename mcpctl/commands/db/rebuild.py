@@ -4,7 +4,8 @@ from mcpctl.commands import options as opt
 
 
 def rebuild(place: opt.JsonLocation) -> None:
-    """Rebuild the index from the journals, close sessions that were killed, and evict those that exceed the limits.
+    """Rebuild the index from the journals. Sessions that were killed are closed, and those that exceed the limits
+    evicted.
 
     Example:
       mcpctl db rebuild --json

@@ -1,1 +1,1 @@
-"""The policy: why a tool may be called or not, and whether its rules say what is meant."""
+"""The policy: what may be called, and why."""

@@ -7,7 +7,7 @@ COMMAND = "mcpctl policy check"
 
 
 def check(fail_on: str = checks.fail_on("warning"), *, report: checks.Report, place: opt.ToolsetLocation) -> None:
-    """Check the rules of the policy: that each of them matches a tool, and decides at least once.
+    """Check that each rule of the policy has an effect. It has one if it matches a tool, and decides at least once.
 
     It names rules that match no tool (W901), rules that never decide, since an earlier one always does (W902), the same
     rule in two lists (W903), and rules that cannot be judged, since a server has never listed its tools (I901). stderr

@@ -18,7 +18,7 @@ def explain(
     shown: opt.OneThing,
     place: opt.ToolsetLocation,
 ) -> None:
-    """Explain the decision on a call of a tool: every rule that matches it, in the order in which they count.
+    """Explain the decision on a call of a tool. Every rule that matches it is named, in the order in which they count.
 
     The decision is that of mcpctl serve, on the tool as its server last listed it. A tool that nobody has listed is
     explained as one that declares nothing. No rule looks at arguments; with --args, the JSON has the hash that a yes to

@@ -13,7 +13,7 @@ def hook(
     *,
     place: opt.ToolsetLocation,
 ) -> None:
-    """Decide in the client, before it calls a tool of mcpctl: a hook for Claude Code.
+    """Decide in Claude Code, before it calls a tool. It is a hook of that client, for the tools of mcpctl.
 
     Claude Code sees one tool_execute for all tools. As its PreToolUse hook, this reads the call on stdin and has the
     policy decide on the tool inside of it: ask (Claude Code then shows its own prompt, with the tool's name, what it

@@ -17,7 +17,7 @@ def import_(
     listing: opt.Rows,
     place: opt.Location,
 ) -> None:
-    """Take over the permission rules that a client has for the tools of MCP servers, into [policy] in config.toml.
+    """Take over a client's permission rules. Those for the tools of MCP servers go into [policy] in config.toml.
 
     Once all calls go through mcpctl, the client's own rules for other servers mean nothing. It reads your own files of
     Claude Code (permissions), Cursor (mcpAllowlist), Codex (approval modes) or Gemini CLI (trust and policies). Those

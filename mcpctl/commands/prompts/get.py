@@ -17,7 +17,7 @@ def get(
     *,
     place: opt.ProjectLocation,
 ) -> None:
-    """Get a prompt from its server and print the texts of its messages.
+    """Get a prompt, and print the texts of its messages.
 
     Several messages have the role of each on a line before it. The values of KEY=VALUE pairs are texts, as prompts take
     no others. --json prints the result exactly as the server sent it. The record says that the prompt was got, without

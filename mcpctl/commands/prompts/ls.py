@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def ls(server: list[str] | None = opt.SERVERS, *, listing: opt.Listing, place: opt.ProjectLocation) -> None:
-    """List the prompts of all enabled servers, as last listed, by the names that clients see: SERVER_PROMPT.
+    """List the prompts of all enabled servers. They are as last listed, by the names that clients see: SERVER_PROMPT.
 
     No server is started; mcpctl tools refresh lists prompts again, too. Required arguments are marked with *. Held
     prompts are left out, as in clients; mcpctl tools diff or check shows them.

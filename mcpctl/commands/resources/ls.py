@@ -10,7 +10,7 @@ def ls(
     listing: opt.Listing,
     place: opt.ProjectLocation,
 ) -> None:
-    """List the resources of all enabled servers, as last listed, by their URIs.
+    """List the resources of all enabled servers. They are as last listed, by their URIs.
 
     A URI is as its server has it, and mcpctl+SERVER:URI where several servers list the same. No server is started;
     mcpctl tools refresh lists resources again, too. --templates lists instead URIs with gaps, such as book://{id},

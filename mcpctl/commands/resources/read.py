@@ -14,7 +14,7 @@ def read(
     *,
     place: opt.ProjectLocation,
 ) -> None:
-    """Read a resource from the server whose URI it is, and print it.
+    """Read a resource, and print it.
 
     A pipe gets texts as they are, and bytes decoded; a terminal gets texts without control characters, and no bytes.
     --json prints the result exactly as the server sent it. The URI goes to one server alone: to the one that lists it,

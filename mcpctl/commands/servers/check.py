@@ -21,7 +21,7 @@ def check(
     listing: opt.Rows,
     place: opt.ProjectLocation,
 ) -> None:
-    """Connect to every server, list its tools, prompts and resources, and report problems.
+    """Connect to every server, and report problems. It lists their tools, prompts and resources.
 
     The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
     has failed. The environment says which variables a server gets. With a table, the problems are on stderr. A warning

@@ -14,7 +14,7 @@ def login(
     *,
     place: opt.JsonLocation,
 ) -> None:
-    """Log in to a server with a URL, in the browser; its tokens are kept and refreshed from then on.
+    """Log in to a server with a URL, in the browser. Its tokens are kept and refreshed from then on.
 
     Only a person at a terminal can. The server says where one logs in; mcpctl registers itself there, unless client_id
     in [servers.NAME.oauth] names a client of yours. Where no browser can be opened, as over SSH, or with --no-browser,

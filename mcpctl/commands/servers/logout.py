@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def logout(name: opt.ServerName, place: opt.JsonLocation) -> None:
-    """Delete the login to a server, and have its issuer take the tokens back if it can.
+    """Delete the login to a server. Its issuer takes the tokens back if it can.
 
     Example:
       mcpctl servers logout linear

@@ -16,7 +16,7 @@ def logs(
     *,
     place: opt.Location,
 ) -> None:
-    """Show the last lines that a server has written to stderr, in mcpctl serve or in any command.
+    """Show the last lines that a server wrote to stderr. It wrote them in mcpctl serve or in any command.
 
     The last 200 lines of each server are kept in the folder logs of the data directory, with secrets masked and each
     line cut to 1,000 bytes. If a server writes more than about 200 lines a second, some are left out, and a line says

@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def show(session: opt.SessionId, shown: opt.OneThing, data: opt.DataLocation) -> None:
-    """Show one session: who was connected, what was called how often, every call, and what was read.
+    """Show one session, with its calls. It says who was connected, what was called how often, and what was read.
 
     Examples:
       mcpctl sessions show last

@@ -14,7 +14,7 @@ def stats(
     listing: opt.Listing,
     place: opt.Location,
 ) -> None:
-    """Compare the tokens of the last session, or of those chosen, with those that it would have had without mcpctl.
+    """Compare tokens of sessions with and without mcpctl. They are those of the last session, or of those chosen.
 
     definitions_tokens is what the client would have put in front of every prompt: the definitions of all tools of all
     enabled servers of the session's project, as last listed; servers that never listed theirs are counted in unlisted.

@@ -1,1 +1,1 @@
-"""Tokens, without which a policy may let nothing be found or called."""
+"""Tokens that a policy may demand of clients."""

@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def ls(listing: opt.Listing, data: opt.DataLocation) -> None:
-    """List the tokens, the oldest first: what each is for, and whether it is valid.
+    """List the tokens, the oldest first. Each says what it is for, and whether it is valid.
 
     Examples:
       mcpctl tokens ls

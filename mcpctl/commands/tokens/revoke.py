@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def revoke(ids: opt.TokenIds, json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
-    """Revoke tokens: they are invalid from the next request of a running serve on.
+    """Revoke tokens. They are invalid from the next request of a running serve on.
 
     Example:
       mcpctl tokens revoke 3f9c21a0

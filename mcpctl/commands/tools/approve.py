@@ -15,7 +15,7 @@ def approve(
     *,
     place: opt.JsonLocation,
 ) -> None:
-    """Approve tools as they are defined now, so that they are no longer held. Only a person at a terminal can.
+    """Approve tools as they are defined now. They are no longer held. Only a person at a terminal can.
 
     It shows the changes, asks whether they are right, and approves exactly those shown. A tool that changes later is
     held again. A prompt or resource has a key such as github:@prompts/review. Where a server has trust_hints =

@@ -19,7 +19,7 @@ def check(
     report: checks.Report,
     place: opt.Location,
 ) -> None:
-    """Check tool definitions for instructions, hidden characters and other things that do not belong there.
+    """Check tool definitions for hidden instructions. Other things that do not belong there are found, too.
 
     It checks the tools that the enabled servers last listed, or those of a snapshot (--catalog), by fixed rules and
     without a network. All tools are seen together, since some rules compare a tool with those of other servers; keys

@@ -10,7 +10,7 @@ def deny(
     listing: opt.Rows,
     place: opt.Location,
 ) -> None:
-    """Deny tools: they are neither found nor called any more, whatever the policy says.
+    """Deny tools: they are neither found nor called. The policy cannot change that.
 
     It writes NAME = false into [servers.SERVER.tools] of config.toml, comments and order kept; a running mcpctl serve
     follows it at once. A tool that its server has not listed yet can be denied too.

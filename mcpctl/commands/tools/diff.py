@@ -18,7 +18,7 @@ def diff(
     report: checks.Report,
     place: opt.ProjectLocation,
 ) -> None:
-    """Show the changes of servers' tools since they were pinned, or against a lock file. For CI.
+    """Show how tools have changed since they were pinned. With --lock, they are compared with a lock file. For CI.
 
     With [policy] in config.toml, mcpctl pins every tool as it first sees it: its name, title, description, schemas and
     declared hints, by the command line of its server. on_change decides on a tool that differs. The tools are compared

@@ -12,7 +12,8 @@ def export(
     *,
     place: opt.ProjectLocation,
 ) -> None:
-    """Print the tools of all enabled servers as the servers sent them: one JSON object a line, {"server", "tool"}.
+    """Print all tools as JSON, as their servers sent them. Each line is an object, {"server", "tool"}, of an enabled
+    server.
 
     mcpctl annotate check --catalog reads this snapshot where servers cannot run, as in CI. No toolset is in force
     unless --toolset names one.

@@ -12,7 +12,8 @@ def lock(
     *,
     place: opt.ProjectLocation,
 ) -> None:
-    """Write a lock file for a repository: the tools of the servers in use as they were last listed, one tool a line.
+    """Write a lock file of all tools, for a repository. It has those of the servers in use as they were last listed,
+    one tool a line.
 
     It has their definitions with a hash, no secrets and no commands. mcpctl tools diff --lock FILE shows changes since
     in CI, and mcpctl serve --locked FILE holds every other tool. Written again without a change, it stays the same. If

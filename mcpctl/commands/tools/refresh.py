@@ -10,7 +10,7 @@ def refresh(
     listing: opt.Rows,
     place: opt.ProjectLocation,
 ) -> None:
-    """Start the servers and list their tools again, and their prompts and resources.
+    """Start the servers and list their tools again. Their prompts and resources are listed, too.
 
     If some servers fail, the rows of the others are printed, the exit status is 4, and stderr has the reasons.
 

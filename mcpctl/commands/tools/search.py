@@ -13,7 +13,7 @@ def search(
     listing: opt.Listing,
     place: opt.ToolsetLocation,
 ) -> None:
-    """Rank the tools against a few words, in the order of tool_discovery.
+    """Rank the tools against a few words. The order is that of tool_discovery.
 
     The configuration chooses the provider that ranks: see optimization in mcpctl-config(5).
 

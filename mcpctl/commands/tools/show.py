@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def show(key: opt.ToolKey, shown: opt.OneThing, place: opt.ToolsetLocation) -> None:
-    """Show one tool: its description, its hints and their meaning, its parameters and its usage.
+    """Show a tool: its text, hints, parameters and usage.
 
     Examples:
       mcpctl tools show github:create_issue

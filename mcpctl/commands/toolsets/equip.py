@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def equip(name: opt.ToolsetName, change: opt.ChangeOptions) -> None:
-    """Put a toolset in force: every client and command that names no other finds and calls only its tools.
+    """Put a toolset in force. Every client and command that names no other finds and calls only its tools.
 
     A running serve follows at its next search or call. --toolset, MCPCTL_TOOLSET and a project's toolset take
     precedence over the equipped one.

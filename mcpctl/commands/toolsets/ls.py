@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def ls(listing: opt.Listing, data: opt.DataLocation) -> None:
-    """List the toolsets of the data directory, and the equipped one even if it is in another place.
+    """List the toolsets. They are those of the data directory, and the equipped one even if it is in another place.
 
     If a file of hypertool-mcp has several toolsets, each is listed as FILE#NAME.
 

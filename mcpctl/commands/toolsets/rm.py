@@ -10,7 +10,7 @@ def rm(
     *,
     change: opt.ChangeOptions,
 ) -> None:
-    """Remove tools from a toolset, or with --all delete the toolset. Prints the keys of the removed tools.
+    """Remove tools from a toolset, or with --all all of it. Prints the keys of the removed tools.
 
     A KEY may have the wildcards of policy rules, such as git:list_*: it stands for the tools that are in the toolset.
     The notes and overrides of a removed tool stay in the file, and apply again if the tool is added again. Only a

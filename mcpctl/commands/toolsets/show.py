@@ -9,7 +9,7 @@ def show(
     shown: opt.OneThing,
     place: opt.ProjectLocation,
 ) -> None:
-    """Show a toolset: its tools with their status, notes and overrides.
+    """Show a toolset: its tools, notes and overrides.
 
     The status of a tool is ok, changed (its parameters, output or hints differ from when it was added, which is only
     information) or unknown (no such tool is listed).

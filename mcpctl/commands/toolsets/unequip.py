@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def unequip(change: opt.ChangeOptions) -> None:
-    """End the equipped toolset: all tools can be found and called again.
+    """End the equipped toolset. All tools can be found and called again.
 
     Example:
       mcpctl toolsets unequip
