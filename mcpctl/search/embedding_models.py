@@ -2,6 +2,7 @@
 https://platform.openai.com/docs/api-reference/embeddings/create."""
 
 import json
+import os
 import platform
 from collections.abc import Sequence
 from hashlib import sha256
@@ -56,6 +57,9 @@ class LocalModel:
     portion = 128
 
     def __init__(self, folder: Path) -> None:
+        # Since 1.29 it would send events to its maker, with an id of this machine that it keeps. Its own switch comes
+        # too late: this one must be set before it starts (Privacy.md of its package).
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
             import tokenizers

@@ -2,7 +2,11 @@
 
 import builtins
 import json
+import os
 import platform
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +21,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from mcpctl.search import embedding_models
 from mcpctl.search.embedding_models import LocalModel
 from mcpctl.search.ranking import Unavailable
+from tests.conftest import ROOT
 from tests.search.conftest import Made
 from tests.search.test_bm25 import tool
 from tests.servers.service import MEANINGS
@@ -210,6 +215,21 @@ def test_a_model_that_cannot_be_read_is_named(folder: Folder, broken: str) -> No
     (path / broken).write_bytes(b"rubbish")
     with pytest.raises(Unavailable, match=f"the model in {path} cannot be read: "):
         LocalModel(path)
+
+
+@pytest.mark.process
+def test_a_model_tells_nobody_of_itself(folder: Folder, home: Path) -> None:
+    home.mkdir()
+    code = f"from mcpctl.search import embedding_models as models; models.LocalModel(models.Path({str(folder())!r}))"
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.settimeout(0)
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        # Nothing else of the environment: under some variables, such as CI, ONNX Runtime would be silent anyway.
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(home), "HTTPS_PROXY": address}
+        subprocess.run([sys.executable, "-c", code], env=env, check=True)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
+    assert not list(home.rglob("*"))  # where it would keep what it has to tell
 
 
 def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
