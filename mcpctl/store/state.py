@@ -238,8 +238,9 @@ class State:
     @property
     def log(self) -> Path | None:
         """The file that is written by changes; None for one in memory."""
+        (mode,) = self._row("PRAGMA journal_mode")
         _, _, path = self._row("PRAGMA database_list")
-        return sqlite.files(Path(path))[1] if path else None
+        return sqlite.files(Path(path))[1] if mode == "wal" else None
 
     def equipped(self) -> str | None:
         """The toolset in force where nothing else is named: its name, or the path of its file."""
