@@ -36,8 +36,9 @@ ApprovalState = Literal["pending", "allowed", "denied", "used", "expired"]
 Scope = Literal["once", "session", "always"]
 Risk = Literal["read-only", "changing", "destructive", "not-declared"]
 LOOSENED = "loosened"  # a change of the configuration lets more be called without a yes
+PAUSED, RESUMED = "paused", "resumed"  # everything is refused from then on, and no longer
 DECISIONS = (
-    "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable", LOOSENED,
+    "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable", LOOSENED, PAUSED, RESUMED,
 )  # fmt: skip
 
 # ---- the lines of journals
@@ -187,12 +188,12 @@ class DecisionMade(Line, tag="decisions.made"):
     key: Annotated[
         str,
         "The tool's key, as it was asked for; of a prompt or resource server:@prompts/NAME or server:@resources/URI,"
-        " without a server where it is of none.",
+        " without a server where it is of none. A pause has *.",
     ]
     decision: Annotated[
         str,
-        "allowed, asked, approved, declined, expired, denied, held, unanswerable or loosened. asked: somebody is asked;"
-        " unanswerable: nobody could be.",
+        "allowed, asked, approved, declined, expired, denied, held, unanswerable, loosened, paused or resumed. asked:"
+        " somebody is asked; unanswerable: nobody could be.",
     ]
     rule: Annotated[str, "The rule that decided, or the code of the refusal."]
     rule_place: Annotated[str | None, "The place of the rule, such as config.toml:14, or null."]

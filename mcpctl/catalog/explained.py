@@ -80,7 +80,7 @@ def standing(paths: Paths) -> Standing:
     if not PolicyFile.is_made(paths):
         return NOTHING_DECIDED
     with PolicyFile.connect(paths) as file:
-        return Standing(approvals.grants(file))
+        return Standing(approvals.grants(file), pause=file.pause)
 
 
 def explain(catalog: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arguments_digest: str = "") -> Row:
@@ -89,8 +89,9 @@ def explain(catalog: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arg
     tool = catalog.find(server, name)
     view = msgspec.structs.replace(catalog.view, standing=decided)
     subject = subject_of(view, server, name, tool)._replace(arguments_digest=arguments_digest)
-    verdict = decide(subject)
-    decision, failure = decision_of(verdict), verdict.failure
+    now, resumed = decide(subject), msgspec.structs.replace(view, standing=Standing(decided.grants))
+    verdict = decide(subject._replace(view=resumed)) if decided.pause else now
+    decision, failure = decision_of(now), now.failure
     is_on, rules = view.config.policy.is_on, list(_rules(subject, verdict))
     assert subject.tool
     error = words.for_person(failure) if failure and decision in ("held", "refused") else None
@@ -104,7 +105,7 @@ def explain(catalog: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arg
         "listed": tool is not None,
         "near": nearest(subject.key, catalog.keys()) if tool is None and catalog.listed(server) else [],
         "decision": decision,
-        "enforced": verdict.outcome != ALLOW or decision == ALLOW,
+        "enforced": now.outcome != ALLOW or decision == ALLOW,
         "code": failure.code if failure else None,
         "reason": error.message if error else None,
         "hint": error.hint if error else None,

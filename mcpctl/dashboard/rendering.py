@@ -29,7 +29,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.dashboard import Dashboard, dashboard_of, login_of
 from mcpctl.output import text
-from mcpctl.policy import answering
+from mcpctl.policy import answering, pausing
 from mcpctl.store.filters import FAILED
 
 MOST_SHOWN = 1 << 16  # characters of one JSON text on a page; the whole is in the REST interface
@@ -51,6 +51,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     common = {
         "path": request.url.path, "navigation": _NAVIGATION, "login": login,
         "may_answer": login.may_answer and not dashboard.read_only, "waits": _waiting(dashboard),
+        "paused": _paused(dashboard),
     }  # fmt: skip
     with _tools(dashboard) as is_tool:
         text = _templates().get_template(template).render(common | values | {"is_tool": is_tool})
@@ -77,12 +78,18 @@ def _waiting(dashboard: Dashboard) -> int:
     return 0
 
 
+def _paused(dashboard: Dashboard) -> str:
+    with suppress(McpctlError):
+        return paused.told if (paused := pausing.current(dashboard.paths)) else ""
+    return ""
+
+
 def _error_page(request: Request, error: McpctlError, status: int) -> HTMLResponse:
     """The page of a failure; without the names of the pages for a request that is not logged in."""
     login = getattr(request.state, "login", None)
     values = {
         "path": "", "navigation": _NAVIGATION if login else (), "login": login, "may_answer": True, "error": error,
-        "waits": 0,
+        "waits": 0, "paused": "",
     }  # fmt: skip
     return HTMLResponse(_templates().get_template("error.html").render(values), status)
 

@@ -14,7 +14,8 @@ AREAS: Mapping[str, Sequence[Check]] = {
     "permissions": (files.of_permissions, files.of_owners),
     "programs": (programs.of_mcpctl, programs.of_commands, programs.of_windows),
     "data": (
-        files.of_folder, files.of_journals, files.of_index, files.of_removed, files.of_loosened, files.of_decisions,
+        files.of_folder, files.of_journals, files.of_index, files.of_removed, files.of_loosened, files.of_pause,
+        files.of_decisions,
     ),
     "processes": (processes.of_dead_owners,),
     # The last: programs that are started here may put right what the others find.

@@ -11,10 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from mcpctl.base import files, posix
+from mcpctl.base.errors import Unusable
 from mcpctl.base.texts import counted
 from mcpctl.config import exposure
 from mcpctl.doctor import health
 from mcpctl.doctor.findings import Case, DoctorFinding, finding
+from mcpctl.policy import pausing
 from mcpctl.store import retention
 
 _LITTLE = 50 << 20
@@ -125,6 +127,12 @@ def of_loosened(case: Case) -> Iterator[DoctorFinding]:
     for line in health.loosened(case.paths):
         through = f"through the {line.channel}" if line.channel != "file" else "by an edit of the file"
         yield finding("D151", f"{line.timestamp}: {line.rule_place}, {through}: {line.key}", line.rule_place)
+
+
+def of_pause(case: Case) -> Iterator[DoctorFinding]:
+    with contextlib.suppress(Unusable):  # which is found below
+        if paused := pausing.current(case.paths):
+            yield finding("D152", paused.told)
 
 
 def of_decisions(case: Case) -> Iterator[DoctorFinding]:

@@ -87,6 +87,8 @@ _ALL = (
     Rule("D151", "The configuration was loosened.",
          "Tools may be called without a question that could not be before.",
          "If you did not want that: mcpctl policy check; then take the change back.", _INFO),
+    Rule("D152", "Everything is paused.", "Nothing is called, searched or read until that ends.",
+         "mcpctl policy resume", _WARNING),
     Rule("D161", "Servers of an mcpctl that is gone are still running.",
          "Nobody talks to them any more; they cost memory, and may hold files and ports.",
          "mcpctl doctor --fix", _WARNING),

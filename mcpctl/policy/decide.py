@@ -24,6 +24,7 @@ KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"  # h
 ALLOW, REFUSE, LIST, ASK = "allow", "refuse", "list", "ask"
 _CALLS = (CALL, RESUME)
 _ASKED = (*_CALLS, FETCH)
+_PAUSED = (*_ASKED, ANNOTATE, COMPLETE)  # lists stay as they are, so that no client takes them for changed
 
 
 class Subject(NamedTuple):
@@ -74,10 +75,12 @@ _LIST_FIRST = Verdict(LIST)
 def decide(subject: Subject) -> Verdict:
     """The verdict on one subject. A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`,
     `unknown_tool`, `not_in_project`, `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`,
-    `not_listed`, `wrong_execute`, `held`, `denied`, `not_exposed` (of features), and `never_asked` (a call that needs a
-    yes where nobody is to be asked)."""
-    if subject.view.access.is_barred:  # first: nothing else is revealed then
-        return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
+    `not_listed`, `wrong_execute`, `held`, `denied`, `not_exposed` (of features), `never_asked` (a call that needs a
+    yes where nobody is to be asked), and `paused`."""
+    view = subject.view
+    # First: nothing else is revealed then.
+    if (view.access.is_barred or view.standing.pause) and (failure := _of_view(subject)):
+        return Verdict(REFUSE, failure)
     if subject.server == OWN:
         return _of_own(subject)
     failure = _of_server(subject)
@@ -98,10 +101,17 @@ def decide(subject: Subject) -> Verdict:
     return _ALLOWED if subject.verb == SHOW else _of_policy(subject)
 
 
+def _of_view(subject: Subject) -> Failure | None:
+    access, pause = subject.view.access, subject.view.standing.pause
+    if access.is_barred:
+        return _failure(subject, access.problem)
+    return _failure(subject, "paused", pause=pause) if pause and subject.verb in _PAUSED else None
+
+
 def admitted(view: View) -> View:
     """Raises `Failed` for a view in which nothing can be had."""
-    if view.access.problem and view.access.is_barred:
-        raise Failed(_failure(Subject(FIND, "", "", None, view), view.access.problem))
+    if (view.access.problem or view.standing.pause) and (failure := _of_view(Subject(CALL, "", "", None, view))):
+        raise Failed(failure)
     return view
 
 

@@ -1,6 +1,7 @@
 """The pins in `policy.db`: how tools were defined when they were first seen, or when a person approved them."""
 
 import json
+import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from mcpctl.policy import approvals
 from mcpctl.policy.approvals import Grant, binding_of
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import sqlite
-from mcpctl.store.state import ListKey, told
+from mcpctl.store.state import ListKey, StateError, told
 
 CHANGED, NEW = "changed", "new"
 
@@ -214,8 +215,10 @@ def _forget_gone(file: PolicyFile, of: ListKey, names: Sequence[str]) -> None:
 
 
 def version(file: PolicyFile) -> int:
-    with told():
+    try:  # in line: it is asked with each change of the file
         (number,) = file.db.execute("PRAGMA user_version").fetchone()
+    except sqlite3.Error as error:
+        raise StateError(error) from error
     return int(number)
 
 

@@ -2,9 +2,10 @@
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths, cannot_write
@@ -57,6 +58,7 @@ STEPS = (
     ("arguments left out", "ALTER TABLE approvals ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0"),
     ("whole arguments by end", "CREATE INDEX approvals_whole ON approvals (expires) WHERE whole IS NOT NULL"),
     ("ends of grants", "ALTER TABLE grants ADD COLUMN expires REAL"),
+    ("pause", "CREATE TABLE pause (since REAL NOT NULL, until REAL, channel TEXT NOT NULL)"),
 )
 KIND = DatabaseKind(
     "policy",
@@ -64,6 +66,19 @@ KIND = DatabaseKind(
     "put a copy of it back; or accept the loss, and pin, approve, make tokens and equip a toolset again",
     noted_in="state.db",
 )
+
+
+class Pause(NamedTuple):
+    """While it lasts nothing is called, whatever the policy says."""
+
+    since: float
+    until: float | None  # None where only a person ends it
+    channel: str
+
+    @property
+    def told(self) -> str:
+        since, *until = (time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(at)) for at in self[:2] if at is not None)
+        return f"paused since {since}, until {until[0] if until else 'the user ends it'}"
 
 
 class PolicyFile:
@@ -89,6 +104,11 @@ class PolicyFile:
             return False
         with told(), _alone(paths):  # it is empty for a moment while it is made
             return _is_made(paths)
+
+    @staticmethod
+    def is_kept(paths: Paths) -> bool:
+        """Whether there is one, that can be read or not."""
+        return not sqlite.is_empty(paths.policy)
 
     @classmethod
     def check(cls, paths: Paths, policy: Policy) -> None:
@@ -120,6 +140,18 @@ class PolicyFile:
             return sqlite.inode(self._path) == self._inode
         except OSError:
             return False
+
+    @property
+    def pause(self) -> Pause | None:
+        """The pause of this moment."""
+        sql = "SELECT since, until, channel FROM pause WHERE until IS NULL OR until > ?"
+        try:  # in line, as the version: it is asked with each change
+            row = self.db.execute(sql, (time.time(),)).fetchone()
+        except sqlite3.Error as error:
+            if "no such table" in str(error):
+                return None  # of an older mcpctl, in a folder that cannot be written
+            raise StateError(error) from error
+        return Pause(*row) if row else None
 
     @property
     def version(self) -> tuple[int, int]:

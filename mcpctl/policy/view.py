@@ -12,6 +12,7 @@ from mcpctl.base.callers import ASKED, Caller, Claims, Client, capability_set
 from mcpctl.config.config import Config
 from mcpctl.config.server_settings import UNASSIGNED
 from mcpctl.policy.approvals import Grant
+from mcpctl.policy.policy_file import Pause
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.tokens import Token, identified
 from mcpctl.toolsets.toolset import Toolset
@@ -126,7 +127,8 @@ def _without(
 class Standing(Struct, frozen=True):
     grants: Collection[Grant] = frozenset()
     tokens: Collection[Token] = ()  # also expired and revoked ones
-    ends: float | None = None  # when the first grant or token ends, in seconds since the epoch
+    ends: float | None = None  # when the first of all these ends, in seconds since the epoch
+    pause: Pause | None = None
 
 
 NOTHING_DECIDED = Standing()

@@ -43,6 +43,7 @@ _NOBODY_ASKED = "tool '{key}' needs consent, which nobody is asked for ({by})"
 _GIVE_A_TOKEN = "make one with: mcpctl tokens create; and give it in MCPCTL_TOKEN or with serve --token-file"
 _EXPLAIN = "see why with: mcpctl policy explain {key}"
 _ASK_FOR_A_TOKEN = "{why}; ask the user for one, and do not retry it without"
+_STOPPED = "nothing is called, searched or read: {pause.told}"
 _OF_TOOL = {  # by code, the sentence for a model, the one for a person, and that person's hint; `_values` fills them in
     "no_token": (_ASK_FOR_A_TOKEN, _WITHOUT_TOKEN, _GIVE_A_TOKEN),
     "token_not_valid": (_ASK_FOR_A_TOKEN, _WITHOUT_TOKEN, _GIVE_A_TOKEN),
@@ -74,6 +75,10 @@ _OF_TOOL = {  # by code, the sentence for a model, the one for a person, and tha
         "tool '{key}' is held: {why}", "{look_and_approve}",
     ),
     "denied": ("{tool} is denied by the user's policy; do not retry it", _DENIED_BY, _EXPLAIN),
+    "paused": (
+        f"{_STOPPED}. Do not retry it, and do not do it in another way: tell the user, who alone can end the pause, in"
+        " a terminal of their own: mcpctl policy resume", _STOPPED, "go on with: mcpctl policy resume",
+    ),
     "declined": ("{tool} was not run: the user said no; do not retry it", _YOU_SAID_NO, _EXPLAIN),
     "needs_consent": ("{pending}", _NOBODY_ASKED, _EXPLAIN),
     "never_asked": (
@@ -106,7 +111,7 @@ DENIED = frozenset(_OF_TOOL) - {"unknown_tool", "server_unusable"} | {"not_in_pr
 OF_CONSENT = frozenset(("needs_consent", "declined"))  # recorded when they are made
 DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}  # codes of refusals that are recorded when the call is refused
 OF_FEATURE = frozenset(_OF_FEATURE)  # codes of prompts and resources that cannot be had, or that several servers have
-OF_TOKEN = frozenset(_WHY)  # the codes of refusals for want of a token that permits more
+OF_VIEW = frozenset((*_WHY, "paused"))  # the codes of refusals that are not about one server or tool
 
 
 def for_model(failure: Failure, *, call: str = "") -> str:

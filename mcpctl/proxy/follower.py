@@ -184,6 +184,7 @@ class Follower:
         self._pinned: int | None = None
         self._judging_again: asyncio.TimerHandle | None = None
         self._looked_at = 0
+        self._is_decided = False  # whether a policy.db is there now that is not followed yet
         self.settling: asyncio.Task[None] | None = None  # the work that requests wait for, as of the latest look
         self._is_ending = False
 
@@ -222,13 +223,15 @@ class Follower:
 
     def _look_again(self) -> None:
         snapshot = self.snapshot
-        standing = self._policy.standing() if self._policy.mine else snapshot.standing
+        standing = self._policy.standing() if self._policy.mine or snapshot.standing.ends else snapshot.standing
         toolsets = snapshot.toolsets
         has_switched = False
         if toolsets:
             for path, stamp in toolsets.stamps:
                 if files.stamp(path) != stamp:
                     has_switched = toolsets.look()
+                    # That one was made is noted in the file of one of these stamps.
+                    self._is_decided = self._policy.mine is None and self._policy.is_kept
                     break
         if has_switched or standing is not snapshot.standing:
             self.replace(standing=standing)
@@ -239,6 +242,9 @@ class Follower:
             self.settle(self._follow_file(file))
         elif toolsets and toolsets.outdated:
             self.settle(self._read(toolsets))
+        elif self._is_decided:
+            self._is_decided = False
+            self.settle(self._policy.open())
         elif self._policy.pinned not in (None, self._pinned):
             self.settle(self.judge())
 

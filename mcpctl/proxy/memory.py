@@ -20,7 +20,7 @@ from mcpctl.catalog.lists_in_memory import Listed, Lists
 from mcpctl.config.server_settings import Server
 from mcpctl.policy import approvals, pins, tokens
 from mcpctl.policy.approvals import Given
-from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.policy_file import Pause, PolicyFile
 from mcpctl.policy.tokens import Token
 from mcpctl.policy.view import NOTHING_DECIDED, Standing
 from mcpctl.store.state import ListKey, State, StateError, is_passing, patience, trouble
@@ -221,47 +221,55 @@ class PolicyMemory:
         mine.wait_for_nobody()
         self.mine = mine
 
+    @property
+    def is_kept(self) -> bool:
+        return PolicyFile.is_kept(self._paths)
+
     async def open(self) -> None:
         """Open the file. Without it no decision of a person applies, but the policy's own denials do."""
         if self.mine is None:
             try:
                 await self.run(lambda _: None)
             except Unusable as error:
-                warn(f"{error}; until it can be read, no approval, pin or token applies ({error.hint})")
+                warn(f"{error}; until it can be read, no approval, pin, token or pause applies ({error.hint})")
 
     def standing(self) -> Standing:
         """The decisions that apply: none where the file is gone or damaged; those of before where it is in use."""
-        if self.mine is None:
-            return self._standing
         try:
-            if not self.mine.is_there:
+            if self.mine and not self.mine.is_there:
                 warn(f"{self._paths.policy} was removed or replaced; its approvals, pins and tokens no longer apply")
                 self._let_go()
-                return self._standing
-            if (version := self.mine.version) != self.version:
+            if self.mine and (version := self.mine.version) != self.version:
                 given, every, pinned = approvals.given(self.mine), tokens.every(self.mine), pins.version(self.mine)
-                self._hold(given, every)
+                self._hold(given, every, self.mine.pause)
                 self.version, self.pinned = version, pinned
         except StateError as error:
             if not error.is_passing:
                 warn(f"earlier approvals, pins and tokens no longer apply: {error}")
                 self._let_go()
         if self._standing.ends is not None and self._standing.ends <= time.time():
-            self._hold(self._given, self._standing.tokens)  # an end needs no look at the file, which may be held
+            # An end needs no look at the file, which may be held.
+            self._hold(self._given, self._standing.tokens, self._standing.pause)
         return self._standing
 
-    def _hold(self, given: Sequence[Given], every: Collection[Token]) -> None:
+    def _hold(self, given: Sequence[Given], every: Collection[Token], pause: Pause | None) -> None:
         now = time.time()
         self._given = [each for each in given if each.until is None or each.until > now]
         ends = [each.until for each in self._given if each.until is not None]
-        ends += [token.expires for token in every if token.expires and token.expires > now]
-        standing = Standing(frozenset(each.grant for each in self._given), every, min(ends, default=None))
+        ends += [token.expires for token in every if token.expires]
+        if pause and pause.until is not None:
+            ends.append(pause.until)
+            pause = pause if pause.until > now else None
+        first = min((end for end in ends if end > now), default=None)
+        standing = Standing(frozenset(each.grant for each in self._given), every, first, pause)
         if standing != self._standing:
             self._standing = standing  # else views keep it
 
     def _let_go(self) -> None:
-        """Take nothing for decided until the file that is there now has been opened."""
-        mine, self.mine, self._standing, self.version = self.mine, None, NOTHING_DECIDED, None
+        """Take nothing but a pause for decided until the file that is there now has been opened."""
+        mine, self.mine, self.version = self.mine, None, None
+        pause, self._given = self._standing.pause, ()
+        self._standing = Standing(ends=pause.until, pause=pause) if pause else NOTHING_DECIDED
         if mine:
             with suppress(StateError):
                 mine.close()

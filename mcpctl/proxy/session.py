@@ -183,7 +183,7 @@ class ClientSession:
         return await apart(note_tool.add, view.toolset_place, subject, notes, view.toolset.name)
 
     def _record_denied(self, failure: Failure, *, of: str) -> None:
-        if failure.code in words.OF_TOKEN:
+        if failure.code in words.OF_VIEW:
             view = failure.facts["view"]
             key = failure.facts["key"] if failure.facts["server"] else of
             self.recorder.decision_made(key, "denied", failure.code, origin=view.origin, token_id=view.token_id)

@@ -281,8 +281,7 @@ class State:
         return self._setting("policy") is not None
 
     def note_policy(self) -> None:
-        if not self.has_policy():
-            self._set("policy", "")
+        self._set("policy", "")
 
     def found_harmless(self) -> str:
         """The hash of texts in which a check has found nothing."""

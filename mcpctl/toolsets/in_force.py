@@ -101,6 +101,7 @@ class ToolsetsInForce:
         self.outdated: list[Followed] = []  # toolsets whose files have changed since they were read
         self.stamps: list[tuple[Path, object]] = []  # the files that all this is read from, as they were last
         self._remember(_chosen(option))
+        self._note_stamps()
 
     def of(self, config: Config) -> Followed:
         """The toolset in force with this configuration; its file is read the first time."""
@@ -123,14 +124,13 @@ class ToolsetsInForce:
             if followed.place and (stamp := files.stamp(followed.place.path)) != followed.stamp:
                 followed.stamp = stamp
                 self.outdated.append(followed)
-        is_equipped_anew = self._is_equipped_asked and self._look_up_equipped()
+        is_equipped_anew = self._look_up_equipped()
         self._note_stamps()
         return is_equipped_anew
 
     def _note_stamps(self) -> None:
         self.stamps = [(followed.place.path, followed.stamp) for followed in self._followed.values() if followed.place]
-        if self._is_equipped_asked:
-            self.stamps.append((self._log or self._paths.state, self._log_stamp))
+        self.stamps.append((self._log or self._paths.state, self._log_stamp))
 
     def _look_up_equipped(self) -> bool:
         stamp = files.stamp_at_rest(self._log) if self._log else object()

@@ -361,3 +361,12 @@ def test_the_style_sheet_paints_only_statuses_that_there_are(browser: Browser) -
     painted = set(re.findall(r"\.status\.(\w+)", browser().get("/static/style.css").text))
     of_approvals = {approvals.PENDING, approvals.ALLOWED, approvals.DENIED}
     assert painted <= {*CALL_STATUSES, *SESSION_STATUSES, *DECISIONS, *of_approvals}
+
+
+def test_every_page_says_that_everything_is_paused(browser: Browser, paths: Paths, mcpctl: Mcpctl) -> None:
+    pages = browser()
+    assert "Nothing is called" not in pages.get("/").text
+    mcpctl("policy", "pause")
+    for address in ("/", "/tool-calls", "/approvals", "/stats"):
+        assert "Nothing is called: paused since" in pages.get(address).text
+    assert "Nothing is called" not in pages.get("/no-such-page").text

@@ -6,6 +6,7 @@ from mcpctl.base.failure import Failure
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy import words
+from mcpctl.policy.policy_file import Pause
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.toolsets.toolset import Toolset
@@ -28,6 +29,7 @@ BARRING = PolicyRule("deny", "s:*", ("servers", "s"), "only")
 def failure(code: str, key: str) -> Failure:
     """A refusal of a tool with this key, with whatever its words need."""
     facts = {"view": VIEW, "is_listed": False, "held": "changed", "needed": "read", "used": "write", "reason": "x"}
+    facts["pause"] = Pause(0, None, "script")
     return Failure(
         code, {**facts, "key": key, "server": "s", "ruling": RULING, "risk": "read-only", "barring": BARRING}
     )

@@ -27,6 +27,7 @@ def allow(
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
     from mcpctl.commands.confirmation import only_for_people
+    from mcpctl.policy import pausing
     from mcpctl.policy.answering import answer, row
     from mcpctl.policy.approvals import ALWAYS, ONCE, SESSION
     from mcpctl.store import clock
@@ -42,4 +43,6 @@ def allow(
     output.write_done(place.json, lambda: row(answered), answered.id)
     always_how = f"until {clock.iso(end)}" if end else "always"
     how = {ONCE: f"once, until {clock.iso(answered.expires)}", SESSION: "for the session", ALWAYS: always_how}
-    output.say(f"{answered.key} is allowed {how[answered.scope or ONCE]}; have it called again")
+    paused = pausing.current(place.paths())
+    then = f"but nothing is called while it is {paused.told}" if paused else "have it called again"
+    output.say(f"{answered.key} is allowed {how[answered.scope or ONCE]}; {then}", always=paused is not None)

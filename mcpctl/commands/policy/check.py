@@ -22,7 +22,7 @@ def check(fail_on: str = checks.fail_on("warning"), *, report: checks.Report, pl
     from mcpctl import output
     from mcpctl.base.errors import Problems
     from mcpctl.base.models import FINDING_FIELDS
-    from mcpctl.catalog import policy_check
+    from mcpctl.catalog import explained, policy_check
     from mcpctl.catalog.rows import catalog
 
     selected = report.selection(policy_check.RULES, COMMAND, fail_on)
@@ -36,6 +36,8 @@ def check(fail_on: str = checks.fail_on("warning"), *, report: checks.Report, pl
         if checked.unlisted:
             servers = ", ".join(checked.unlisted)
             output.say(f"not listed yet: {servers}; list their tools with: mcpctl tools refresh", always=True)
+        if paused := explained.standing(place.paths()).pause:
+            output.say(f"nothing is called now: {paused.told}; go on with: mcpctl policy resume", always=True)
         policy, mode = view.config.policy, ""
         if not policy.is_on:
             mode = f"the policy is off (to turn it on, write [policy] in {view.config.path}); "

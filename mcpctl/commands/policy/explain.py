@@ -61,11 +61,14 @@ def _explanation(row: Row, config: Path) -> Iterator[str]:
     yield f"{'decision:':<13}{_decision(row)}"
     if row["reason"] and row["decision"] == "refused":
         yield f"{'why:':<13}{row['reason']}; {row['hint']}"
+    is_paused = row["code"] == "paused"
     if row["mode"] == "off":
         turn_on = f'write [policy] in {config}, with mode = "enforce" or "record"'
-        yield f"{'policy:':<13}off: every permitted tool is called; to turn it on, {turn_on}"
+        once = "once that has ended, " if is_paused else ""
+        yield f"{'policy:':<13}off: {once}every permitted tool is called; to turn it on, {turn_on}"
         return
-    yield f"{'rule:':<13}{row['decided_by'] or 'none decides: something else does'}"
+    later = ", once that has ended" * is_paused
+    yield f"{'rule:':<13}{row['decided_by'] or 'none decides: something else does'}{later}"
     yield f"{'class:':<13}{', '.join(row['classes'])}"
     yield ""
     yield from _matching(row["rules"])
