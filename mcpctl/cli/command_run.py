@@ -15,15 +15,14 @@ _MEANT = {  # words of other programs, each with the verb or command here
     "remove": "rm", "run": "call", "watch": "tail", "update": "refresh",
     "history": "calls ls", "init": "install", "mcp": "serve", "proxy": "serve", "session": "sessions",
     "setup": "install", "start": "serve", "status": "doctor", "test": "servers check",
+    "configure": "config edit", "settings": "config edit", "validate": "config check",
     "ui": "dashboard", "usage": "calls stats", "verify": "doctor", "web": "dashboard",
 }  # fmt: skip
 _INSTEAD = {  # words for which there is no command, each with a sentence on what there is
-    "config": "config.toml is shown by mcpctl servers ls, changed by mcpctl servers set; see: man mcpctl-config",
     "completion": "completion for bash, zsh and fish comes with the package; see: man mcpctl-setup",
-    "validate": "config.toml is checked by mcpctl doctor, the rules in it by mcpctl policy check",
     "upgrade": "upgrade it as it was installed, such as with: pip install --upgrade; then restart the clients",
 }
-_SAME = {"configure": "config", "settings": "config", "completions": "completion", "self-update": "upgrade"}
+_SAME = {"completions": "completion", "self-update": "upgrade"}
 
 
 def run(words: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ GROUPS = {  # of the help, in its order, as are all that follow: each noun and c
     "Use": ("serve", "tools", "prompts", "resources", "toolsets", "annotate"),
     "Look": ("dashboard", "sessions", "calls", "db"),
     "Decide": ("policy", "approvals", "tokens"),
-    "Set up": ("install", "uninstall", "servers", "doctor"),
+    "Set up": ("install", "uninstall", "servers", "config", "doctor"),
     "Learn": ("demo", "help", "version"),
 }
 COMMANDS = ("serve", "install", "uninstall", "doctor", "demo", "help", "version")  # the commands without a noun

@@ -104,7 +104,7 @@ def gemini(document: Document, names: Names) -> Iterator[ClientRule]:
     for server in texts(connected.get("excluded")):
         yield ClientRule(flat(("mcp", "excluded", server)), DENY, ((server, ANY),))
     if "allowed" in connected:
-        yield ClientRule("mcp.allowed", why="a list of the only servers is a project here: man mcpctl-config")
+        yield ClientRule("mcp.allowed", why="a list of the only servers is a project here: man 5 mcpctl-config")
     for text in (*texts(tools.get("allowed")), *texts(tools.get("exclude"))):
         yield ClientRule(f"tools: {text}", why="write it as a rule with mcpName in Gemini CLI's policies")
 

@@ -30,12 +30,32 @@ def show(diff: Iterable[str]) -> None:
         typer.echo(line_of(line), err=True)
 
 
+def reply(question: str) -> str:
+    """The line that a person types; raises KeyboardInterrupt at Ctrl-C and Ctrl-D. stdout stays as it is."""
+    typer.echo(f"{question} ", err=True, nl=False)
+    line = ""
+    try:
+        line = sys.stdin.readline()
+    finally:
+        if not line:  # the terminal is in the line of the question
+            typer.echo(err=True)
+    if not line:
+        raise KeyboardInterrupt
+    return line.strip()
+
+
+def agrees(question: str, *, default: bool = False) -> bool:
+    answers = {"y": True, "yes": True, "n": False, "no": False, "": default}
+    while (answer := reply(f"{question} [{'Y/n' if default else 'y/N'}]:").lower()) not in answers:
+        pass
+    return answers[answer]
+
+
 def ask(question: str) -> None:
     """Ask about a change that was shown; raises `Refused` if the answer is no."""
     try:
-        is_yes = typer.confirm(question, err=True)
-    except typer.Abort:  # Ctrl-C or Ctrl-D, which leave the terminal in the line of the question
-        typer.echo(err=True)
+        is_yes = agrees(question)
+    except KeyboardInterrupt:
         is_yes = False
     if not is_yes:
         raise Refused("nothing was written: you said no", "see the change again with: --dry-run", "declined")

@@ -27,7 +27,7 @@ class _Remote(opt.Options, section="A server with a URL"):
     oauth: list[str] | None = opt.option(
         "--oauth",
         "NAME=VALUE",
-        "Settings of the login, such as client_id=ID or 'client_secret=${VAR}'; see man mcpctl-config.",
+        "Settings of the login, such as client_id=ID or 'client_secret=${VAR}'; see man 5 mcpctl-config.",
         ("client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="),
     )
 

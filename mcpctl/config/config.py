@@ -164,9 +164,10 @@ def load(path: Path, project: str | None = None) -> Config:
     return parsed(path, text, project)
 
 
-_SECTIONS: Mapping[str, type[toml.Section]] = {
+SECTIONS: Mapping[str, type[toml.Section]] = {
     "search": Search, "records": RecordSettings, "responses": Responses, "serve": Serve, "oauth": OAuthSettings,
 }  # fmt: skip
+KNOWN = frozenset(("servers", "projects", "clients", "policy", *SECTIONS))
 _FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last said"
 
 
@@ -188,9 +189,8 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
 
 
 def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:
-    known = {"servers", "projects", "clients", "policy", *_SECTIONS}
-    for name in document.keys() - known:
-        hint = did_you_mean(name, known, "remove it; this version of mcpctl does not use it")
+    for name in document.keys() - KNOWN:
+        hint = did_you_mean(name, KNOWN, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{name}'", hint, code="config_key")
     tables = toml.tables(path, "servers", document)
     projects = {
@@ -201,7 +201,7 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
         name: toml.section(path, table, ClientSettings, "clients", name)
         for name, table in toml.tables(path, "clients", document).items()
     }
-    has_policy = "policy" in document or any(each.policy for each in projects.values())
+    has_policy = writes_policy(document)
     members = _members(tables)
     elsewhere = frozenset[str]()
     if project is not None:
@@ -216,13 +216,19 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
             if name not in elsewhere:
                 problems[name] = f"{path}: servers.{name}{error}"
     sections: dict[str, Any] = {
-        name: toml.section(path, document.get(name, {}), kind, name) for name, kind in _SECTIONS.items()
+        name: toml.section(path, document.get(name, {}), kind, name) for name, kind in SECTIONS.items()
     }
     return Config(
         path=path, servers=servers, problems=problems, projects=projects, project=project, elsewhere=elsewhere,
         clients=clients, text=text, members=members, **sections,
         policy_table=toml.section(path, document["policy"], PolicyTable, "policy") if "policy" in document else None,
     )  # fmt: skip
+
+
+def writes_policy(document: Mapping[str, Any]) -> bool:
+    projects = document.get("projects")
+    tables = projects.values() if isinstance(projects, dict) else ()
+    return "policy" in document or any(isinstance(table, dict) and "policy" in table for table in tables)
 
 
 def _members(servers: Mapping[str, Any]) -> dict[str, frozenset[str]]:

@@ -12,6 +12,8 @@ from mcpctl.base.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.config import config, server_settings
 
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
+SCHEMA = Path(__file__).with_name("config.schema.json")
+FIRST_LINE = f"#:schema {SCHEMA}\n"  # of a new file: editors find the schema by it
 Permit = Callable[[str, str], None]  # raises `Refused` where nobody may replace the first text by the second
 
 
@@ -157,6 +159,19 @@ def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
     files.edit(path, permitted, _ELSEWHERE)
 
 
+def replace(path: Path, before: str | None, after: str, permit: Permit) -> None:
+    """Replace the whole text; raises `Unusable` where the file no longer has the text `before`, or no text yet."""
+
+    def permitted(current: bytes | None) -> bytes:
+        if current != (None if before is None else before.encode()):
+            hint = f"edit it again: mcpctl config edit; compare with: diff {path} FILE"
+            raise Unusable(f"{path} was changed meanwhile, and stays as it is", hint, "changed_meanwhile")
+        permit((before or "").removeprefix(files.BOM), after.removeprefix(files.BOM))
+        return after.encode()
+
+    files.edit(path, permitted, _ELSEWHERE)
+
+
 def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
     """The text before and after `edit`; nothing is written."""
     try:
@@ -172,7 +187,7 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
 
         tables: dict[str, Any] = {}
         change(tables)
-        return tomli_w.dumps(tables)
+        return f"{FIRST_LINE}\n{tomli_w.dumps(tables)}" if tables else ""
     import tomlkit
     import tomlkit.exceptions
 

@@ -28,7 +28,7 @@ _BRACKETS = re.compile(r"\[[^\[\]]+\]")
 _ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
 _FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)  # a rule as Claude Code and others write it
 _NAMED = 4
-_GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
+GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
 
 
 class PolicyRule(NamedTuple):
@@ -175,7 +175,7 @@ def problem_of(pattern: str) -> str:
         return ""
     if problem := _not_as_meant(pattern):
         return problem
-    if _GLOB.match(pattern):
+    if GLOB.match(pattern):
         return ""
     if pattern.startswith("@"):
         classes = f"classes: {', '.join(CLASSES)}"
@@ -184,13 +184,13 @@ def problem_of(pattern: str) -> str:
     if set(pattern) == {"*"}:
         return f"{form}; did you mean '*'?"
     meant = f"{flat[1]}:{flat[2] or '*'}" if (flat := _FLAT.match(pattern)) else f"{pattern}:*"
-    return f"{form}; did you mean '{meant}'?" if _GLOB.match(meant) else form
+    return f"{form}; did you mean '{meant}'?" if GLOB.match(meant) else form
 
 
 def _not_as_meant(pattern: str) -> str:
     """The problem of a pattern that means something else elsewhere; here it would match no tool at all."""
     rules = [rule.strip() for rule in pattern.split(",")]
-    if len(rules) > 1 and all(rule in CLASSES or _GLOB.match(rule) for rule in rules):
+    if len(rules) > 1 and all(rule in CLASSES or GLOB.match(rule) for rule in rules):
         each = ", ".join(f'"{rule}"' for rule in rules[:_NAMED])
         return f"'{pattern}' has several rules in one text; write each by itself, such as [{each}]"
     if arguments := _ARGUMENTS.match(pattern):

@@ -86,16 +86,21 @@ def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]
     return members
 
 
+def checked(table: Any, kind: type[_Section], name: str) -> _Section:
+    """The table of this name as a `kind`; raises ValueError as `Section.check` does."""
+    values = converted(table, kind)
+    check_values(values)
+    values.check(name)
+    return values
+
+
 def section(path: Path, table: Any, kind: type[_Section], *names: str) -> _Section:
     """The table of these names as a `kind`; raises `Unusable`."""
-    name = ".".join(names)
     try:
-        values = converted(table, kind)
-        check_values(values)
-        values.check(names[-1])
+        return checked(table, kind, names[-1])
     except ValueError as error:
+        name = ".".join(names)
         raise Unusable(f"{path}: {name}{error}", f"fix [{name}] there", code="config_key") from error
-    return values
 
 
 _TOKEN = re.compile(
@@ -115,6 +120,21 @@ class Statement(NamedTuple):
     def line(self) -> int:
         return self.tokens[0][0]
 
+    @property
+    def key(self) -> str:
+        """The key of `key = value`, as it is written, or the header."""
+        words = [word for _, word in self.tokens]
+        return "".join(words[: words.index("=")] if "=" in words else words)
+
+    @property
+    def items(self) -> list[int]:
+        """The lines of the texts in the list of `key = [value, …]`."""
+        return [line for line, token in self.tokens[1:] if token[0] in "\"'"]
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        return self.table if self.is_header else (*self.table, *_names(self.key))
+
 
 def line_of(text: str, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
     """The line of a key of a table, or of an item of its list; None where it is written in another form."""
@@ -122,9 +142,26 @@ def line_of(text: str, table: tuple[str, ...], key: str, index: int | None = Non
         if not statement.is_header and statement.table == table and _names(statement.tokens[0][1]) == (key,):
             if index is None:
                 return statement.line
-            items = [line for line, token in statement.tokens[1:] if token[0] in "\"'"]
-            return items[index] if index < len(items) else None
+            return statement.items[index] if index < len(statement.items) else None
     return None
+
+
+class Lines:
+    """The lines of the keys of a text, for many questions."""
+
+    def __init__(self, text: str) -> None:
+        self._statements: dict[tuple[str, ...], Statement] = {}
+        for statement in statements(text):
+            for length in range(1, len(statement.place) + 1):
+                self._statements.setdefault(statement.place[:length], statement)
+
+    def nearest(self, place: tuple[str, ...], index: int | None = None) -> int:
+        """The line of a key, or of an item of its list; else of the nearest table around it, and at worst the first."""
+        for length in range(len(place), 0, -1):
+            if statement := self._statements.get(place[:length]):
+                items = statement.items if statement.place == place else []
+                return items[index] if index is not None and index < len(items) else statement.line
+        return 1
 
 
 def statements(text: str) -> Iterator[Statement]:
@@ -150,10 +187,8 @@ def told_twice(text: str) -> str:
     """A sentence on the first table or key that is written twice; empty where none is."""
     seen: dict[tuple[tuple[str, ...], bool], int] = {}
     for statement in statements(text):
-        words = [word for _, word in statement.tokens]
-        key = "".join(words[: words.index("=")] if "=" in words else words)
-        place = statement.table if statement.is_header else (*statement.table, *_names(key))
-        line = seen.setdefault((place, statement.is_header), statement.line)
+        key, words = statement.key, [word for _, word in statement.tokens]
+        line = seen.setdefault((statement.place, statement.is_header), statement.line)
         if line != statement.line:
             lines = f"in lines {line} and {statement.line}"
             if statement.is_header:

@@ -1,9 +1,9 @@
-"""Man pages and the help of the program, made from the command tree; the guides, from Markdown.
+"""Man pages and the help of the program, made from the command tree; the guides, from Markdown; the JSON Schema.
 
 `pytest tests/test_docgen.py --snapshot-update --allow-snapshot-deletion` writes the files again.
 """
 
-from mcpctl.docgen import config_page, guides, pages, records_page, tree
+from mcpctl.docgen import config_page, config_schema, guides, pages, records_page, tree
 from mcpctl.main import HELP_WIDTHS
 
 
@@ -16,6 +16,10 @@ def man_pages() -> dict[str, str]:
         f"{records_page.NAME}.5": records_page.page(),
         **guides.pages(),
     }
+
+
+def schema_of_the_configuration() -> str:
+    return config_schema.text()
 
 
 def help_pages() -> str:

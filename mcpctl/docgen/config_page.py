@@ -1,6 +1,6 @@
 """mcpctl-config(5): every key of config.toml. Types and defaults come from the Structs that check the file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -8,11 +8,12 @@ import msgspec
 from mcpctl.config.policy_settings import PolicyTable, ProjectPolicyTable
 from mcpctl.config.server_settings import OAuth, Server
 from mcpctl.config.settings import ClientSettings, OAuthSettings, Project, RecordSettings, Responses, Search, Serve
+from mcpctl.config.toml import Section
 from mcpctl.docgen import roff
 from mcpctl.docgen.texts import TEXTS
 
 NAME = "mcpctl-config"
-STRUCTS: Mapping[str, type[msgspec.Struct]] = {
+STRUCTS: Mapping[str, type[Section]] = {
     "[servers.NAME]": Server,
     "[servers.NAME.oauth]": OAuth,
     "[projects.NAME]": Project,
@@ -25,6 +26,7 @@ STRUCTS: Mapping[str, type[msgspec.Struct]] = {
     "[records]": RecordSettings,
     "[oauth]": OAuthSettings,
 }
+UNSET: Sequence[Any] = (None, "", [], {})
 _KINDS = {
     "ProjectPolicyTable": "table",
     "OAuth": "table",
@@ -56,10 +58,13 @@ def _keys() -> Iterator[str]:
 
 
 def _key(field: msgspec.structs.FieldInfo, text: str) -> tuple[str, str]:
-    default = field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+    default = default_of(field)
     tag = f"{roff.bold(field.name)} ({roff.escaped(_kind(field.type))})"
-    unset = default is None or default == "" or default == [] or default == {}
-    return tag, text if unset else f"{text} Default: {msgspec.json.encode(default).decode()}."
+    return tag, text if default in UNSET else f"{text} Default: {msgspec.json.encode(default).decode()}."
+
+
+def default_of(field: msgspec.structs.FieldInfo) -> Any:
+    return field.default_factory() if field.default is msgspec.NODEFAULT else field.default
 
 
 def _kind(annotation: Any) -> str:

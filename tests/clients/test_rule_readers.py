@@ -178,7 +178,7 @@ def test_codex_needs_a_server_of_that_name() -> None:
             ],
         ),
         ({"mcp": {"excluded": ["github"]}}, ["deny github:*"]),
-        ({"mcp": {"allowed": ["github"]}}, ["a list of the only servers is a project here: man mcpctl-config"]),
+        ({"mcp": {"allowed": ["github"]}}, ["a list of the only servers is a project here: man 5 mcpctl-config"]),
         ({"tools": {"allowed": ["x"]}}, ["write it as a rule with mcpName in Gemini CLI's policies"]),
         ({"mcp": 1, "tools": [], "mcpServers": {"github": 1}}, []),
     ],

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import typer
 
 from mcpctl import jsonc
 from mcpctl.base import files
@@ -224,20 +223,11 @@ def test_a_person_at_a_terminal_is_asked(mcpctl: Mcpctl, put: Put, monkeypatch: 
     path = put("cursor")
     before = path.read_bytes()
     monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
-    monkeypatch.setattr(typer, "confirm", lambda *_, **__: False)
-    ran = mcpctl("install", "cursor", tty=True)
-    assert (ran.code, path.read_bytes()) == (6, before)
-    assert '+    "mcpctl": {' in ran.err
-
-    def interrupted(*_: Any, **__: Any) -> bool:
-        raise typer.Abort
-
-    monkeypatch.setattr(typer, "confirm", interrupted)
-    ran = mcpctl("install", "cursor", tty=True)
-    assert (ran.code, path.read_bytes()) == (6, before)
-    assert "nothing was written" in ran.err
-    monkeypatch.setattr(typer, "confirm", lambda *_, **__: True)
-    assert mcpctl("install", "cursor", tty=True).code == 0
+    for answer in ("n\n", "\n", "what?\nNO\n", ""):
+        ran = mcpctl("install", "cursor", tty=True, stdin=answer)
+        assert (ran.code, path.read_bytes()) == (6, before)
+        assert "nothing was written" in ran.err
+    assert mcpctl("install", "cursor", tty=True, stdin="y\n").code == 0
     assert "mcpctl" in servers_of("cursor", path)
 
 
@@ -836,8 +826,7 @@ def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
     before = thinking.read_bytes()
     monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
-    monkeypatch.setattr(typer, "confirm", lambda *_, **__: False)
-    ran = mcpctl("install", "claude-code", tty=True)
+    ran = mcpctl("install", "claude-code", tty=True, stdin="n\n")
     assert (ran.code, thinking.read_bytes()) == (6, before)
     assert in_order(ran.err, "@@", f"{OFF}; to use it: mcpctl servers enable thinking\nmcpctl: nothing", "hint")
     monkeypatch.setattr("mcpctl.base.errors._warned", {})  # as in another process

@@ -11,8 +11,11 @@ from tests.configured import READ, configure, demo_tools, listed, pinned, stub, 
 from tests.conftest import Mcpctl
 from tests.test_layout import EVERY
 
-WITHOUT_JSON = {"serve", "demo", "help", "annotate schema", "policy hook", "calls export", "calls response"}
-"""Commands that run, that teach, or that print a format of its own kind."""
+WITHOUT_JSON = {
+    "serve", "demo", "help", "annotate schema", "config edit", "config schema", "policy hook", "calls export",
+    "calls response",
+}  # fmt: skip
+"""Commands that run, that teach, that talk with a person, or that print a format of its own kind."""
 
 
 def test_every_command_has_json() -> None:

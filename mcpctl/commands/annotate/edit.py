@@ -1,9 +1,7 @@
 """`mcpctl annotate edit`"""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpctl.base.errors import McpctlError, WrongUsage
@@ -52,56 +50,14 @@ def edit(
 
 @contextmanager
 def _edited(note: "Note") -> Iterator[str]:
-    """The note's text as the user leaves it in the editor; its name must be one that notes may have.
-
-    The file is in a folder that nobody else can look into. It is removed afterwards, unless the user's text cannot be
-    used. Raises `McpctlError` if the editor fails, or the text is empty.
-    """
-    import shutil
-    import tempfile
-
-    from mcpctl.base import files
+    """The note's text as the user leaves it in the editor; its name must be one that notes may have. Raises
+    `McpctlError` if the editor fails, or the text is empty."""
+    from mcpctl.commands import editor
     from mcpctl.toolsets.toolset import HIDDEN
 
     shown = HIDDEN.sub("", note.text.replace("\r\n", "\n"))
-    folder = Path(tempfile.mkdtemp(prefix="mcpctl-"))
-    path = folder / f"{note.name}.md"
-    is_kept = False
-    try:
-        path.touch(0o600)
-        path.write_text(f"{shown}\n", encoding="utf-8")
-        _run_editor(path)
-        try:
-            if text := files.read_text(path, _MAX_TEXT).strip():
-                yield note.text if text == shown.strip() else text
-        except McpctlError as error:
-            is_kept = True
-            error.hint += f"; your text is in {path}"
-            raise
+    with editor.draft(f"{note.name}.md", f"{shown}\n") as draft:
+        text = draft.edited(_MAX_TEXT).strip()
         if not text:
             raise McpctlError("the text is empty; nothing was written", "remove a note with: mcpctl annotate rm")
-    finally:
-        if not is_kept:
-            shutil.rmtree(folder)
-
-
-def _run_editor(path: Path) -> None:
-    import shlex
-    import signal
-    import subprocess
-
-    variable = next((name for name in ("VISUAL", "EDITOR") if os.environ.get(name)), "")
-    hint = "set VISUAL or EDITOR to the command of your editor, or give the TEXT"
-    try:
-        command = shlex.split(os.environ.get(variable, "vi"))
-        editor = subprocess.Popen([*command, path], stdout=2)
-    except (OSError, ValueError) as error:
-        raise McpctlError(f"cannot start the editor of {variable or 'the system, vi'}: {error}", hint) from error
-    with editor:
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the editor
-        try:
-            status = editor.wait()
-        finally:
-            signal.signal(signal.SIGINT, before)
-    if status:
-        raise McpctlError(f"the editor ended with status {status}; nothing was written", hint)
+        yield note.text if text == shown.strip() else text

@@ -1,0 +1,1 @@
+"""The file config.toml: edit it, check it, and its JSON Schema."""

@@ -1,0 +1,91 @@
+"""`mcpctl config edit`"""
+
+from mcpctl import output
+from mcpctl.base import files
+from mcpctl.base.errors import McpctlError, NotFound, Refused, WrongUsage
+from mcpctl.base.paths import Paths
+from mcpctl.base.rules import Selection
+from mcpctl.commands import options as opt
+from mcpctl.config import config, editing
+
+
+def edit(*, place: opt.Location) -> None:
+    """Edit config.toml in your editor, and check it before it counts.
+
+    It opens a copy in $VISUAL or $EDITOR, else in vi. Problems are shown with their lines, and the copy is opened
+    again. Nothing is written before the text is right, or you say so; a change that has tools called without a question
+    that could not be before is shown first, and only a person at a terminal can make it. If somebody else has changed
+    the file meanwhile, theirs stays, and you are told where your text is.
+
+    Examples:
+      mcpctl config edit
+      EDITOR='code --wait' mcpctl config edit
+    """
+    from mcpctl.commands import confirmation, editor
+
+    if not confirmation.is_terminal():
+        hint = "change it with mcpctl servers set, or with an editor and then: mcpctl config check"
+        raise WrongUsage("nobody can be asked here", hint)
+    paths = place.paths(creates=True)
+    try:
+        before = files.read_text(paths.config, code="config_unreadable")
+    except NotFound:
+        before = None
+    shown = editing.FIRST_LINE if before is None else before
+    with editor.draft(paths.config.name, shown) as draft:
+        while (after := draft.edited(files.MAX_BYTES)) != shown:
+            if not after.strip():
+                raise McpctlError("the text is empty; nothing was written", "remove servers with: mcpctl servers rm")
+            if _is_accepted(paths, before or "", after):
+                editing.replace(paths.config, before, after, _gate(paths, before or ""))
+                output.say(f"written to {paths.config}", always=True)
+                return
+    output.say("nothing was changed", always=True)
+
+
+def _is_accepted(paths: Paths, before: str, after: str) -> bool:
+    """Whether the text is to be written; it is to be edited again if not. Raises `Refused` where it is neither."""
+    from mcpctl.commands import confirmation
+    from mcpctl.config import problems
+
+    text = after.removeprefix(files.BOM)
+    found = problems.rows(paths.config, text, Selection("error"))
+    for row in found:
+        output.say(f"line {row['line']}: {row['message']}", always=True)
+    if found:
+        if confirmation.agrees("Edit it again?", default=True):
+            return False
+        config.parsed(paths.config, text)
+        confirmation.ask("Write it as it is? Servers with problems are skipped.")
+    freed = _freed(paths, before, after)
+    if freed and confirmation.may_be_a_person():
+        output.say(f"these could be called without a question: {freed}", always=True)
+        if not confirmation.agrees("Write it all the same?"):
+            if confirmation.agrees("Edit it again?", default=True):
+                return False
+            raise Refused("nothing was written: you said no", "", "declined")
+    return True
+
+
+def _freed(paths: Paths, before: str, after: str) -> str:
+    from mcpctl.catalog import loosening
+
+    keys = loosening.by_config(paths, before, after) if _is_usable(paths, before) else []
+    return loosening.told(keys) if keys else ""
+
+
+def _gate(paths: Paths, before: str) -> editing.Permit:
+    """A file that cannot be used has nothing to compare with: what it says to let be called, a person has to say."""
+    from mcpctl.commands import confirmation
+
+    if _is_usable(paths, before):
+        return confirmation.Gate(paths).config
+    return lambda *_: confirmation.only_for_people(f"replace a {paths.config.name} that cannot be used")
+
+
+def _is_usable(paths: Paths, text: str) -> bool:
+    try:
+        config.parsed(paths.config, text.removeprefix(files.BOM))
+    except McpctlError:
+        return False
+    return True
