@@ -417,6 +417,22 @@ class ServerRow:
     failed_at: Annotated[str | None, "The time when it could last not be used, or null."]
 
 
+class Held:
+    """A tool, prompt, resource or a server's instructions, held until a person has looked at it."""
+
+    key: Annotated[str, "Its key; of instructions, the server's name."]
+    kind: Annotated[str, "tool, prompt, resource, template or instructions."]
+    held: Annotated[str, "Why it is held: suspicious, changed, new or not_locked."]
+    findings: Annotated[list[dict[str, str]], "The findings that look like an attack: rule, place, message and why."]
+    changes: Annotated[list[dict[str, str | None]], "The changes since it was pinned: rule, message, why, old, new."]
+    was: Annotated[str | None, "The decision on its calls as it was pinned: allow, ask or deny; null for others."]
+    decision: Annotated[
+        str | None, "The decision on its calls once it is approved: allow, ask or deny; null for others."
+    ]
+    decided_by: Annotated[str | None, "The rule that decides so, or null."]
+    shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
+
+
 INDEX_VERSION = 9  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 

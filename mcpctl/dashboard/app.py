@@ -17,7 +17,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcpctl.base.errors import McpctlError, WrongUsage
-from mcpctl.dashboard import approvals, calls, overview, rendering, servers, sessions, stats, streaming, tools
+from mcpctl.dashboard import (
+    approvals,
+    calls,
+    overview,
+    rendering,
+    review,
+    servers,
+    sessions,
+    stats,
+    streaming,
+    tool_hints,
+    tools,
+)
 from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.guard import Guard
 from mcpctl.dashboard.rendering import error_answer
@@ -33,7 +45,8 @@ _TOO_SLOW = (
     WrongUsage(f"the body took more than {_READ_S} s", "send it at once", "body_too_slow"), HTTPStatus.REQUEST_TIMEOUT,
 )  # fmt: skip
 _STATIC = Path(__file__).parent / "static"
-_SUBJECTS = (sessions, calls, stats, tools, servers, approvals)
+_SUBJECTS = (sessions, calls, stats, tools, servers, approvals, review, tool_hints)
+_FORMS = approvals.FORMS | review.FORMS | tool_hints.FORMS
 
 
 def openapi(request: Request, query: Parameters) -> Response:
@@ -50,7 +63,7 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 _ROUTES: list[BaseRoute] = [
     *(Route(path, page) for subject in (overview, *_SUBJECTS) for path, page in subject.PAGES.items()),
-    *(Route(path, form, methods=["POST"]) for path, form in approvals.FORMS.items()),
+    *(Route(path, form, methods=["POST"]) for path, form in _FORMS.items()),
     *(Route(f"{BASE}{each.path}", each.run, methods=[each.method], name=each.answer.__name__) for each in OPERATIONS),
     Route(f"{BASE}/events", streaming.events),
     Mount("/static", StaticFiles(directory=_STATIC)),

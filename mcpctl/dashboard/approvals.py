@@ -157,7 +157,7 @@ def _too_late(row: Row | None) -> str:
 OPERATIONS = (
     Operation("/approvals", approvals, "ApprovalList", (*WINDOW, "pending")),
     Operation("/approvals/{id}", approval, "Approval"),
-    Operation("/approvals/{id}", decide, "Approval", method="POST"),
+    Operation("/approvals/{id}", decide, "Approval", method="POST", body="ApprovalAnswer"),
 )
 PAGES = {"/approvals": approvals_page}
 FORMS = {"/approvals/{id}": answer_form, "/approvals/standing/{id}": take_back}

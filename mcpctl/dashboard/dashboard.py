@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Hashable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -14,11 +14,12 @@ from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
 from mcpctl.calling import token_savings
 from mcpctl.calling.token_savings import Saving
-from mcpctl.catalog import rows
+from mcpctl.catalog import held, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.dashboard.event_feed import Feed
 from mcpctl.dashboard.running import Login, Logins
+from mcpctl.policy import answering
 from mcpctl.store import clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
@@ -35,6 +36,17 @@ _KEPT = 32
 class Summary:
     rows: Sequence[Row]
     counted_at: str | None = None  # the time of the count, if more calls are on record since
+
+
+class Waiting(NamedTuple):
+    """The number of things that wait for a person, by where they are answered."""
+
+    approvals: int = 0
+    review: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self)
 
 
 class _Counted(NamedTuple):
@@ -88,6 +100,15 @@ class Dashboard:
     def records(self) -> Records:
         """The records, caught up with the journals; for the thread that answers one request."""
         return Records(self.paths)
+
+    def waiting(self) -> Waiting:
+        """The number of all that waits now; where it cannot be read, the page of it says why."""
+        approvals = review = 0
+        with suppress(McpctlError):
+            approvals = answering.rows(self.paths, pending=True).count()
+        with suppress(McpctlError), self.catalog() as catalog:
+            review = len(held.keys(catalog))
+        return Waiting(approvals, review)
 
     def saving(self, records: Records, wanted: CallFilter) -> Saving | None:
         """The tokens that these sessions saved; None where that is unknown, or takes too long to count for a page."""

@@ -16,11 +16,13 @@ from mcpctl import __version__
 from mcpctl.base import fields
 from mcpctl.base.models import HINTS
 from mcpctl.dashboard import rest_names
-from mcpctl.dashboard.rest import DEFAULT, FLAGS, MEANINGS, MOST, Operation
+from mcpctl.dashboard.rest import DEFAULT, FLAGS, MEANINGS, MOST, OF_TOOLS, Operation
 from mcpctl.dashboard.rest_names import Name
 from mcpctl.dashboard.streaming import EVENT_PARAMETERS
 
 _LEFT_OUT: Any = {"default_factory": lambda: None}  # a member that need not be there, and is never null
+_HINT = "true or false, or null to leave it to the server; the others stay as they are."
+_SHOWN = "The member shown of the answer without it, which only shows the change."
 _METRICS = "The tokens of a call, estimated as `encoding` says."
 _REF = "#/components/schemas/{model}"
 _ERROR = {"description": "An error", "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}}}
@@ -114,6 +116,28 @@ def _models() -> Iterator[Any]:
         "ApprovalAnswer", "A person's answer to a call that waits.",
         decision=(Literal["allow", "deny"], ...), scope=(fields.Scope, "once"),
     )  # fmt: skip
+    yield _model(
+        "ReviewAnswer",
+        "A person's approval of what is held.",
+        shown=_text("The member shown of the row that was seen."),
+    )
+    yield _model("Reviewed", "The approval of what was held.", approved=_text("Its key."))
+    told = {name: (bool | None, Field(description=_HINT, **_LEFT_OUT)) for name in OF_TOOLS}
+    about = "The hints of a tool to be overridden, and the change that was shown."
+    yield _model("HintAnswer", about, **told, shown=(str | None, Field(None, description=_SHOWN)))
+    yield _model(
+        "HintOverride", "A change of a toolset's file, written or only shown.",
+        toolset=_text("The toolset's name."), path=_text("Its file."),
+        diff=(list[str], Field(description="The change, line by line.")),
+        loosened=(list[str], Field(description="The tools that are called without a question then.")),
+        shown=_text("A hash of all this, with which it is written."),
+        written=(bool, Field(description="Whether it was written.")),
+    )  # fmt: skip
+    yield _model(
+        "Waiting", "All that waits for a person.", approvals=(int, Field(description="The number of calls.")),
+        review=(int, Field(description="The number of things that are held.")),
+        total=(int, Field(description="The sum of both.")),
+    )  # fmt: skip
     called = _row("CalledTool", _Group, rest_names.CALLED_TOOL, "A tool that was called in a session, with its totals.")
     decision = _row("Decision", fields.Decision, rest_names.DECISION)
     decisions = _several(decision)
@@ -137,12 +161,14 @@ def _models() -> Iterator[Any]:
     group = _row("Stat", _Group, grouped, left_out={name.rest for name in grouped[: len(groups)]})
     server = _row("Server", fields.ServerRow, rest_names.SERVER)
     discovery = _row("Discovery", fields.Discovery, rest_names.DISCOVERY)
-    yield from (decision, called, session, call, tool, server, discovery, group, approval)
+    held = _row("Held", fields.Held, rest_names.HELD)
+    yield from (decision, called, session, call, tool, server, discovery, group, approval, held)
     for name, row, member, noun in (
         ("SessionList", session, "sessions", "sessions"), ("ToolCallList", call, "tool_calls", "calls"),
         ("ToolList", tool, "tools", "tools"), ("ServerList", server, "servers", "servers"),
         ("DiscoveryList", discovery, "discoveries", "searches"), ("StatList", group, "stats", "groups"),
         ("ApprovalList", approval, "approvals", "approvals"),
+        ("ReviewList", held, "review", "things that are held"),
     ):  # fmt: skip
         total = int, Field(description="The number of all that match.")
         yield _model(name, f"Some of the {noun}, and the number of all.", **{member: _several(row), "total": total})
@@ -184,7 +210,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         },
     }
     if operation.method == "POST":
-        body = {"schema": {"$ref": _REF.format(model="ApprovalAnswer")}}
+        body = {"schema": {"$ref": _REF.format(model=operation.body)}}
         described["requestBody"] = {"required": True, "content": {"application/json": body}}
         described["security"] = []
         described["description"] = "With the cookie of a login and its form token in X-Form-Token; never with a token."

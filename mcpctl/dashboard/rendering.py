@@ -27,9 +27,9 @@ from mcpctl.base.texts import escaped
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.dashboard import badges
-from mcpctl.dashboard.dashboard import Dashboard, dashboard_of, login_of
+from mcpctl.dashboard.dashboard import Dashboard, Waiting, dashboard_of, login_of
 from mcpctl.output import text
-from mcpctl.policy import answering, pausing
+from mcpctl.policy import pausing
 from mcpctl.store.filters import FAILED
 
 MOST_SHOWN = 1 << 16  # characters of one JSON text on a page; the whole is in the REST interface
@@ -38,7 +38,7 @@ _LONGEST = 300  # characters of a text in a row of a table; the page of one thin
 _BROKEN = tuple(status for status in FAILED if status != "denied")  # the statuses of calls that pages count as failed
 _NAVIGATION = (
     ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
-    ("/servers", "Servers"), ("/approvals", "Approvals"), ("/stats", "Statistics"),
+    ("/servers", "Servers"), ("/stats", "Statistics"), ("/approvals", "Approvals"), ("/review", "Review"),
 )  # fmt: skip
 _STATUSES = (
     (NotFound, HTTPStatus.NOT_FOUND), (WrongUsage, HTTPStatus.BAD_REQUEST), (Refused, HTTPStatus.FORBIDDEN),
@@ -50,7 +50,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     dashboard, login = dashboard_of(request), login_of(request)
     common = {
         "path": request.url.path, "navigation": _NAVIGATION, "login": login,
-        "may_answer": login.may_answer and not dashboard.read_only, "waits": _waiting(dashboard),
+        "may_answer": login.may_answer and not dashboard.read_only, "waits": dashboard.waiting(),
         "paused": _paused(dashboard),
     }  # fmt: skip
     with _tools(dashboard) as is_tool:
@@ -72,12 +72,6 @@ def _tools(dashboard: Dashboard) -> Iterator[Callable[[str, str], bool]]:
         yield lambda server, tool: (known := catalog()) is not None and rows.shown(known, server, tool) is not None
 
 
-def _waiting(dashboard: Dashboard) -> int:
-    with suppress(McpctlError):  # the page of approvals says what is wrong with the file
-        return answering.rows(dashboard.paths, pending=True).count()
-    return 0
-
-
 def _paused(dashboard: Dashboard) -> str:
     with suppress(McpctlError):
         return paused.told if (paused := pausing.current(dashboard.paths)) else ""
@@ -89,12 +83,14 @@ def _error_page(request: Request, error: McpctlError, status: int) -> HTMLRespon
     login = getattr(request.state, "login", None)
     values = {
         "path": "", "navigation": _NAVIGATION if login else (), "login": login, "may_answer": True, "error": error,
-        "waits": 0, "paused": "",
+        "waits": dashboard_of(request).waiting() if login and "app" in request.scope else Waiting(), "paused": "",
     }  # fmt: skip
     return HTMLResponse(_templates().get_template("error.html").render(values), status)
 
 
 def error_answer(request: Request, error: McpctlError, status: int | None = None) -> Response:
+    if error.code == "changed_since":
+        status = HTTPStatus.CONFLICT
     if status is None:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
     return JSONResponse(error.body, status) if _is_api(request) else _error_page(request, error, status)

@@ -37,7 +37,7 @@ MEANINGS = {
     "fields": "Only these members, with commas between them, whatever else an answer has.",
     "before": "Only what is listed after the call with this id; offset counts from there, total does not.",
     "payloads": "false leaves out arguments, response and error, which are not even read.",
-    "approvals": "true sends events of approvals too, whatever the other filters are.",
+    "approvals": "true sends events of approvals and tools too, whatever the other filters are.",
     "session_id": "Only in these sessions: ids, their beginnings, or last.",
     "server": "Only of these servers.",
     "tool": "Only of these tools: names, keys or globs.",
@@ -149,6 +149,7 @@ class Operation(NamedTuple):
     model: str  # the model in `openapi` that describes the answer; empty where none does
     parameters: Sequence[str] = ()
     method: str = "GET"
+    body: str = ""  # the model of what is sent
     kinds: Sequence[str] = ("application/json",)
 
     def run(self, request: Request) -> Response:

@@ -82,6 +82,7 @@ TOOL = (
 )
 TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.ToolRow)) :]))
 DISCOVERY, DECISION = _same(fields.names(fields.Discovery)), _same(fields.names(fields.Decision))
+HELD = _same(fields.names(fields.Held))
 APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.ServerRow))
 
 

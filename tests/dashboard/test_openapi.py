@@ -64,7 +64,17 @@ def test_models_say_what_the_code_says() -> None:
 
 
 def test_every_member_of_a_row_has_its_meaning() -> None:
-    for name in ("MCPSession", "ToolCallRecord", "ToolShown", "Server", "Discovery", "Decision", "Approval", "Stat"):
+    for name in (
+        "MCPSession",
+        "ToolCallRecord",
+        "ToolShown",
+        "Server",
+        "Discovery",
+        "Decision",
+        "Approval",
+        "Stat",
+        "Held",
+    ):
         for member, field in MODELS[name].model_fields.items():
             assert (field.description or "").endswith(".") or member == "metrics", (name, member)
 
@@ -93,6 +103,8 @@ PATHS = {
     "/servers": [""],
     "/approvals": [""],
     "/approvals/{id}": ["last"],
+    "/review": [""],
+    "/waiting": [""],
 }
 
 

@@ -1,0 +1,158 @@
+"""All that is held until a person has looked at it: tools, prompts, resources and servers' instructions."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import msgspec
+
+from mcpctl.base import definitions
+from mcpctl.base.errors import McpctlError, NotFound
+from mcpctl.base.feature_names import EXPOSED_AS, is_feature, kind_of_list
+from mcpctl.base.models import Tool
+from mcpctl.base.tool_keys import join
+from mcpctl.catalog import cache, drift, explained
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.drift import ChangeFilter, ToolChange
+from mcpctl.catalog.lists_in_memory import Listed, instructions_tool
+from mcpctl.checks.findings import ERROR, ToolFinding
+from mcpctl.policy import pins
+from mcpctl.policy.decide import ALLOW, decide
+from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
+from mcpctl.policy.pins import ShownList
+from mcpctl.policy.policy_file import PolicyFile
+
+_WORST = (SUSPICIOUS, pins.CHANGED, pins.NEW, NOT_LOCKED)
+
+
+class Held(NamedTuple):
+    """One of them, with all that a person is shown who is to approve it."""
+
+    key: str  # the server's name for its instructions
+    tool: Tool  # or a feature, or instructions as a tool without a name
+    why: str  # one of `models.HOLDS`
+    findings: Sequence[ToolFinding]
+    changes: Sequence[ToolChange]
+    shown: str  # the hash of all that is approved with it
+    was: str  # one of `explained.DECISIONS` on its calls, as it was pinned; empty where it has none
+    decision: str  # the same once it is approved
+    decided_by: str
+
+    @property
+    def is_loosened(self) -> bool:
+        return self.decision == ALLOW != self.was and bool(self.was)
+
+    @property
+    def badness(self) -> tuple[bool, bool, int, str]:
+        """The worst sorts first: attacks, then looser hints, changed and new definitions."""
+        is_harmless = all(drift.RULES[change.rule].severity != ERROR for change in self.changes)
+        return not self.findings, is_harmless, _WORST.index(self.why), self.key
+
+
+def keys(catalog: Catalog) -> dict[str, str]:
+    """Why each is held, by its key; only what would be shown to clients otherwise."""
+    if not catalog.config.policy.enforces:
+        return {}
+    catalog.check_together()
+    found: dict[str, str] = {}
+    for server in catalog.config.enabled:
+        for listed in _lists(catalog, server):
+            for each in listed.drifts:
+                if each.is_held:
+                    found[each.key] = min(found.get(each.key, each.why), each.why, key=_WORST.index)
+    tools = [key for key in found if ":" in key and not is_feature(key.partition(":")[2])]
+    permitted = {tool.key for tool in catalog.known()} if tools else set()
+    return {key: why for key, why in found.items() if key not in tools or key in permitted}
+
+
+def listed(catalog: Catalog, file: PolicyFile) -> list[Held]:
+    """All of them, the worst first."""
+    if not (found := keys(catalog)):
+        return []
+    check, changes = _check(catalog), drift.since_pinned(catalog, file, ChangeFilter(found))
+    every = drift.shown(catalog, file, ChangeFilter(found))
+    rows = []
+    for key, why in found.items():
+        lists = _of_key(every, key)
+        tools = _distinct(lists)
+        findings = dict.fromkeys(finding for tool in tools for finding in check(tool))
+        of_key = [change for change in changes if join(change.server, change.tool) == key]
+        was = _decision(catalog, _pinned(file, tools[0]))[0]
+        then = _decision(catalog, replace(tools[0], held="", is_approved=True))
+        rows.append(Held(key, tools[0], why, list(findings), of_key, _hashed(lists), was, *then))
+    return sorted(rows, key=lambda each: each.badness)
+
+
+def approve(catalog: Catalog, file: PolicyFile, key: str, shown: str) -> None:
+    """Approve what is held under this key, if it is what was shown; raises `NotFound`, or `changed_since`."""
+    if key not in keys(catalog):
+        raise NotFound(f"'{key}' is not held", "it was approved already, or is as it was before", "not_held")
+    lists = _of_key(drift.shown(catalog, file, ChangeFilter([key])), key)
+    if _hashed(lists) != shown:
+        raise changed_since(key)
+    pins.approve(file, lists)
+
+
+def changed_since(what: str) -> McpctlError:
+    return McpctlError(f"{what} has changed since it was shown", "look at it again, and answer then", "changed_since")
+
+
+def _lists(catalog: Catalog, server: str) -> Iterator[Listed]:
+    exposed = catalog.config.exposes(server)
+    yield from catalog.every(server)
+    if exposed:
+        of_kind = ((EXPOSED_AS[kind_of_list(listed.capabilities)], listed) for listed in catalog.features(server))
+        yield from (listed for kind, listed in of_kind if kind in exposed)
+
+
+def _of_key(lists: Sequence[ShownList], key: str) -> list[ShownList]:
+    """The definitions that are approved under one key, by list; instructions come with the lists of tools alone."""
+    found = []
+    for of, tools, words in lists:
+        words = words if key == of.server and not kind_of_list(of.capabilities) else None
+        each = ShownList(of, [tool for tool in tools if tool.key == key], words)
+        found += [each] if each.tools or each.instructions else []
+    return found
+
+
+def _distinct(lists: Sequence[ShownList]) -> list[Tool]:
+    """All definitions that are approved, which differ where the server tells clients apart; texts as one tool."""
+    tools = {definitions.pin_of(tool): tool for each in lists for tool in each.tools}
+    texts = dict.fromkeys(each.instructions for each in lists if each.instructions)
+    return list(tools.values()) or [instructions_tool(lists[0].of.server, "\n\n".join(texts))]
+
+
+def _pinned(file: PolicyFile, tool: Tool) -> Tool | None:
+    """A tool as it was pinned last."""
+    of_name = [pin for pin in pins.pinned(file, tool.server) if pin.name == tool.name]
+    if not of_name:
+        return None
+    last = max(of_name, key=lambda pin: pin.approved or pin.seen)
+    return replace(cache.tool(tool.server, tool.name, last.definition), is_approved=last.approved is not None)
+
+
+def _decision(catalog: Catalog, tool: Tool | None) -> tuple[str, str]:
+    """The decision on a call of a tool, and its rule; none of what is not called."""
+    if tool is None or not tool.name or is_feature(tool.name):
+        return "", ""
+    shown = catalog.toolset.shown(tool) if catalog.toolset else tool
+    verdict = decide(explained.subject_of(catalog.view, tool.server, tool.name, shown))
+    ruling = verdict.ruling
+    return explained.decision_of(verdict), "" if not ruling else ruling.rule.label if ruling.rule else "default"
+
+
+def _check(catalog: Catalog) -> Callable[[Tool], Sequence[ToolFinding]]:
+    from mcpctl.checks.checker import Checker  # hundreds of expressions, which a page without held tools does not need
+
+    lists = (catalog.listed(server) for server in catalog.config.enabled)
+    checker = Checker(tool for listed in lists if listed for tool in listed.tools)
+    return lambda tool: [finding for finding in checker.check(tool) if finding.severity == ERROR]
+
+
+def _hashed(lists: Sequence[ShownList]) -> str:
+    told = [
+        (*each.of, [(tool.name, definitions.pin_of(tool)) for tool in each.tools], each.instructions or "")
+        for each in lists
+    ]  # fmt: skip
+    return hashlib.sha256(msgspec.json.encode(sorted(told))).hexdigest()
