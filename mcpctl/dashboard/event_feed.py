@@ -23,6 +23,7 @@ _AT_ONCE = 1 << 18  # bytes that are read for a stream before it has sent what i
 _MOST_OWED = 1 << 20  # bytes of events without a position, which cannot be read later, that wait for a stream
 _PAYLOADS = ("arguments", "response", "error", "results")
 _CLOSED = "sessions.closed"
+_WAITING = ("approvals.", "tools.")  # the types of events that may change what waits for a person
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,11 @@ class Subscription:
     wanted: CallFilter = EVERYTHING
     since: str | None = None  # a position; None is now
     payloads: bool = True  # whether events have arguments, responses, errors and results
-    approvals: bool = False  # whether it gets those of approvals, whatever the filter is
+    approvals: bool = False  # whether it gets those of approvals and tools, whatever the filter is
 
     def has(self, event: Event) -> bool:
-        """Whether it gets an event that is in no journal: with a filter, only approvals and the end of its session."""
-        if self.approvals and event.type.startswith("approvals."):
+        """Whether it gets an event that is in no journal: with a filter, what waits, and the end of its session."""
+        if self.approvals and event.type.startswith(_WAITING):
             return True
         is_its_end = event.type == _CLOSED and event.data["session_id"] in self.wanted.sessions
         return self.wanted == EVERYTHING or (is_its_end and self.wanted == CallFilter(sessions=self.wanted.sessions))
@@ -125,7 +126,8 @@ class Listener:
         data = event.data
         if not self.subscription.payloads:
             data = {name: value for name, value in data.items() if name not in _PAYLOADS}
-        return f"data: {to_json({'type': event.type, 'data': data, 'timestamp': event.timestamp})}\n\n".encode()
+        message = to_json({"type": event.type, "data": data, "timestamp": event.timestamp})
+        return f"event: {event.type}\ndata: {message}\n\n".encode()
 
 
 class Feed:

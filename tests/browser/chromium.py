@@ -23,7 +23,10 @@ _AS_3_AND_4 = (
     "os.dup2(come, 3); os.dup2(go, 4); os.execvp(sys.argv[3], sys.argv[3:])"
 )
 """The browser reads commands from one of these descriptors and writes events to the other."""
-_KEYS = {"Tab": (9, ""), "Enter": (13, "\r"), "Escape": (27, ""), " ": (32, " ")}
+_KEYS = {
+    "Tab": (9, ""), "Enter": (13, "\r"), "Escape": (27, ""), " ": (32, " "), "j": (74, "j"), "k": (75, "k"),
+    "/": (191, "/"),
+}  # fmt: skip
 _ONCE = """new Promise((done) => {
   const look = () => { const seen = (%s); if (seen) { watch.disconnect(); done(seen); } };
   const watch = new MutationObserver(look);
@@ -191,6 +194,11 @@ class Tab:
         x, y = self.see(f"(b => [b.x + b.width / 2, b.y + b.height / 2])({box})")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def point(self, x: int, y: int) -> None:
+        """Move the pointer there."""
+        for short in (5, 0):  # a pointer that moved
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x - short, y=y)
 
     def key(self, name: str) -> None:
         """Press a key."""

@@ -49,7 +49,7 @@ def test_a_session_is_followed_and_one_of_its_calls_opened(client: Client, dashb
     client.call("notes:add_note", {"title": "Umbrella", "text": "for Oslo"})
     tab.until(f"{ROWS} === 2")
     assert tab.see("window.isSamePage")
-    tab.until("document.getElementById('news').innerText !== ''")
+    tab.until("document.getElementById('said').textContent === '1 new call'")
     assert tab.see(PLACE) == place, "what is new moves nothing"
     assert "2 calls" in tab.text("#calls")
     pictures(tab, "followed")
