@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -22,13 +21,15 @@ class Client(Struct, frozen=True):
     capabilities: bytes = b"null"  # JSON as the client sent it
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(Struct, frozen=True):
     """The claims of a request beside its envelope; unproven, secret in part, and never passed on."""
 
-    token: str | None = field(default=None, repr=False)  # None: the process's own applies
-    project: str | None = field(default=None, repr=False)  # the only one that is seen; empty for none, None if unnamed
+    token: str | None = None  # None: the process's own applies
+    project: str | None = None  # the only one that is seen; empty for none, None if unnamed
     of_person: bool = False  # a person at the command line asks, whom no project has to be named for
+
+    def __repr__(self) -> str:
+        return f"Claims(of_person={self.of_person})"
 
 
 NO_CLAIMS = Claims()
