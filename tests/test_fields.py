@@ -16,9 +16,10 @@ CONTRACT = {
     ),
     fields.Call: (
         "id", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "response", "status",
-        "error", "started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "encoding",
+        "outcome", "error", "started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "encoding",
         "annotations", "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated",
-        "delivered_bytes", "shortened", "response_file", "decision_id", "error_message", "config_path",
+        "delivered_bytes", "shortened", "response_file", "decision_id", "error_message", "error_code",
+        "error_line", "error_group", "arguments_redacted", "response_redacted", "config_path",
     ),
     fields.Discovery: (
         "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms",
@@ -38,8 +39,11 @@ CONTRACT = {
         "answered_at",
     ),
     fields.Total: (
-        "calls", "failed", "denied", "p50_ms", "p95_ms", "longest_ms", "duration_ms", "input_tokens", "output_tokens",
-        "total_tokens", "last_used",
+        "calls", "done", "errors", "refused", "error_percent", "failed", "denied", "p50_ms", "p95_ms", "longest_ms",
+        "duration_ms", "input_tokens", "output_tokens", "total_tokens", "last_used",
+    ),
+    fields.ErrorGroup: (
+        "server", "tool", "error", "outcome", "calls", "sessions", "first_used", "last_used", "example",
     ),
     fields.ToolRow: (
         "key", "server", "tool", "title", "description", "read_only", "destructive", "idempotent", "open_world",

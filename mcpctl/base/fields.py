@@ -32,6 +32,7 @@ SessionStatus = Literal["active", "closed"]
 SESSION_STATUSES = get_args(SessionStatus)
 CallStatus = Literal["running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted"]
 CALL_STATUSES = get_args(CallStatus)
+Outcome = Literal["done", "error", "refused"]
 ApprovalState = Literal["pending", "allowed", "denied", "used", "expired"]
 Scope = Literal["once", "session", "always"]
 Risk = Literal["read-only", "changing", "destructive", "not-declared"]
@@ -277,6 +278,11 @@ class Call:
     arguments: Json
     response: Json
     status: Annotated[CallStatus, "running, ok, tool_error, denied, failed, cancelled, input_required or interrupted."]
+    outcome: Annotated[
+        Outcome | None,
+        "done; error: something went wrong (tool_error, failed, cancelled, interrupted); refused: a rule, a token or a"
+        " person said no, or it waits for a yes (denied); null of one that goes on.",
+    ]
     error: Json
     started_at: str
     duration_ms: int | None
@@ -296,6 +302,15 @@ class Call:
     response_file: bool | None
     decision_id: Annotated[str | None, "The last decision of the call, or null."]
     error_message: Annotated[str | None, "The text of error, as far as it is on record; or null."]
+    error_code: Annotated[str | None, "The code of error, such as needs_consent or -32602; or null."]
+    error_line: Annotated[str | None, "The first line of the text of error, at most 200 characters; or null."]
+    error_group: Annotated[
+        str | None,
+        "The same with # for each number and id: calls of one tool that have the same failed alike; the status where"
+        " there is no text, null of one that did not fail.",
+    ]
+    arguments_redacted: Annotated[bool, "Whether something in arguments was redacted; 0 or 1 in SQL."]
+    response_redacted: Annotated[bool | None, "Whether something in response or error was redacted; 0 or 1 in SQL."]
     config_path: str | None
 
 
@@ -342,8 +357,12 @@ class Total:
     """The calls of one group."""
 
     calls: Annotated[int, "The number of calls. A call in several rounds counts once."]
-    failed: Annotated[int, "The number of calls that did not do what was asked."]
-    denied: Annotated[int, "The number of calls that were refused."]
+    done: Annotated[int, "The number of calls whose outcome is done."]
+    errors: Annotated[int, "The number of calls whose outcome is error."]
+    refused: Annotated[int, "The number of calls whose outcome is refused."]
+    error_percent: Annotated[float | None, "The errors among a hundred calls that were not refused and have ended."]
+    failed: Annotated[int, "The number of calls that did not do what was asked: errors and refused together."]
+    denied: Annotated[int, "The number of calls that were refused, the same as refused."]
     p50_ms: Annotated[int | None, "The duration that half of the calls did not exceed."]
     p95_ms: Annotated[int | None, "The duration that 95 of 100 calls did not exceed."]
     longest_ms: Annotated[int | None, "The longest duration."]
@@ -352,6 +371,20 @@ class Total:
     output_tokens: Annotated[int | None, "The tokens of what clients got of the responses together, estimated."]
     total_tokens: Annotated[int | None, "Input and output tokens together."]
     last_used: Annotated[str | None, "The start of the newest call."]
+
+
+class ErrorGroup:
+    """The calls of one tool that failed alike."""
+
+    server: str
+    tool: str
+    error: Annotated[str, "The error_group of these calls."]
+    outcome: Outcome | None
+    calls: Annotated[int, "The number of calls. A call in several rounds counts once."]
+    sessions: Annotated[int, "The number of sessions of these calls."]
+    first_used: Annotated[str, "The start of the oldest call."]
+    last_used: Annotated[str, "The start of the newest call."]
+    example: Annotated[str, "The id of the newest call."]
 
 
 class ToolRow:
@@ -433,7 +466,7 @@ class Held:
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 
-INDEX_VERSION = 9  # one more whenever a field of these rows comes or goes
+INDEX_VERSION = 10  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 
@@ -481,5 +514,8 @@ def meanings(kind: type) -> dict[str, str]:
 
 
 SESSION_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, DECISION_FIELDS = map(names, TABLES.values())
-APPROVAL_FIELDS, TOTAL_FIELDS = names(Approval), names(Total)
-CALL_PAYLOADS = ("arguments", "response", "error", "error_message")  # what was sent and what came back
+APPROVAL_FIELDS, TOTAL_FIELDS, ERROR_GROUP_FIELDS = names(Approval), names(Total), names(ErrorGroup)
+CALL_PAYLOADS = (  # what was sent and what came back
+    "arguments", "response", "error", "error_message", "error_code", "error_line", "error_group",
+)  # fmt: skip
+CALL_SORTS = ("started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "response_bytes")

@@ -37,6 +37,9 @@ RESOURCE_FIELDS = (
 )  # fmt: skip
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
 NOT_FAILED = ("ok", "running", "input_required")  # the statuses of calls that did what was asked, or may still do it
+OUTCOMES = {  # of calls by their statuses; one that goes on has none
+    "done": ("ok",), "error": ("tool_error", "failed", "cancelled", "interrupted"), "refused": ("denied",),
+}  # fmt: skip
 
 
 HOLDS = ("changed", "new", "suspicious", "not_locked")

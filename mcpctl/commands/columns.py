@@ -59,15 +59,38 @@ STANDING = Columns(
 CALLS = Columns(
     fields=fields.CALL_FIELDS,
     shown=("id", "started_at", "server", "tool", "annotations", "status", "duration_ms"),
-    also=("key",),
-    cut=frozenset(("server", "tool", "arguments", "response", "error")),
-    keeps={"server": 12, "tool": 24},
-    goes=("annotations", "duration_ms", "server", "started_at"),
+    table=("id", "started_at", "client_name", "server", "tool", "annotations", "status", "duration_ms"),
+    also=("key", "consent", "arguments_line"),
+    cut=frozenset(("client_name", "server", "tool", "arguments", "response", "error", "error_line", "arguments_line")),
+    keeps={"client_name": 11, "server": 12, "tool": 24},
+    goes=("annotations", "duration_ms", "client_name", "server", "started_at"),
     ids=frozenset(("id", "session_id", "parent_id")),
     render={"annotations": lambda recorded: hints.compact(json.loads(recorded) if recorded else None)},
-    labels={"started_at": "WHEN", "annotations": "HINTS", "duration_ms": "MS"},
+    labels={"started_at": "WHEN", "client_name": "CLIENT", "annotations": "HINTS", "duration_ms": "MS"},
     noun="calls",
     empty="no call is on record; connect a client to: mcpctl serve",
+)
+READS = Columns(
+    fields=fields.READ_FIELDS,
+    shown=("id", "started_at", "kind", "server", "name", "status", "duration_ms"),
+    cut=frozenset(("server", "name", "error")),
+    keeps={"server": 12, "name": 24},
+    goes=("duration_ms", "kind", "server", "started_at"),
+    ids=frozenset(("id", "session_id")),
+    labels={"started_at": "WHEN", "duration_ms": "MS"},
+    noun="reads",
+    empty="no prompt or resource was read yet",
+)
+FAILURES = Columns(
+    fields=fields.ERROR_GROUP_FIELDS,
+    shown=("calls", "server", "tool", "error", "outcome", "sessions", "last_used"),
+    cut=frozenset(("server", "tool", "error")),
+    keeps={"server": 12, "tool": 16, "error": 30},
+    goes=("sessions", "outcome", "last_used", "server"),
+    ids=frozenset(("example",)),
+    labels={"last_used": "LAST", "first_used": "FIRST"},
+    noun="groups",
+    empty="no call has failed",
 )
 SEARCHES = Columns(
     fields=fields.DISCOVERY_FIELDS,
@@ -246,7 +269,8 @@ TOOLSETS = Columns(
 )
 LISTS = {  # the columns by command, and by --kind after it; those of two commands are made when they are asked for
     "annotate ls": ANNOTATIONS, "approvals ls": APPROVALS, "approvals show": APPROVALS, "calls ls": CALLS,
-    "calls ls discovery": SEARCHES, "calls show": CALLS, "calls replay": REPLAYS, "policy explain": EXPLANATION,
+    "calls ls discovery": SEARCHES, "calls ls read": READS, "calls show": CALLS, "calls replay": REPLAYS,
+    "policy explain": EXPLANATION,
     "policy import": IMPORTED_RULES, "prompts ls": PROMPTS, "resources ls": RESOURCES, "servers ls": SERVERS,
     "servers show": SERVERS, "servers check": CHECKED_SERVERS, "servers import": IMPORTED_SERVERS,
     "sessions ls": SESSIONS, "sessions show": SESSIONS, "sessions stats": SAVINGS, "tokens ls": TOKENS,
@@ -264,6 +288,8 @@ _MORE = {  # the fields that one thing has beside those it has in a list
 
 def columns(command: str, kind: str = "") -> Columns:
     """The columns of a list command, or of one kind of its rows; of totals the kind is what they are grouped by."""
+    if command == "calls stats" and kind == "error":
+        return FAILURES
     if command == "calls stats":
         return totals(kind.split(",") if kind else [], [], "table")
     if command == "tools eval":
@@ -271,20 +297,23 @@ def columns(command: str, kind: str = "") -> Columns:
     return LISTS.get(f"{command} {kind}") or LISTS[command]
 
 
-def totals(groups: Sequence[str], rows: Sequence[models.Row], format: str) -> Columns:
+def totals(groups: Sequence[str], rows: Sequence[models.Row], format: str, sort: str | None = None) -> Columns:
     from mcpctl.store.filters import grouping
 
     grouped, largest = grouping(groups), max((row["bar"] for row in rows), default=0)
     bars = ("bar",) if format == "table" and groups else ()
     counts = ("calls", "failed", "p50_ms", "p95_ms", "longest_ms", "total_tokens")
+    sorted_by = (sort,) if sort and sort not in counts else ()
     return Columns(
         fields=(*grouped, *fields.TOTAL_FIELDS, *bars),
-        shown=(*grouped, *counts, *(bars if largest else ())),
+        shown=(*grouped, *counts),
+        table=(*grouped, *counts, *sorted_by, *(bars if largest else ())),
         cut=frozenset(("server", "tool", "client_name", "bar")),
         keeps={"bar": _LONGEST_BAR},
         goes=("longest_ms", "p50_ms", "bar"),
         labels={
             "client_name": "CLIENT", "p50_ms": "P50", "p95_ms": "P95", "longest_ms": "MAX", "total_tokens": "TOKENS",
+            "error_percent": "ERRORS %",
         },
         render={"bar": lambda value: _bar(value / (largest or 1))},
         newest=10_000 if {"day", "hour"}.intersection(groups) else 50,

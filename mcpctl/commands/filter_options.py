@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
+from mcpctl.base.models import OUTCOMES
 from mcpctl.base.paths import Paths
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -21,6 +22,7 @@ _LISTS = {
     "client": "see who was connected with: mcpctl sessions ls",
     "project": "see config.toml, or the field project under --json",
 }
+OF_CALLS_ALONE = ("tool", "hint", "arg", "error", "code", "redacted")  # filters that prompts and resources do not have
 _MAX_NAME = 200  # longer names are not compared: a comparison takes the product of their lengths
 
 
@@ -32,6 +34,7 @@ class RecordFilters(opt.Options, section="Filters"):
     tool: list[str] | None = opt.option("--tool", "TOOL,…", "Names, keys or globs (list_*, github:*).", complete.tools)
     status: list[str] | None = opt.option("--status", "STATUS,…", "ok, tool_error, denied, failed, ….", CALL_STATUSES)
     failed: bool = opt.flag("--failed", "Only failed ones: not ok, running or waiting for input.")
+    outcome: list[str] | None = opt.option("--outcome", "OUTCOME,…", "done, error or refused.", tuple(OUTCOMES))
     client: list[str] | None = opt.option(
         "--client", "NAME", "Only of this client; repeatable.", complete.recorded_clients
     )
@@ -47,6 +50,12 @@ class RecordFilters(opt.Options, section="Filters"):
         "--min-duration", "TIME", "Only those that took at least as long: 500ms, 2s, 1m30s."
     )
     grep: str | None = opt.option("--grep", "TEXT", "Only with this text in arguments, response or error.")
+    arg: list[str] | None = opt.option(
+        "--arg", "NAME=VALUE", "Only with this argument: city=Oslo, file.id=7; repeated, with all of them."
+    )
+    error: list[str] | None = opt.option("--error", "TEXT", "Only this error, as calls stats --by error has it.")
+    code: list[str] | None = opt.option("--code", "CODE,…", "By the error's code: needs_consent, no-needs_consent, ….")
+    redacted: bool = opt.flag("--redacted", "Only those in which a secret was redacted.")
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -75,6 +84,7 @@ class SessionFilters(RecordFilters, section="Filters"):
 
     status: list[str] | None = opt.option("--status", "STATUS", "The session's: active or closed.", SESSION_STATUSES)
     failed: bool = opt.flag("--failed", "Only with calls that failed.")
+    outcome: list[str] | None = opt.option("--outcome", "OUTCOME,…", "Only with calls of these.", tuple(OUTCOMES))
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)

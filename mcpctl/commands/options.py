@@ -228,10 +228,18 @@ class WhichTools(Options, section="Filters"):
         return ToolFilter(servers, self.read_only, self.destructive, self.idempotent, self.open_world)
 
 
-def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
+def one_of(option: str, value: str | None, values: Sequence[str]) -> None:
     from mcpctl.store import filters
 
     filters.one_of(f"--{option}", value, values)
+
+
+def refuse_with(option: str, value: object, other: str) -> None:
+    """Raise `WrongUsage` where the option is given beside another that has no use for it."""
+    if value is not None:
+        from mcpctl.base.errors import WrongUsage
+
+        raise WrongUsage(f"{option} and {other} are both given", "leave one of them out")
 
 
 def listed(option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -10,14 +10,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcpctl.base import hints
-from mcpctl.base.errors import McpctlError
-from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS, CALL_STATUSES
+from mcpctl.base.errors import McpctlError, WrongUsage
+from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS, CALL_SORTS, CALL_STATUSES
 from mcpctl.base.models import Found, Row
 from mcpctl.dashboard import rest_names
 from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
 from mcpctl.dashboard.page_query import ROWS, PageQuery
 from mcpctl.dashboard.rendering import from_json, indented, page, texts
-from mcpctl.dashboard.rest import OF_CALLS, OF_DISCOVERIES, OF_SESSIONS, WINDOW, Operation, Parameters, answer, listing
+from mcpctl.dashboard.rest import (
+    OF_CALLS,
+    OF_DISCOVERIES,
+    OF_READS,
+    OF_SESSIONS,
+    WINDOW,
+    Operation,
+    Parameters,
+    answer,
+    listing,
+)
 from mcpctl.store.filters import HINTS, CallFilter
 from mcpctl.store.recordable import obstacle
 from mcpctl.store.records import Records
@@ -42,8 +52,11 @@ def _listed(records: Records, query: Parameters, fields: Sequence[str], *session
     wanted = records.resolved(query.calls())
     wanted = replace(wanted, sessions=sessions or wanted.sessions)
     before = query.one("before")
+    sort = query.choice("sort", CALL_SORTS)
+    if before and sort:
+        raise WrongUsage("before goes on with a list in the order of time, and sort is another", "use offset")
     after = replace(wanted, before=before and records.call_id(before))
-    return replace(records.calls(wanted), rows=records.calls(after, fields).rows)
+    return replace(records.calls(wanted), rows=records.calls(after, fields, sort).rows)
 
 
 def calls_page(request: Request) -> Response:
@@ -130,6 +143,13 @@ def discoveries(request: Request, query: Parameters) -> Response:
         return listing(query, "discoveries", records.discoveries(records.resolved(wanted)), rest_names.DISCOVERY)
 
 
+def reads(request: Request, query: Parameters) -> Response:
+    """The prompts that were got and the resources that were read, newest first."""
+    wanted = query.calls()
+    with dashboard_of(request).records() as records:
+        return listing(query, "reads", records.reads(records.resolved(wanted)), rest_names.READ)
+
+
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:
     return [_search(row) for row in records.discoveries(wanted).rows(at_most, 0)]
 
@@ -142,11 +162,12 @@ def _search(row: Row) -> Row:
     return {**row, "queries": list(map(str, queries)), "hits": hits}
 
 
-_OF_PAGE = (*WINDOW, "before", "payloads")
+_OF_PAGE = (*WINDOW, "before", "sort", "payloads")
 OPERATIONS = (
     Operation("/sessions/{id}/tool-calls", tool_calls, "ToolCallList", (*_OF_PAGE, *OF_SESSIONS)),
     Operation("/tool-calls", tool_calls, "ToolCallList", (*_OF_PAGE, *OF_CALLS)),
     Operation("/tool-calls/{id}", tool_call, "ToolCallShown"),
+    Operation("/reads", reads, "ReadList", (*WINDOW, *OF_READS)),
     Operation("/discoveries", discoveries, "DiscoveryList", (*WINDOW, *OF_DISCOVERIES)),
 )
 PAGES = {"/tool-calls": calls_page, "/tool-calls/{id}": call_page}

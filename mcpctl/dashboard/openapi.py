@@ -159,14 +159,21 @@ def _models() -> Iterator[Any]:
     groups = tuple(_Group.__annotations__)
     grouped = rest_names.total(groups)
     group = _row("Stat", _Group, grouped, left_out={name.rest for name in grouped[: len(groups)]})
+    failures = _row("ErrorGroup", fields.ErrorGroup, rest_names.ERROR_GROUP)
     server = _row("Server", fields.ServerRow, rest_names.SERVER)
-    discovery = _row("Discovery", fields.Discovery, rest_names.DISCOVERY)
+    discovery, read = (
+        _row(name, row, names)
+        for name, row, names in (
+            ("Discovery", fields.Discovery, rest_names.DISCOVERY), ("Read", fields.Read, rest_names.READ),
+        )
+    )  # fmt: skip
     held = _row("Held", fields.Held, rest_names.HELD)
-    yield from (decision, called, session, call, tool, server, discovery, group, approval, held)
+    yield from (decision, called, session, call, tool, server, discovery, read, group, failures, approval, held)
     for name, row, member, noun in (
         ("SessionList", session, "sessions", "sessions"), ("ToolCallList", call, "tool_calls", "calls"),
         ("ToolList", tool, "tools", "tools"), ("ServerList", server, "servers", "servers"),
-        ("DiscoveryList", discovery, "discoveries", "searches"), ("StatList", group, "stats", "groups"),
+        ("DiscoveryList", discovery, "discoveries", "searches"), ("ReadList", read, "reads", "reads"),
+        ("StatList", group | failures, "stats", "groups"),
         ("ApprovalList", approval, "approvals", "approvals"),
         ("ReviewList", held, "review", "things that are held"),
     ):  # fmt: skip

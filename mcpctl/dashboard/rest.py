@@ -21,16 +21,23 @@ _MOST_CHARACTERS = 1 << 26
 _MOST_OFFSET = 1_000_000_000
 _LONGEST_NUMBER = 10
 _LONGEST_NAME = 100
-_SEVERAL = ("session", "server", "tool", "status", "hint", "client", "project")
+_SEVERAL = (
+    "session", "server", "tool", "status", "outcome", "hint", "client", "project", "error", "code", "arg",
+)  # fmt: skip
 _SINGLE = ("since", "until", "grep", "min_duration")
+_FILTER_FLAGS = ("failed", "redacted")
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 WINDOW = ("limit", "offset", "fields")
 OF_DISCOVERIES = ("session_id", "client", "project", "since", "until", "grep", "min_duration")
-OF_CALLS = ("session_id", "server", "tool", "status", "failed", *OF_DISCOVERIES[1:3], "hint", *OF_DISCOVERIES[3:])
+OF_CALLS = (
+    "session_id", "server", "tool", "status", "failed", "outcome", *OF_DISCOVERIES[1:3], "hint", "error", "code", "arg",
+    "redacted", *OF_DISCOVERIES[3:],
+)  # fmt: skip
+OF_READS = ("session_id", "server", "status", "failed", "outcome", *OF_DISCOVERIES[1:])
 OF_SESSIONS = tuple(name for name in OF_CALLS if name != "session_id")
 OF_TOOLS = ("read_only", "destructive", "idempotent", "open_world")
-FLAGS = ("failed", "payloads", "approvals", "pending", *OF_TOOLS)
+FLAGS = ("failed", "redacted", "payloads", "approvals", "pending", *OF_TOOLS)
 MEANINGS = {
     "limit": f"At most so many, 1 to {MOST}; {DEFAULT} without it.",
     "offset": "Leave out the first so many.",
@@ -42,7 +49,12 @@ MEANINGS = {
     "server": "Only of these servers.",
     "tool": "Only of these tools: names, keys or globs.",
     "status": "With one of these statuses.",
-    "failed": "Only what failed.",
+    "failed": "Only what failed, errors and refused.",
+    "outcome": "With one of these outcomes: done, error, refused.",
+    "error": "Whose error_group is this text; may be repeated.",
+    "code": "Whose error has one of these codes, such as needs_consent; with no- before it, another one or none.",
+    "arg": "With this value among the arguments: city=Oslo, file.id=7; repeated, with all of them.",
+    "redacted": "true leaves those in which something was redacted.",
     "client": "Only of this client; may be repeated.",
     "project": "With these projects in force.",
     "hint": "By a hint in effect when the call was made: destructive, read-only, no-destructive, undeclared and so on.",
@@ -50,8 +62,9 @@ MEANINGS = {
     "until": "Before then.",
     "grep": "With this text in arguments, response or error.",
     "min_duration": "That took at least as long: 500ms, 2s, 1m30s.",
-    "by": f"A row for each of these: {', '.join(filters.GROUPS)}.",
+    "by": f"A row for each of these: {', '.join(filters.GROUPS)}; or error alone, for failures by their text.",
     "sort": "The largest first, of this field; or tools by key, tool, usage or last_used.",
+    "kind": "call, or read for prompts and resources that were read.",
     "format": "jsonl or csv.",
     "pending": "Only approvals that can be answered now.",
     "toolset": "The toolset in force, or none; without it the one that is equipped.",
@@ -121,7 +134,8 @@ class Parameters:
 
     def _filters(self) -> Row:
         several = {name: self._given.get(self._called(name)) for name in _SEVERAL}
-        return {**several, **{name: self.one(name) for name in _SINGLE}, "failed": self.flag("failed")}
+        flags = {name: self.flag(name) for name in _FILTER_FLAGS}
+        return {**several, **{name: self.one(name) for name in _SINGLE}, **flags}
 
     def _called(self, name: str) -> str:
         return self._session if name == "session" else name

@@ -65,8 +65,9 @@ CALL = (*_CALL, *_same([field for field in CALL_FIELDS if field not in {name.fie
 EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if not name.made}  # each field once
 CALLED_TOOL = (
     Name("server_name", "server"), Name("tool_name", "tool"),
-    *_same(("calls", "failed", "denied", "total_tokens", "duration_ms")),
+    *_same(("calls", "done", "errors", "refused", "failed", "denied", "total_tokens", "duration_ms")),
 )  # fmt: skip
+ERROR_GROUP = (*CALLED_TOOL[:2], *_same(fields.ERROR_GROUP_FIELDS[2:]))
 _IN_EFFECT = "The four hints in effect, as {hint: {value, source, file}}; the source may be default."
 TOOL = (
     Name("name", "tool"),
@@ -81,7 +82,7 @@ TOOL = (
     Name("relevance", "relevance", True, note="How well it fits the words of the search."),
 )
 TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.ToolRow)) :]))
-DISCOVERY, DECISION = _same(fields.names(fields.Discovery)), _same(fields.names(fields.Decision))
+DISCOVERY, READ, DECISION = (_same(fields.names(row)) for row in (fields.Discovery, fields.Read, fields.Decision))
 HELD = _same(fields.names(fields.Held))
 APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.ServerRow))
 

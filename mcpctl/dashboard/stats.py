@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.base.models import Found
 from mcpctl.dashboard import charts, rest_names
 from mcpctl.dashboard.dashboard import dashboard_of
@@ -22,16 +21,19 @@ _SORTS = {"calls": "Calls", "failed": "Failures", "p95_ms": "p95", "total_tokens
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "all": (), "day": ("day",), "tool": ("server", "tool"), "server": ("server",), "client": ("client_name",),
 }  # fmt: skip
+_KINDS = ("call", "read")
 _SORTED = ("tool", "server", "client")
 _WINDOW = "30d"  # shown first
 
 
 def stats(request: Request, query: Parameters) -> Response:
     """Calls, failures, times and tokens, a row for each group."""
-    groups = filters.grouping(query.several("by", filters.GROUPS))
-    sort, wanted = query.choice("sort", TOTAL_FIELDS), query.calls()
+    by, of_reads = query.several("by", (*filters.GROUPS, filters.ERROR)), query.choice("kind", _KINDS) == "read"
+    groups, sort, wanted = filters.grouping(by), query.choice("sort", filters.sorts(by)), query.calls()
     with dashboard_of(request).records() as records:
-        rows = records.totals(*groups, criteria=records.resolved(wanted), sort=sort)
+        if by == (filters.ERROR,):
+            return listing(query, "stats", records.errors(records.resolved(wanted), sort), rest_names.ERROR_GROUP)
+        rows = records.totals(*groups, criteria=records.resolved(wanted), sort=sort, of_reads=of_reads)
     return listing(query, "stats", Found.of(rows), rest_names.total(groups))
 
 
@@ -54,5 +56,5 @@ def stats_page(request: Request) -> Response:
     )  # fmt: skip
 
 
-OPERATIONS = (Operation("/stats", stats, "StatList", (*WINDOW, "by", "sort", *OF_CALLS)),)
+OPERATIONS = (Operation("/stats", stats, "StatList", (*WINDOW, "by", "sort", "kind", *OF_CALLS)),)
 PAGES = {"/stats": stats_page}

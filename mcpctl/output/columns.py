@@ -19,6 +19,7 @@ class Columns(NamedTuple):
 
     fields: Sequence[str]
     shown: Sequence[str]
+    table: Sequence[str] = ()  # the fields of a table, where it shows others than tab-separated values
     also: Sequence[str] = ()  # fields that `--fields` may name besides, made of others
     cut: frozenset[str] = frozenset()  # fields that a narrow table cuts first; never keys, since people copy them
     keeps: Mapping[str, int] = {}  # how much of a field a table shows at least, where not `KEPT` of those in `cut`
@@ -37,7 +38,7 @@ class Columns(NamedTuple):
     @property
     def leaving(self) -> Sequence[str]:
         """The fields in the order in which their columns go; the first column stays."""
-        _, *others = self.shown
+        _, *others = self.table or self.shown
         named = [name for name in self.goes if name in others]
         return [*named, *(name for name in reversed(others) if name not in named)]
 
@@ -80,7 +81,10 @@ def chosen_format(json: bool, jsonl: bool, format: str, every: Sequence[str] = F
 def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
     """The fields to print, in their order; raises `WrongUsage` for an unknown one."""
     if options.fields is None:
-        return columns.fields if options.effective in ("json", "jsonl") else columns.shown
+        of_table = columns.table or columns.shown
+        return {"json": columns.fields, "jsonl": columns.fields, "table": of_table}.get(
+            options.effective, columns.shown
+        )
     return _named(options.fields, columns)
 
 

@@ -20,6 +20,7 @@ from mcpctl.store.journal_lines import (
     CallFinished,
     CallStarted,
     DiscoveryFinished,
+    ReadFinished,
     SessionClosed,
     SessionCreated,
 )
@@ -27,7 +28,7 @@ from mcpctl.store.journal_lines import (
 RESET = "reset"
 TYPES = (  # `reset`: events before it may be missing; a journal is gone that was not read to its end
     "sessions.created", "sessions.updated", "sessions.closed", "calls.started", "calls.finished",
-    "discoveries.finished", RESET,
+    "discoveries.finished", "reads.finished", RESET,
 )  # fmt: skip
 START = "start"
 _AT_FIRST = 1 << 12
@@ -72,6 +73,7 @@ class JournalEvents:
         self._folder = folder
         self._criteria = criteria
         self._of_rows = replace(criteria, since=None, until=None)  # the time that is compared is that of the event
+        self._is_of_reads = filters.is_of_reads(criteria)
         self._is_of_calls = replace(self._of_rows, sessions=(), projects=(), clients=()) != EVERYTHING
         self._without = without
         self._ended = Newest[str, None](_ENDED)
@@ -192,6 +194,8 @@ class JournalEvents:
         if "running" in criteria.statuses:
             criteria = replace(criteria, statuses=())  # a call that has ended was running when it began
         tables = [("session_id FROM calls", filters.calls(criteria))]
+        if self._is_of_reads:
+            tables.append(("session_id FROM reads", filters.reads(criteria)))
         if not self._is_of_calls:
             tables.append(("session_id FROM discoveries", filters.searches(criteria)))
             tables.append(("id FROM sessions", filters.sessions(criteria)))
@@ -216,6 +220,9 @@ class JournalEvents:
         elif isinstance(entry, DiscoveryFinished):
             conditions = filters.searches(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
             rows = [] if self._is_of_calls else self._rows("discoveries", conditions)
+        elif isinstance(entry, ReadFinished):
+            conditions = filters.reads(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
+            rows = self._rows("reads", conditions) if self._is_of_reads else []
         elif isinstance(entry, SessionCreated):
             rows = [row | _BEGUN | {"last_activity": entry.timestamp} for row in self._session(entry.id)]
         elif isinstance(entry, SessionClosed):
@@ -231,8 +238,10 @@ class JournalEvents:
     def _has_begun(self, entry: CallStarted, begin: int) -> list[Row]:
         """The call as it was then. A line that was written twice counts once, as in the index."""
         criteria = self._of_rows
-        is_of_end = criteria.grep is not None or criteria.min_duration_ms is not None
-        if is_of_end or (criteria.statuses and "running" not in criteria.statuses):
+        of_end = (criteria.grep, criteria.min_duration_ms, criteria.errors, criteria.codes, criteria.redacted)
+        if any(each not in (None, (), False) for each in of_end) or (
+            criteria.statuses and "running" not in criteria.statuses
+        ):
             return []
         conditions = filters.calls(replace(criteria, statuses=()))
         conditions = conditions.equal("id", entry.id).when("position = ?", begin)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcpctl.base import tool_keys
 from mcpctl.base.errors import WrongUsage
-from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
-from mcpctl.base.models import NOT_FAILED
+from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES, TOTAL_FIELDS
+from mcpctl.base.models import NOT_FAILED, OUTCOMES
 
 if TYPE_CHECKING:
     from mcpctl.store.query import Conditions
@@ -17,12 +17,16 @@ FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
 _PLACE = "started_at, session_id, position"
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
 _LETTERS = "RDIO"
+_NOT = "no-"
 HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")  # as they were at the call
 
 GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")  # totals of calls are grouped by these
+ERROR = "error"  # or failures are grouped by this, alone
+_SORTS_OF_ERRORS = ("calls", "sessions", "first_used", "last_used")
 MOST_VALUES = 200  # a filter takes so many values; SQLite takes some more alternatives
 _LONGEST_TEXT = 1000  # SQLite takes no pattern that is much longer
 _OF_GROUP = {"tool": ("server", "tool"), "client": ("client_name",)}
+_OF_STATUS = ("failed", "status", "outcome")
 _UNITS_MS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
 Called = Callable[[str], str]  # the name of a filter for those who give it: its option or its parameter
 
@@ -41,24 +45,31 @@ class CallFilter:
     hints: tuple[str, ...] = ()  # some of `HINTS`
     since: str | None = None  # a time as records have it
     until: str | None = None
+    errors: tuple[str, ...] = ()  # the `error_group` of calls that failed
+    codes: tuple[str, ...] = ()  # the `error_code`; with no- before it, any other or none
+    arguments: tuple[tuple[str, str], ...] = ()  # all of these: the path of an argument, and its value as typed
+    redacted: bool = False  # only those in which something was redacted
     grep: str | None = None  # a text in arguments, response or error, in any case; of a search: query, context, results
     min_duration_ms: int | None = None
     before: str | None = None  # listed after the call with this full id, newest first
 
 
 EVERYTHING = CallFilter()
+_OF_CALLS_ALONE = ("parents", "tools", "hints", "errors", "codes", "arguments", "redacted", "before")
 
 
 def calls(criteria: CallFilter) -> "Conditions":
     conditions = _nothing().any_of("session_id", criteria.sessions).any_of("parent_id", criteria.parents)
     # The index by server has none of these: each row would have to be read, from all over the file.
-    beyond = criteria.statuses or criteria.hints or criteria.clients or criteria.projects or criteria.min_duration_ms
+    named = criteria.statuses or criteria.errors or criteria.hints or criteria.clients or criteria.projects
+    beyond = named or criteria.min_duration_ms
     conditions.any_of("+server" if beyond else "server", criteria.servers)
     _either(conditions, [_tool(tool) for tool in criteria.tools])
     _status(conditions, criteria.statuses)
     conditions.any_of("project", criteria.projects).any_of("client_name", criteria.clients)
     _either(conditions, [("hints GLOB ?", (_hint(hint),)) for hint in criteria.hints])
     _times(conditions, criteria)
+    _ends(conditions, criteria)
     conditions.when(f"({_PLACE}) < (SELECT {_PLACE} FROM calls WHERE id = ?)", criteria.before)
     return _text(conditions, criteria.grep, ("arguments", "error", "response"))
 
@@ -71,6 +82,20 @@ def searches(criteria: CallFilter) -> "Conditions":
         conditions.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
     _times(conditions, criteria)
     return _text(conditions, criteria.grep, ("query", "context", "results"))
+
+
+def reads(criteria: CallFilter) -> "Conditions":
+    """The conditions on rows of `reads`, the prompts and resources, which have no tool, hints or arguments."""
+    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("server", criteria.servers)
+    conditions.any_of("status", criteria.statuses).any_of("project", criteria.projects)
+    conditions.any_of("client_name", criteria.clients)
+    _times(conditions, criteria)
+    return _text(conditions, criteria.grep, ("name", "error"))
+
+
+def is_of_reads(criteria: CallFilter) -> bool:
+    """Whether reads can be asked for all of this."""
+    return not any(getattr(criteria, name) for name in _OF_CALLS_ALONE)
 
 
 def sessions(criteria: CallFilter) -> "Conditions":
@@ -148,6 +173,27 @@ def _times(conditions: "Conditions", criteria: CallFilter) -> None:
     conditions.when("duration_ms >= ?", criteria.min_duration_ms)
 
 
+def _ends(conditions: "Conditions", criteria: CallFilter) -> None:
+    if criteria.errors or criteria.redacted:
+        from mcpctl.store import schema
+
+        if criteria.errors:
+            conditions.when("status <> 'ok'").any_of(f"({schema.error_group('dead')})", criteria.errors)
+        if criteria.redacted:
+            conditions.when(schema.REDACTED)
+    refused = tuple(code.removeprefix(_NOT) for code in criteria.codes if code.startswith(_NOT))
+    if codes := tuple(code for code in criteria.codes if not code.startswith(_NOT)):
+        conditions.when("status <> 'ok'").any_of("error_code", codes)
+    if refused:
+        conditions.when(f"coalesce(error_code, '') NOT IN ({', '.join('?' * len(refused))})", *refused)
+    if criteria.arguments:
+        from mcpctl.store import arguments
+
+        for path, value in criteria.arguments:
+            condition, values = arguments.having(path, value)
+            conditions.when(condition, *values)
+
+
 def _text(conditions: "Conditions", text: str | None, columns: tuple[str, ...]) -> "Conditions":
     from mcpctl.store import query
 
@@ -193,21 +239,42 @@ def call_filter(
 
     return CallFilter(
         sessions=values("session"), servers=values("server", commas=commas), tools=values("tool", commas=commas),
-        statuses=(FAILED if given.get("failed") else ()) if of_sessions else _given_statuses(given, called),
+        statuses=_given_statuses(given, called, ("failed", "outcome") if of_sessions else _OF_STATUS),
         projects=values("project", commas=commas), clients=values("client", commas=False), hints=values("hint", HINTS),
-        since=since, until=until, grep=grep,
+        errors=values("error", commas=False), codes=values("code"),
+        arguments=_given_arguments(called("arg"), given["arg"]) if given.get("arg") else (),
+        redacted=bool(given.get("redacted")), since=since, until=until, grep=grep,
         min_duration_ms=None if least is None else milliseconds(called("min_duration"), least),
     )  # fmt: skip
+
+
+def _given_arguments(called: str, texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    from mcpctl.store import arguments
+
+    return tuple(arguments.given(called, text) for text in values_of(called, texts, commas=False))
 
 
 def session_statuses(given: Mapping[str, Any], called: Called = option) -> tuple[str, ...]:
     return values_of(called("status"), given.get("status"), SESSION_STATUSES)
 
 
-def _given_statuses(given: Mapping[str, Any], called: Called) -> tuple[str, ...]:
-    if given.get("failed") and given.get("status"):
-        raise WrongUsage(f"{called('failed')} and {called('status')} are both given", "leave one of them out")
-    return FAILED if given.get("failed") else values_of(called("status"), given.get("status"), CALL_STATUSES)
+def _given_statuses(given: Mapping[str, Any], called: Called, names: Sequence[str]) -> tuple[str, ...]:
+    """The statuses of calls by whichever of these names is given."""
+    chosen = [name for name in names if given.get(name)]
+    if len(chosen) > 1:
+        raise WrongUsage(f"{called(chosen[0])} and {called(chosen[1])} are both given", "leave one of them out")
+    if chosen == ["outcome"]:
+        outcomes = values_of(called("outcome"), given["outcome"], tuple(OUTCOMES))
+        return tuple(status for outcome in outcomes for status in OUTCOMES[outcome])
+    return FAILED if chosen == ["failed"] else values_of(called("status"), chosen and given["status"], CALL_STATUSES)
+
+
+def sorts(by: Sequence[str]) -> Sequence[str]:
+    """The fields by which totals of these groups can be sorted; raises `WrongUsage` for groups that do not go
+    together."""
+    if ERROR in by and len(by) > 1:
+        raise WrongUsage("failures are grouped by their tool and text alone", "leave out the other groups, or error")
+    return _SORTS_OF_ERRORS if ERROR in by else TOTAL_FIELDS
 
 
 def grouping(groups: Sequence[str]) -> tuple[str, ...]:

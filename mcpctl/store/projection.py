@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from mcpctl.base import fields, hints
 from mcpctl.base.tool_keys import OWN
+from mcpctl.store import error_texts
 from mcpctl.store.journal_lines import (
     REPLAY,
     AnyLine,
@@ -25,6 +26,8 @@ from mcpctl.store.journal_lines import (
 COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}' OR server = '{OWN}')"
 _LONGEST_REASON = 500  # characters of a tool's own words that stand as the error of its call
 
+_OF_ERROR = "error_message", "error_code", "error_line", "error_group"  # made of the error where there is one
+_IS_MARKED = '1 if {0} and "[redacted:" in {0} else 0'
 _OF_SESSIONS = SessionCreated, SessionClosed
 
 
@@ -182,9 +185,12 @@ SESSION = LineColumns(
 _START = LineColumns(
     fields.CallStarted, fields.Call, "position", "annotations", "hints", position="position", hints="hints",
     annotations="annotations", started_at="line.timestamp",
+    arguments="(sent := text(line.arguments))", arguments_redacted=_IS_MARKED.format("sent"),
 )  # fmt: skip
 END = LineColumns(
-    fields.CallFinished, fields.Call, "input_tokens", without=("id", "session_id"), error_message="None",
+    fields.CallFinished, fields.Call, "input_tokens", without=("id", "session_id"),
+    **dict.fromkeys(_OF_ERROR, "None"),
+    response="(came := text(line.response))", response_redacted=_IS_MARKED.format("came"),
     delivered_bytes="line.delivered_bytes or line.response_bytes", total_tokens="input_tokens + line.output_tokens",
 )  # fmt: skip
 DISCOVERY = LineColumns(fields.DiscoveryFinished, fields.Discovery, "position", position="position")
@@ -208,10 +214,14 @@ def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
         return values
     row = dict(zip(END.names, values, strict=True))
     if row["error"] is not None:
-        row["error_message"] = _message(line.error)
+        row["response_redacted"] |= "[redacted:" in row["error"]
+        error = _decoded(line.error)
+        row["error_message"], row["error_code"] = _message(error), error_texts.code(error)
     elif line.status == "tool_error" and (reason := _reason(line)):
         row["error"] = msgspec.json.encode({"code": "tool_error", "message": reason}).decode()
-        row["error_message"] = reason
+        row["error_message"], row["error_code"] = reason, "tool_error"
+    row["error_line"] = error_texts.first_line(row["error_message"])
+    row["error_group"] = error_texts.group(row["error_line"])
     return tuple(row.values())
 
 
@@ -224,10 +234,9 @@ def _annotations(raw: bytes) -> tuple[str | None, str]:
     return _text(msgspec.Raw(raw)), hints.compact(recorded).replace(hints.MARK, "")
 
 
-def _message(error: msgspec.Raw) -> str | None:
+def _message(error: Any) -> str | None:
     """The text of an error; one that was cut is the text of its beginning."""
-    decoded = _decoded(error)
-    message = decoded.get("message") if isinstance(decoded, dict) else decoded
+    message = error.get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) else None
 
 

@@ -15,7 +15,10 @@ _JSON_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startsw
 _BOOL_FIELDS = frozenset(name for name, type_ in _TYPES.items() if type_.startswith("bool"))
 COLUMNS = {table: {name: name for name in names(row)} for table, row in TABLES.items()}  # the SQL of each field
 COLUMNS["sessions"].update(status=schema.session_status("dead"), end_time=schema.session_end("dead"))
-COLUMNS["calls"].update(schema.ELSEWHERE["calls"], status=schema.call_status("dead"))
+COLUMNS["calls"].update(
+    schema.ELSEWHERE["calls"], status=schema.call_status("dead"), outcome=schema.call_outcome("dead"),
+    error_group=schema.error_group("dead"),
+)  # fmt: skip
 BY_TIME = "started_at DESC, session_id DESC, position DESC"
 _FEW = 1000  # rows that are found first and read then; many are read as they are found, so that they need no memory
 
@@ -122,8 +125,16 @@ def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: st
     return prefix if prefix in ids else str(ids[0])
 
 
-def add_says(db: sqlite3.Connection) -> None:
+def add_functions(db: sqlite3.Connection) -> None:
+    """Add the functions of conditions that SQLite has not."""
     db.create_function("says", 2, says, deterministic=True)
+    db.create_function("has_argument", 3, _has_argument, deterministic=True)
+
+
+def _has_argument(recorded: str | None, path: str, value: str) -> bool:
+    from mcpctl.store import arguments
+
+    return arguments.has(recorded, path, value)
 
 
 def having_text(column: str, text: str) -> tuple[str, tuple[str, ...]]:

@@ -1,9 +1,10 @@
 """The records, for commands, completion, search and pages: lists, single things, totals, and news."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -22,7 +23,12 @@ _PATIENCE_S = 0.5
 _PAUSES = 20  # after so many everything is looked at again: not every file system shows that a folder has changed
 _BY_ACTIVITY = "last_activity DESC, id"
 _LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"  # never a command without calls
-_KEY = {"key": "server || ':' || tool"}
+MADE = {  # fields of calls that are made where they are asked for
+    "key": "server || ':' || tool",
+    "consent": "(SELECT decision || ' by ' || channel || coalesce(' (' || scope || ')', '') FROM decisions"
+    " WHERE id = calls.decision_id)",
+    "arguments_line": "substr(arguments, 1, 2048)",
+}  # fmt: skip
 _TOKENS = {"tokens": "total_tokens + discovery_tokens"}
 _BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"
 _AROUND_KEY = len('{"toolKey":":","arguments":}')
@@ -60,7 +66,7 @@ class Records:
 
     def __enter__(self) -> Self:
         self._connection = self._open(self._stack)
-        query.add_says(self._connection)
+        query.add_functions(self._connection)
         return self
 
     def __exit__(
@@ -92,14 +98,23 @@ class Records:
         conditions = _conditions(criteria, statuses).equal("via", "client")
         return query.select(self._db, "sessions", _OVERHEADS, conditions, _BY_ACTIVITY)
 
-    def calls(self, criteria: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
-        """Calls, newest first, with these fields, of which one may be the key of the tool."""
-        columns = {name: (COLUMNS["calls"] | _KEY)[name] for name in fields}
-        return query.select(self._db, "calls", columns, filters.calls(criteria), BY_TIME)
+    def calls(
+        self, criteria: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS, sort: str | None = None
+    ) -> Found:
+        """Calls, newest first, or with most of `sort` first, one of `CALL_SORTS`. They have these fields, which may be
+        some of `MADE`, too."""
+        columns = {name: (COLUMNS["calls"] | MADE)[name] for name in fields}
+        order = f"{sort} DESC, {BY_TIME}" if sort and sort != "started_at" else BY_TIME
+        found = query.select(self._db, "calls", columns, filters.calls(criteria), order)
+        return found if "arguments_line" not in fields else replace(found, rows=partial(_with_lines, found))
 
     def discoveries(self, criteria: CallFilter = EVERYTHING) -> Found:
         """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
         return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(criteria), BY_TIME)
+
+    def reads(self, criteria: CallFilter = EVERYTHING) -> Found:
+        """Prompts that were got and resources that were read, newest first; they have no tools and hints."""
+        return query.select(self._db, "reads", COLUMNS["reads"], filters.reads(criteria), BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
         """Decisions in their order, also on attempts that became no call."""
@@ -181,11 +196,13 @@ class Records:
         rows = self._db.execute("SELECT server, tool, calls, last_used FROM usage")
         return {(server, tool): (count, last_used) for server, tool, count, last_used in rows}
 
-    def totals(self, *by: str, criteria: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
+    def totals(
+        self, *by: str, criteria: CallFilter = EVERYTHING, sort: str | None = None, of_reads: bool = False
+    ) -> Sequence[Row]:
         """A row for each group of `statistics.GROUPS`, most calls or most of `sort` first; one for all without `by`."""
         from mcpctl.store import statistics
 
-        rows = statistics.totals(self._db, by, criteria)
+        rows = statistics.totals(self._db, by, criteria, of_reads=of_reads)
         if not sort:
             return rows
         return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
@@ -203,6 +220,26 @@ class Records:
             for table in tables:
                 rows = self._db.execute(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL")
                 yield from (name for (name,) in rows)
+
+    def health(self, since: str) -> Mapping[str, Row]:
+        """By server, for all that have ever been called: the totals of its calls since then, and `last_done`, the start
+        of the newest call that was done, whenever that was."""
+        from mcpctl.store import statistics
+
+        rows = statistics.totals(self._db, ("server",), CallFilter(since=since))
+        totals, none = {row["server"]: row for row in rows}, dict.fromkeys(statistics.FIELDS)
+        servers = dict.fromkeys(self.names("server"))
+        none |= dict.fromkeys(("calls", "done", "errors", "refused", "failed", "denied"), 0)
+        return {
+            name: {**none, **totals.get(name, {"server": name}), "last_done": statistics.last_done(self._db, name)}
+            for name in servers
+        }
+
+    def errors(self, criteria: CallFilter = EVERYTHING, sort: str | None = None) -> Found:
+        """The failures by tool and text, a row of `fields.ErrorGroup` each, most calls or most of `sort` first."""
+        from mcpctl.store import statistics
+
+        return statistics.errors(self._db, criteria, sort)
 
     def followed_searches(self, project: str | None = None) -> Sequence[tuple[Row, Sequence[str]]]:
         from mcpctl.store import statistics
@@ -275,6 +312,13 @@ class Records:
         from mcpctl.store import index
 
         return index.on_disk(paths, on_progress)
+
+
+def _with_lines(found: Found, limit: int | None, offset: int) -> Iterator[Row]:
+    from mcpctl.store import arguments
+
+    for row in found.rows(limit, offset):
+        yield {**row, "arguments_line": arguments.line(row["arguments_line"])}
 
 
 def _conditions(criteria: CallFilter, statuses: Sequence[str]) -> Conditions:

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 
 from mcpctl.base import fields
-from mcpctl.base.models import NOT_FAILED
+from mcpctl.base.models import NOT_FAILED, OUTCOMES
 
 _ASIDE = {  # the columns of each table that are fields of no row
     "sessions": {"journal": "TEXT NOT NULL", "via": "TEXT NOT NULL"},
@@ -12,6 +12,7 @@ _ASIDE = {  # the columns of each table that are fields of no row
     **{table: {"position": "INTEGER NOT NULL"} for table in ("discoveries", "reads", "decisions")},
 }
 ELSEWHERE = {"calls": {"config_path": "(SELECT config_path FROM sessions WHERE id = calls.session_id)"}}
+_NOT_KEPT = {"calls": (*ELSEWHERE["calls"], "outcome")}
 _LARGE = "annotations", "arguments", "error_message", "error", "response"  # last: SQLite passes through all before
 
 
@@ -27,7 +28,8 @@ def _type(name: str, written: str) -> str:
 def _table(name: str) -> str:
     columns = _ASIDE[name] | {
         field: _type(field, written) for field, written in fields.types(fields.TABLES[name]).items()
-    }
+        if field not in _NOT_KEPT.get(name, ())
+    }  # fmt: skip
     order = sorted(columns, key=lambda each: (each != "id", _LARGE.index(each) + 1 if each in _LARGE else 0))
     return f"CREATE TABLE {name} ({', '.join(f'{column} {columns[column]}' for column in order)})"
 
@@ -46,6 +48,9 @@ TABLES = (
 )
 
 
+REDACTED = "(arguments_redacted OR response_redacted)"
+
+
 def call_status(dead: str) -> str:
     """A call that runs in a session of the table `dead`, whose process is gone, was interrupted."""
     gone = f"status = 'running' AND session_id IN (SELECT session_id FROM {dead})"
@@ -54,6 +59,21 @@ def call_status(dead: str) -> str:
 
 def call_failed(dead: str) -> str:
     return f"{call_status(dead)} NOT IN {NOT_FAILED}"
+
+
+def call_outcome(dead: str) -> str:
+    """The outcome of a call; null of one that goes on."""
+    cases = " ".join(f"WHEN {_among(statuses)} THEN '{name}'" for name, statuses in OUTCOMES.items())
+    return f"CASE WHEN {call_status(dead)} = 'interrupted' THEN 'error' {cases} END"
+
+
+def _among(statuses: tuple[str, ...]) -> str:
+    return f"status IN ({', '.join(repr(status) for status in statuses)})"
+
+
+def error_group(dead: str) -> str:
+    """The text that calls which failed alike have in common; the status where none was recorded."""
+    return f"CASE WHEN {call_failed(dead)} THEN coalesce(error_group, {call_status(dead)}) END"
 
 
 def session_status(dead: str) -> str:
@@ -74,8 +94,8 @@ def _view(table: str, fields: tuple[str, ...], **changed: str) -> str:
 _MADE = {
     "sessions": {"status": session_status("gone"), "end_time": session_end("gone")},
     "calls": {
-        "status": call_status("gone"), "key": "server || ':' || tool", "hints": "hints", "failed": call_failed("gone"),
-        **ELSEWHERE["calls"],
+        "status": call_status("gone"), "outcome": call_outcome("gone"), "error_group": error_group("gone"),
+        "key": "server || ':' || tool", "hints": "hints", "failed": call_failed("gone"), **ELSEWHERE["calls"],
     },
 }  # fmt: skip
 VIEWS = tuple(_view(table, fields.names(row), **_MADE.get(table, {})) for table, row in fields.TABLES.items())
@@ -84,13 +104,17 @@ INDEXES = (  # made after a new index is filled: sorted once, they take a fracti
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
     """CREATE INDEX calls_by_time ON calls (
         started_at, session_id, position, server, tool, status, duration_ms, client_name, project, hints, parent_id,
-        via, input_tokens, output_tokens, total_tokens)""",
-    "CREATE INDEX calls_not_ok ON calls (started_at, session_id, position, server, tool, status) WHERE status <> 'ok'",
-    "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position)",
+        via, input_tokens, output_tokens, total_tokens, response_bytes, arguments_redacted, response_redacted)""",
+    """CREATE INDEX calls_not_ok ON calls (
+        started_at, session_id, position, server, tool, status, error_group, error_code, client_name, project, hints,
+        id) WHERE status <> 'ok'""",
+    "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position, status)",
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
     "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
     "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
+    "CREATE INDEX reads_by_time ON reads (started_at, session_id, position)",
     "CREATE INDEX reads_by_session ON reads (session_id, position)",
+    "CREATE INDEX decisions_by_time ON decisions (made_at, session_id, position)",
     "CREATE INDEX decisions_by_call ON decisions (call_id, position)",
     "CREATE INDEX decisions_by_session ON decisions (session_id, position)",
     *VIEWS,

@@ -5,11 +5,11 @@ import sqlite3
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mcpctl.base.errors import WrongUsage
-from mcpctl.base.models import Row
+from mcpctl.base.models import Found, Row
 from mcpctl.base.tool_keys import OWN
 from mcpctl.store import filters, journal_lines, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
@@ -27,13 +27,20 @@ _FOLLOWED = (  # by their numbers, which the index of the totals has
     "SELECT earlier.rowid FROM calls AS later JOIN calls AS earlier ON earlier.id = later.parent_id"
     f" WHERE later.via <> '{journal_lines.REPLAY}' AND later.server <> '{OWN}'"
 )
+_DONE, _REFUSED = (f"coalesce(sum(status = '{status}'), 0)" for status in ("ok", "denied"))
+_FAILED = f"coalesce(sum({schema.call_failed('dead')}), 0)"
+_ERRORS = f"({_FAILED} - {_REFUSED})"
 _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
     # round applies, since calls are chosen and grouped by how they ended.
     # Which were followed is looked up only where there is such a round: that goes through all calls.
     "calls": f"coalesce(sum(CASE status WHEN 'input_required' THEN calls.rowid NOT IN ({_FOLLOWED}) ELSE 1 END), 0)",
-    "failed": f"coalesce(sum({schema.call_failed('dead')}), 0)",
-    "denied": "coalesce(sum(status = 'denied'), 0)",
+    "done": _DONE,
+    "errors": _ERRORS,
+    "refused": _REFUSED,
+    "error_percent": f"round(100.0 * {_ERRORS} / nullif({_ERRORS} + {_DONE}, 0), 1)",
+    "failed": _FAILED,
+    "denied": _REFUSED,
     **{name: f"sum({name})" for name in ("input_tokens", "output_tokens", "total_tokens", "duration_ms")},
     "p50_ms": f"substr({_PERCENTILES}, 1, 20) + 0",
     "p95_ms": f"substr({_PERCENTILES}, 21) + 0",
@@ -41,27 +48,36 @@ _OF = {
     "last_used": "max(started_at)",
 }
 FIELDS = tuple(_OF)
-_OF_SESSION = ("calls", "failed", "denied", "total_tokens", "duration_ms")
+_OF_READS = {**_OF, "calls": "count(*)", **dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), "NULL")}
+_OF_SESSION = ("calls", "done", "errors", "refused", "failed", "denied", "total_tokens", "duration_ms")
+_OF_ERROR = {
+    "server": "server", "tool": "tool", "error": schema.error_group("dead"), "outcome": schema.call_outcome("dead"),
+    "calls": "count(*)", "sessions": "count(DISTINCT session_id)", "first_used": "min(started_at)",
+    "last_used": "max(started_at)", "example": "substr(max(started_at || id), 25)",
+}  # fmt: skip
 
 
 def totals(
-    db: sqlite3.Connection, by: Sequence[str] = (), criteria: CallFilter = EVERYTHING, *, fields: Sequence[str] = FIELDS
-) -> Sequence[Row]:
+    db: sqlite3.Connection, by: Sequence[str] = (), criteria: CallFilter = EVERYTHING, *,
+    fields: Sequence[str] = FIELDS, of_reads: bool = False,
+) -> Sequence[Row]:  # fmt: skip
     """A row for each group, the one with the most calls first, or by time where that is grouped by: the group, then
     `fields`. Without groups it is one row, of all calls. Tokens are null where there is none, times where none has
-    ended. Percentiles are exact: the least duration that so many of a hundred calls did not exceed."""
+    ended. Percentiles are exact: the least duration that so many of a hundred calls did not exceed. Prompts and
+    resources that were read have totals of their own, without tokens; the tool is then the name or the URI."""
     if strange := [name for name in by if name not in GROUPS]:
         raise WrongUsage(f"calls are not grouped by '{strange[0]}'", f"groups: {', '.join(GROUPS)}")
     db.create_aggregate("percentiles", 1, _Percentiles)  # type: ignore[arg-type]  # its step is an attribute
     # By an index of its own a group would be read from the rows, and these from all over the file.
-    groups = {name: f"+{_EXPRESSIONS[name]}" for name in by}
-    columns = {**groups, **{name: _OF[name] for name in fields}}
-    conditions = filters.calls(criteria)
+    table, expressions = ("reads", _EXPRESSIONS | {"tool": "name"}) if of_reads else ("calls", _EXPRESSIONS)
+    of = _OF_READS if of_reads else _OF
+    columns = {**{name: f"+{expressions[name]}" for name in by}, **{name: of[name] for name in fields}}
+    conditions = filters.reads(criteria) if of_reads else filters.calls(criteria)
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     numbers = ", ".join(str(number) for number, _ in enumerate(by, 1))
-    most_first = "" if set(TIMES).intersection(by) else f"{_OF['calls']} DESC, "
+    most_first = "" if set(TIMES).intersection(by) else f"{of['calls']} DESC, "
     grouped = f" GROUP BY {numbers} ORDER BY {most_first}{numbers}" if by else ""
-    rows = db.execute(f"SELECT {selection} FROM calls{conditions.where}{grouped}", conditions.values)
+    rows = db.execute(f"SELECT {selection} FROM {table}{conditions.where}{grouped}", conditions.values)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
@@ -83,8 +99,33 @@ class _Percentiles:
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
-    """Totals by tool: `{server, tool, calls, failed, denied, total_tokens, duration_ms}`."""
+    """Totals by tool: `{server, tool, calls, done, errors, refused, failed, denied, total_tokens, duration_ms}`."""
     return totals(db, ("server", "tool"), CallFilter(sessions=(session,)), fields=_OF_SESSION)
+
+
+def errors(db: sqlite3.Connection, criteria: CallFilter = EVERYTHING, sort: str | None = None) -> Found:
+    """A row of `fields.ErrorGroup` for each kind of failure of a tool, most calls or most of `sort` first."""
+    conditions = filters.calls(criteria).when("status <> 'ok'").when(schema.call_failed("dead"))
+    selection = ", ".join(f'{sql} AS "{name}"' for name, sql in _OF_ERROR.items())
+    grouped = f"SELECT {selection} FROM calls{conditions.where} GROUP BY +server, +tool, 3, 4"
+
+    def rows(limit: int | None, offset: int) -> Iterator[Row]:
+        order = f"ORDER BY {sort or 'calls'} DESC, last_used DESC, server, tool, error LIMIT ? OFFSET ?"
+        given = (*conditions.values, -1 if limit is None else limit, offset)
+        for values in db.execute(f"{grouped} {order}", given):
+            yield dict(zip(_OF_ERROR, values, strict=True))
+
+    def count() -> int:
+        return int(db.execute(f"SELECT count(*) FROM ({grouped})", conditions.values).fetchone()[0])
+
+    return Found(count, rows, filtered=bool(filters.calls(criteria).where))
+
+
+def last_done(db: sqlite3.Connection, server: str) -> str | None:
+    """The start of the newest call of a server that was done."""
+    newest = "SELECT started_at FROM calls WHERE server = ? AND +status = 'ok' ORDER BY started_at DESC LIMIT 1"
+    row = db.execute(newest, (server,)).fetchone()
+    return row[0] if row else None
 
 
 def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:

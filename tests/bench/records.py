@@ -25,6 +25,8 @@ from tests.recorded import call, closed, created, hints, opened, raw
 A_SESSION = 10_000
 TOOLS = [(f"server{n % 8}", f"tool_{n}") for n in range(50)]
 RESPONSE = raw({"content": [{"type": "text", "text": "cloudy, with some rain in the afternoon; " * 4}]})
+ERRORS = ("no answer from host {} in time", "Invalid timezone 'Mars/Olympus'", "row {0} of table {0} is locked")
+REFUSAL = {"code": "denied", "message": "tool 'tool' is denied by the policy (deny = server*:*)"}
 HINTS = (hints(True, None, None, True), hints(False, True, None, False), hints(None, None, None, None))
 CLIENTS = ("claude-code", "cursor", "codex", "zed")
 DAYS = 90
@@ -71,7 +73,7 @@ class Run:
 
 
 def make_journals(paths: Paths, calls: int, a_session: int) -> None:
-    """So many calls in closed sessions, one in eleven failed, spread over some months."""
+    """So many calls in closed sessions, one in eleven failed, a fifth of those refused, spread over some months."""
 
     def moment(number: float) -> str:
         return clock.iso(A_YEAR_START + number / calls * DAYS * 86_400)
@@ -84,10 +86,10 @@ def make_journals(paths: Paths, calls: int, a_session: int) -> None:
         for number in range(first, min(first + a_session, calls)):
             server, tool = TOOLS[number % len(TOOLS)]
             start, end = call(
-                str(uuid.uuid4()), 0, id_, server=server, tool=tool, response=RESPONSE, client_name=client,
+                str(uuid.uuid4()), 0, id_, server=server, tool=tool, client_name=client,
                 arguments=raw({"city": f"Oslo {number}", "days": 3, "units": "metric"}), project=beginning.project,
                 annotations=HINTS[number % len(HINTS)], duration_ms=number * 7919 % 5000 // (1 + number % 9),
-                status="ok" if number % 11 else "tool_error",
+                **_end(number),
             )  # fmt: skip
             start.timestamp, end.timestamp = moment(number), moment(number + 0.5)
             journal.append(journal_lines.encode(start) + journal_lines.encode(end))
@@ -95,6 +97,15 @@ def make_journals(paths: Paths, calls: int, a_session: int) -> None:
         end_of_session.timestamp = end_of_session.end_time = moment(min(first + a_session, calls))
         journal.close(journal_lines.encode(end_of_session))
         os.utime(journal.path, times=(A_YEAR_START + min(first + a_session, calls) / calls * DAYS * 86_400,) * 2)
+
+
+def _end(number: int) -> dict[str, object]:
+    if number % 11:
+        return {"status": "ok", "response": RESPONSE}
+    if number % 5 == 0:
+        return {"status": "denied", "response": raw(None), "error": raw(REFUSAL)}
+    text = ERRORS[number % len(ERRORS)].format(number)
+    return {"status": "tool_error", "response": raw({"content": [{"type": "text", "text": text}], "isError": True})}
 
 
 def run(command: Sequence[str], env: Mapping[str, str]) -> Run:

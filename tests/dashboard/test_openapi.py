@@ -97,7 +97,12 @@ PATHS = {
     "/tool-calls": ["", "?payloads=false"],
     "/tool-calls/{id}": [call_id(number) for number in range(1, 9)],
     "/discoveries": [""],
-    "/stats": ["", *(f"?by={group}" for group in ("tool", "server", "client", "project", "status", "day,hour"))],
+    "/reads": [""],
+    "/stats": [
+        "",
+        "?kind=read",
+        *(f"?by={group}" for group in ("tool", "server", "client", "project", "status", "day,hour", "error")),
+    ],
     "/tools": ["", "?q=note", "?toolset=none"],
     "/tools/{key:path}": ["notes:add_note", "web:bare", "web:x"],
     "/servers": [""],

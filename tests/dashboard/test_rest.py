@@ -212,8 +212,10 @@ def test_without_payloads_they_are_not_even_read(client: TestClient, monkeypatch
     read: list[Sequence[str]] = []
     calls = Records.calls
 
-    def watched(self: Records, wanted: CallFilter, fields: Sequence[str] = CALL_FIELDS) -> Found:
-        found = calls(self, wanted, fields)
+    def watched(
+        self: Records, wanted: CallFilter, fields: Sequence[str] = CALL_FIELDS, sort: str | None = None
+    ) -> Found:
+        found = calls(self, wanted, fields, sort)
         return replace(found, rows=lambda limit, offset: read.append(fields) or found.rows(limit, offset))  # type: ignore[func-returns-value]
 
     monkeypatch.setattr(Records, "calls", watched)

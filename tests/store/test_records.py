@@ -115,6 +115,10 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
         (all_of_them,) = everything.totals()
         assert all_of_them == {
             "calls": 7,
+            "done": 3,
+            "errors": 3,
+            "refused": 1,
+            "error_percent": 50.0,
             "failed": 4,
             "denied": 1,
             "input_tokens": 35,

@@ -43,7 +43,7 @@ NOT_FOUND: dict[str, list[str | None]] = {
 @pytest.fixture
 def db() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:")
-    query.add_says(db)
+    query.add_functions(db)
     db.execute("CREATE TABLE told (json TEXT)")
     return db
 

@@ -36,16 +36,18 @@ def tail(
     follow.
 
     With --json an event is {type, data, timestamp, position}. Its type is sessions.created, sessions.updated,
-    sessions.closed, calls.started, calls.finished, discoveries.finished or reset. The data of a call or search is its
-    row of calls ls, that of a session its row of sessions ls with session_id in place of id; sessions.updated comes
-    after each call with session_id, tool_call_count and total_tokens, and only with --json.
+    sessions.closed, calls.started, calls.finished, discoveries.finished, reads.finished (a prompt or resource) or
+    reset. The data of a call, search or read is its row of calls ls, that of a session its row of sessions ls with
+    session_id in place of id; sessions.updated comes after each call with session_id, tool_call_count and total_tokens,
+    and only with --json.
 
     Give the position of the last event to --since-position to get everything that came since, nothing left out and
     nothing twice, also after a restart. The event reset comes first if that cannot be promised, since a journal was
     removed that was not read to its end.
 
-    --session, --client and --project choose sessions; every other filter leaves only calls, and those of the end of a
-    call (--status other than running, --failed, --min-duration, --grep) only calls.finished. --since and --until are
+    --session, --client and --project choose sessions; every other filter leaves only calls, and reads where they have
+    what is asked for; those of the end of a call (--status other than running, --failed, --outcome, --error, --code,
+    --redacted, --min-duration, --grep) only calls.finished. --since and --until are
     about the time of the event; with --since all that came since is printed.
 
     Examples:
@@ -123,6 +125,8 @@ def _local(timestamp: str) -> str:
 def _cells(data: Row, client_of: Callable[[str], str | None]) -> tuple[str, str, str, str]:
     if "tool" in data:
         name, status = f"{data['server']}:{data['tool']}", data["status"]
+    elif "name" in data:
+        name, status = ":".join(filter(None, (data["server"], data["name"]))), data["status"]
     elif "query" in data:
         name, status = str(data["query"]), data["provider"]
     elif "session_id" in data:

@@ -14,7 +14,8 @@ def test_all_calls_are_one_row(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     assert mcpctl("calls", "stats", "--json").json == [
         {
-            "calls": 6, "failed": 3, "denied": 1, "p50_ms": 12, "p95_ms": 12, "longest_ms": 12, "duration_ms": 52,
+            "calls": 6, "done": 3, "errors": 2, "refused": 1, "error_percent": 40.0, "failed": 3, "denied": 1,
+            "p50_ms": 12, "p95_ms": 12, "longest_ms": 12, "duration_ms": 52,
             "input_tokens": 30, "output_tokens": 72, "total_tokens": 102, "last_used": "2100-01-01T12:14:00.000Z",
         }
     ]  # fmt: skip
