@@ -34,9 +34,9 @@ CONTRACT = {
         "pin", "token_id", "project", "waited_ms", "enforced", "made_at",
     ),
     fields.Approval: (
-        "id", "state", "scope", "key", "risk", "hints", "arguments", "hidden", "left_out", "rule", "rule_place",
-        "project", "token_id", "session_id", "arguments_hash", "pin", "channel", "created_at", "expires_at",
-        "answered_at",
+        "id", "state", "scope", "key", "title", "client_name", "risk", "effect", "hints", "arguments", "hidden",
+        "left_out", "found", "rule", "rule_place", "project", "token_id", "session_id", "arguments_hash", "pin",
+        "channel", "created_at", "expires_at", "answered_at",
     ),
     fields.Total: (
         "calls", "done", "errors", "refused", "error_percent", "failed", "denied", "p50_ms", "p95_ms", "longest_ms",

@@ -335,11 +335,15 @@ class Approval:
     state: Annotated[ApprovalState, "pending, allowed, denied, used (the call has been made) or expired."]
     scope: Scope | None
     key: Annotated[str, "The tool's key."]
+    title: Annotated[str | None, "The tool's title, or null."]
+    client_name: str | None
     risk: Annotated[str, "The risk of the tool: read-only, changing, destructive or not-declared."]
+    effect: Annotated[str, "One sentence on what the tool may do, and who says so."]
     hints: Annotated[str, "Where each of the tool's hints comes from, in words."]
     arguments: Annotated[str, "The arguments as a person is shown them: without secrets, perhaps cut."]
     hidden: Annotated[int, "The number of values of the arguments that are hidden."]
     left_out: Annotated[int, "The bytes of the arguments that are not shown."]
+    found: Annotated[str, "The findings of the checks in all of the arguments; empty if there are none."]
     rule: Annotated[str, "The rule that asks."]
     rule_place: str | None
     project: str | None

@@ -159,7 +159,8 @@ def _length(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
 _PIECE = 1 << 14
 _OVERLAP = 512  # how much of a piece is in the next one, too: a phrase over the end of one is found there
 _MOST = 8
-_JSON_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_REST = re.compile(r"[^\s\"]{0,60}(?:(?<!sh) [^\s\"]{1,60})?")  # of a command, enough to know it
+_JSON_MARK = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))|\"", re.DOTALL)
 
 
 def found_in(text: str) -> list[str]:
@@ -174,17 +175,24 @@ def found_in(text: str) -> list[str]:
 
 
 def _in_piece(piece: str) -> Iterator[str]:
-    shell = _JSON_ESCAPE.sub(_unescaped, piece).replace("${IFS}", " ").replace("$IFS", " ")
-    yield from (quoted(match[0]) for match in hidden.COMMAND.finditer(shell))
-    if odd := hidden.odd_characters(piece.replace("\n", " ").replace("\t", " ").replace("\r", " ")):
+    text = _JSON_MARK.sub(_read, piece).replace("${IFS}", " ").replace("$IFS", " ")
+    commands = [quoted(match[0] + _rest(text, match.end())) for match in hidden.COMMAND.finditer(text)]
+    yield from commands
+    if odd := hidden.odd_characters(text.replace("\n", " ").replace("\t", " ").replace("\r", " ")):
         yield odd
-    for match in matches(plain(piece), _PHRASES):
-        if not match.quoted:
+    for match in matches(plain(text), _PHRASES):
+        if not match.quoted and not (commands and match.phrase.rule == "E406"):
             yield f"{quoted(match.said)} ({match.phrase.rule})"
-    yield from (f"an encoded {quoted(said)}" for said in hidden.decoded(piece) if hidden.COMMAND.search(said))
+    yield from (f"an encoded {quoted(said)}" for said in hidden.decoded(text) if hidden.COMMAND.search(said))
 
 
-def _unescaped(escape: re.Match[str]) -> str:
-    if escape[1]:
-        return chr(int(escape[1], 16))
-    return " " if escape[2] in "nrtbf" else escape[2]
+def _rest(text: str, end: int) -> str:
+    rest = _REST.match(text, end)
+    return rest[0] if rest else ""
+
+
+def _read(mark: re.Match[str]) -> str:
+    """The character that an escape of JSON stands for; a quotation mark of JSON is where a value begins or ends."""
+    if mark[1]:
+        return chr(int(mark[1], 16))
+    return "\n" if mark[0] == '"' else " " if mark[2] in "nrtbf" else mark[2]

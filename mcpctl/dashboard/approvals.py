@@ -1,6 +1,7 @@
 """Calls that wait for consent, and the answers to them, in REST and on a page."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -12,19 +13,21 @@ from mcpctl.base import fields
 from mcpctl.base.errors import NotFound, Refused, WrongUsage
 from mcpctl.base.models import Found, Row
 from mcpctl.config import config
-from mcpctl.dashboard import badges, rest_names
+from mcpctl.dashboard import rest_names
 from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of
 from mcpctl.dashboard.guard import form_of, require_answering
 from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.rest import BASE, WINDOW, Operation, Parameters, answer, listing
 from mcpctl.policy import answering
-from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, PENDING, SESSION
-from mcpctl.policy.consent import hidden_words
+from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, PENDING, SESSION, CallApproval
+from mcpctl.policy.question import PAGE, became, question_of
+from mcpctl.policy.shown_arguments import Room
 
 _CHANNEL = "dashboard"
 _DENY = "deny"
 _SEE_OTHER = 303
+_AT_ONCE = 20  # questions on the page
 _DONE = {
     ONCE: "is allowed once: have it called again within ten minutes",
     SESSION: "is allowed for its session: have it called again",
@@ -78,26 +81,33 @@ def approvals_page(request: Request) -> Response:
 
 def _page(request: Request, notice: str, status: int = 200) -> Response:
     dashboard = dashboard_of(request)
-    pending = list(answering.rows(dashboard.paths, pending=True, whole=True).rows(None, 0))
+    waiting, number = answering.waiting(dashboard.paths, _AT_ONCE)
     later = [row for row in answering.rows(dashboard.paths, pending=False).rows(None, 0) if row["state"] != PENDING]
     # It may be the answer to a form, at an address of its own.
     query = PageQuery("/approvals", {"offset": request.query_params.get("offset") or "0"})
-    loaded = config.load(dashboard.paths.config)
-    offered = {row["id"]: answering.scopes(loaded, row) for row in pending}
     return page(
-        request, "approvals.html", status, pending=pending, later=query.window(Found.of(later)),
-        clients=_clients(dashboard, pending), risks=badges.RISKS, became=_BECAME, notice=notice, offered=offered,
-        is_error=status != 200,
-        standing=list(answering.standing(dashboard.paths).rows(None, 0)), not_shown=hidden_words,
+        request, "approvals.html", status, pending=_asked(dashboard, waiting, PAGE), number=number,
+        later=query.window(Found.of(later)), became=_BECAME, notice=notice, is_error=status != 200,
+        standing=list(answering.standing(dashboard.paths).rows(None, 0)),
     )  # fmt: skip
 
 
-def _clients(dashboard: Dashboard, pending: Sequence[Row]) -> Mapping[str, str]:
-    ids = {row["session_id"] for row in pending if row["session_id"]}
-    if not ids or not dashboard.paths.sessions.exists():
-        return {}
-    with dashboard.records() as records:
-        return {id_: client for id_ in ids if (client := records.client_of(id_))}
+def _asked(dashboard: Dashboard, approvals: Sequence[CallApproval], room: Room | None) -> Sequence[Row]:
+    """Each call that waits, as a row with its question, and the answers that can be given."""
+    loaded = config.load(dashboard.paths.config)
+    rows = (answering.row(approval) for approval in approvals)
+    return [
+        {**row, "question": question_of(approval, room=room), "offered": answering.scopes(loaded, row)}
+        for approval, row in zip(approvals, rows, strict=True)
+    ]
+
+
+def approval_page(request: Request) -> Response:
+    """One call with all of its arguments, as long as they are kept."""
+    dashboard = dashboard_of(request)
+    found = answering.found(dashboard.paths, request.path_params["id"])
+    (row,) = _asked(dashboard, [found], None)
+    return page(request, "approval.html", approval=row, became=became(found, time.time()))
 
 
 def _answered(request: Request) -> str:
@@ -159,5 +169,5 @@ OPERATIONS = (
     Operation("/approvals/{id}", approval, "Approval"),
     Operation("/approvals/{id}", decide, "Approval", method="POST", body="ApprovalAnswer"),
 )
-PAGES = {"/approvals": approvals_page}
+PAGES = {"/approvals": approvals_page, "/approvals/{id}": approval_page}
 FORMS = {"/approvals/{id}": answer_form, "/approvals/standing/{id}": take_back}

@@ -19,14 +19,23 @@ from mcpctl.store import clock
 from mcpctl.store.recorder import Origin, Recorder
 
 
-def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
-    """The newest first, with all of their arguments where `whole`. Makes no database where there is none."""
+def rows(paths: Paths, *, pending: bool) -> Found:
+    """The newest first. Makes no database where there is none."""
     if not PolicyFile.is_made(paths):
         return Found.of([], filtered=pending)
     with PolicyFile.connect(paths) as file:
         approvals.forget_expired(file)
-        every = approvals.listed(file, pending=pending, whole=whole)
+        every = approvals.listed(file, pending=pending)
         return Found.of([row(approval) for approval in every], filtered=pending)
+
+
+def waiting(paths: Paths, most: int) -> tuple[Sequence[CallApproval], int]:
+    """The newest calls that wait, with all of their arguments, and how many wait."""
+    if not PolicyFile.is_made(paths):
+        return (), 0
+    with PolicyFile.connect(paths) as file:
+        number = len(approvals.listed(file, pending=True))
+        return approvals.listed(file, pending=True, whole=True, most=most), number
 
 
 def standing(paths: Paths) -> Found:
@@ -50,6 +59,7 @@ def row(approval: CallApproval) -> Row:
     values = {
         **approval._asdict(), "state": approval.state_at(time.time()), "session_id": approval.session,
         "arguments": approval.whole or approval.arguments, "rule_place": approval.rule_place or None,
+        "title": approval.title or None, "client_name": approval.client or None,
         "project": approval.project or None, "token_id": approval.token or None,
         "created_at": clock.iso(approval.created), "expires_at": clock.iso(approval.expires),
         "answered_at": clock.iso(approval.answered) if approval.answered else None,

@@ -88,7 +88,7 @@ def end_session(file: PolicyFile, session: str) -> None:
 
 
 class CallApproval(NamedTuple):
-    """A call that needs a yes; what follows `left_out` is set when it is kept."""
+    """A call that needs a yes; what is between `left_out` and `client` is set when it is kept."""
 
     binding: str  # a `binding_of`
     key: str
@@ -112,6 +112,10 @@ class CallApproval(NamedTuple):
     expires: float = 0
     answered: float | None = None
     channel: str | None = None
+    client: str = ""  # what asks, by the name that it gives itself
+    title: str = ""
+    effect: str = ""  # a `question.effect_of`
+    found: str = ""  # what the checks find in all of the arguments
 
     @property
     def waited_ms(self) -> int | None:
@@ -262,13 +266,14 @@ def glance(paths: Paths) -> Sequence[tuple[str, str]]:
         ).fetchall()
 
 
-def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> Sequence[CallApproval]:
+def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False, most: int = -1) -> Sequence[CallApproval]:
     """The newest first; only the open ones where `pending`; with all of their arguments where `whole`."""
     open_now = " WHERE state = 'pending' AND expires >= ?" if pending else ""
     columns = _COLUMNS if whole else _COLUMNS.replace("whole", "NULL AS whole")
     with told():
         rows = file.db.execute(
-            f"SELECT {columns} FROM approvals{open_now} ORDER BY created DESC, id", (time.time(),) if pending else ()
+            f"SELECT {columns} FROM approvals{open_now} ORDER BY created DESC, id LIMIT ?",
+            (time.time(), most) if pending else (most,),
         )
         return [CallApproval(*row) for row in rows]
 

@@ -1,10 +1,10 @@
-"""The arguments of a call that needs a yes: the digest that the yes is bound to, and how a person is shown them."""
+"""The arguments of a call that needs a yes: the digest that the yes is bound to, and what a person does not see."""
 
 import hashlib
 import json
 from typing import Any
 
-from mcpctl.base.texts import counted, escaped
+from mcpctl.base.texts import counted
 
 BY_ITSELF_MS = 1000  # a form that is declined sooner was declined by the client, and not by a person
 _LONG = 1 << 20
@@ -20,9 +20,9 @@ def digest_of(arguments: bytes) -> str:
         members = json.loads(
             arguments or b"{}",
             object_pairs_hook=_members,
-            parse_int=_Number,
-            parse_float=_Number,
-            parse_constant=_Number,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=Number,
         )
         text = json.dumps(_told_apart(members), sort_keys=True).encode("utf-8", "surrogatepass")
     except (ValueError, RecursionError):
@@ -30,7 +30,7 @@ def digest_of(arguments: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-class _Number(str):
+class Number(str):
     """A number as it is written."""
 
 
@@ -47,34 +47,9 @@ def _told_apart(value: Any) -> Any:
         return {name: _told_apart(member) for name, member in value.items()}
     if isinstance(value, list):
         return [_told_apart(item) for item in value]
-    if isinstance(value, _Number):
+    if isinstance(value, Number):
         return f"number {value}"
     return f"text {value}" if isinstance(value, str) else value
-
-
-_SHORT = 2000
-_END = 1000
-
-
-def is_cut(arguments: bytes) -> bool:
-    return len(arguments) > _SHORT
-
-
-def in_form(arguments: bytes) -> str:
-    """The arguments as the client that sent them shows them: nothing is hidden, invisible characters are escaped."""
-    text = arguments.decode("utf-8", "replace")
-    if len(text) <= _SHORT:
-        return f"Arguments: {escaped(text)}"
-    from mcpctl.checks import checker  # hundreds of expressions, which few calls need
-
-    matches = escaped(", ".join(checker.found_in(text)))
-    summary = f"In all of them there is: {matches}." if matches else "The checks find nothing in them."
-    return "\n".join((
-        f"Arguments: {len(text):,} characters, of which these are the first {_END:,}:", escaped(text[:_END]),
-        f"… {len(text) - 2 * _END:,} characters are not shown; the last {_END:,} are:", escaped(text[-_END:]),
-        summary,
-        "Since not all is shown, a yes applies to this call alone.",
-    ))  # fmt: skip
 
 
 def hidden_words(hidden: int, left_out: int) -> str:

@@ -59,6 +59,10 @@ STEPS = (
     ("whole arguments by end", "CREATE INDEX approvals_whole ON approvals (expires) WHERE whole IS NOT NULL"),
     ("ends of grants", "ALTER TABLE grants ADD COLUMN expires REAL"),
     ("pause", "CREATE TABLE pause (since REAL NOT NULL, until REAL, channel TEXT NOT NULL)"),
+    ("clients that ask", "ALTER TABLE approvals ADD COLUMN client TEXT NOT NULL DEFAULT ''"),
+    ("titles of tools", "ALTER TABLE approvals ADD COLUMN title TEXT NOT NULL DEFAULT ''"),
+    ("effects of tools", "ALTER TABLE approvals ADD COLUMN effect TEXT NOT NULL DEFAULT ''"),
+    ("findings in arguments", "ALTER TABLE approvals ADD COLUMN found TEXT NOT NULL DEFAULT ''"),
 )
 KIND = DatabaseKind(
     "policy",

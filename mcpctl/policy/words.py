@@ -1,6 +1,7 @@
 """The sentences of a failure for a model and for a person: the only place where failures become sentences."""
 
 import shlex
+import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -12,7 +13,7 @@ from mcpctl.base.hints import Hint
 from mcpctl.base.texts import escaped
 from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.config.config import Config
-from mcpctl.policy.approvals import CallApproval
+from mcpctl.config.policy_settings import ONLY
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
 
@@ -25,9 +26,10 @@ HELD = {  # by `models.HOLDS`
 MAY = {  # by `hints.RISKS`
     "read-only": "only reads",
     "changing": "changes things",
-    "destructive": "may delete data",
-    "not-declared": "does not say what it may do",
+    "destructive": "may make changes that cannot be undone",
+    "not-declared": "does not say what it does",
 }
+BUILT_IN = "built in"  # in place of the line of a rule that nobody has written
 _EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")  # the call may have run
 _MAX_SERVERS = 50
 _LONGEST_KEY = 256
@@ -239,7 +241,7 @@ def _of_waiting(facts: Mapping[str, Any]) -> Mapping[str, str]:
     id_, until = facts["approval"], facts["until"]
     where = f", or in the dashboard at {facts['dashboard']}approvals" if facts.get("dashboard") else ""
     pending = (
-        f"{what} (approval {id_}, open until {until}).\n"
+        f"{what} (approval {id_}, which can be answered until {until}).\n"
         f"Ask the user to answer in a terminal of their own: mcpctl approvals show {id_}{where}. Do not run that"
         " command yourself, and do not call another tool instead.\n"
         "When the user says it is approved, call the tool again with the same arguments."
@@ -283,19 +285,6 @@ def _sent(failure: Failure) -> str:
     return ""
 
 
-def question_of(approval: CallApproval, arguments: str) -> str:
-    lines = [
-        f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
-        f"Its hints: {approval.hints}.",
-        f"Asked by: {escaped(', '.join(filter(None, (approval.rule, approval.rule_place))))}",
-        arguments,
-    ]
-    if approval.risk in ("destructive", "not-declared"):
-        lines.append("Warning: what it deletes or overwrites may be gone for good. Say yes only if you want that.")
-    lines.append(f"Approval {approval.id}. You can also answer in a terminal: mcpctl approvals show {approval.id}")
-    return "\n".join(lines)
-
-
 def hints_of(effective: Mapping[str, Hint]) -> str:
     """Hints in one line, with their sources: "not declared" is not a no."""
     forms = {
@@ -306,6 +295,12 @@ def hints_of(effective: Mapping[str, Hint]) -> str:
         f"{name.removesuffix('Hint')} {forms[hint.source].format(str(hint.value).lower())}"
         for name, hint in effective.items()
     )
+
+
+def clock(moment: float) -> str:
+    """A time as people here read it: the hour, with the day where that is another."""
+    here = time.localtime(moment)
+    return time.strftime("%H:%M" if here[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M", here)
 
 
 def _rule_by(failure: Failure) -> str:
@@ -324,14 +319,18 @@ def hold_rule(why: str, config: Config) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
-    if ruling.rule is None:
-        return f"default {ruling.effect}", ""
+    """The rule and where it is written; one that nobody has written is built in."""
     rule = ruling.rule
+    if rule is None:
+        tables = (("projects", config.project or "", "policy"), ("policy",))
+        line = next((line for table in tables if (line := config.line_of(table, "default"))), None)
+        return f"default {ruling.effect}", f"{config.path.name}:{line}" if line else ""
     if rule.file:
         return rule.label, f"{rule.file}: {'.'.join(rule.table)}.{rule.key}[{rule.item}]"
     line = config.line_of(rule.table, rule.key, rule.item)
+    is_written = line or rule.item is not None or rule.is_of_one_tool or rule.key == ONLY
     name = config.path.name
-    return rule.label, f"{name}:{line}" if line else name
+    return rule.label, f"{name}:{line}" if line else name if is_written else BUILT_IN
 
 
 def _shown(key: str) -> str:

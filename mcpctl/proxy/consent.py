@@ -18,17 +18,17 @@ from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.models import Newest
 from mcpctl.base.paths import Paths
-from mcpctl.policy import approvals, consent, words
+from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.proxy.consent_forms import NO, ConsentForm, Forms, form_of
+from mcpctl.proxy.consent_forms import NO, Asked, ConsentForm, Forms, asked_of, form_of
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.proxy.request import Request
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
-from mcpctl.wire.threads import beside
+from mcpctl.wire.threads import WorkQueue, beside
 
 _LOOK_S = 0.25
 _PROGRESS_S = 5.0
@@ -36,6 +36,7 @@ _EXPIRED_S = approvals.OPEN_S + 1
 _END_S = 0.5
 _MOST_BYTES = 4096
 _MOST_REMEMBERED = 1000
+_reading = WorkQueue()  # what a person is to read is made aside, in the order of the calls
 
 
 Outcome = str | Failure | None  # the binding of a yes; why there is none; or None where the call is over here
@@ -73,7 +74,7 @@ class Consent:
     async def _obtain(self, call: Request, failure: Failure) -> Outcome:
         if form := self._brought_back(call):
             return await self._answered(form, call, failure)
-        approval = await self._approval(call, failure)
+        approval, asked = await self._approval(call, failure)
         if outcome := self._outcome(approval, call, failure):
             return outcome
         if not call.is_at_work:
@@ -82,7 +83,7 @@ class Consent:
             call.record.note("unanswerable", failure, channel=why)
             return await self._pending(failure, approval)
         call.record.note("asked", failure, channel="client")
-        return await self._ask(approval, call, failure)
+        return await self._ask(approval, asked, call, failure)
 
     async def heard(self, call: Request) -> Failure | None:
         form = self._brought_back(call)
@@ -116,27 +117,16 @@ class Consent:
             return Failure("declined", failure.facts)
         return None
 
-    async def _approval(self, call: Request, failure: Failure) -> CallApproval:
-        subject, rules = call.subject, call.view.rules
-        grant = subject.grant
-        bound_to = approvals.binding_of(grant, call.arguments_digest)
-        rule, place = words.rule_of(failure.facts["ruling"], call.view.config)
-        hints = "no list of its server has it"
-        if subject.tool:
-            hints = words.hints_of(rules.hints(subject.server, subject.tool))
-        values, arguments = self._recorder.values, call.arguments or b"{}"
-        shown = await beside(values.shown, arguments) if len(arguments) > bounds.LITTLE else values.shown(arguments)
-        wanted = CallApproval(
-            bound_to, *grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
-            place, shown.whole, shown.hidden, shown.left_out,
-        )  # fmt: skip
-        expected = self._expected(call, bound_to)
-        opened = partial(approvals.open_for, wanted=wanted, expected=expected)
+    async def _approval(self, call: Request, failure: Failure) -> tuple[CallApproval, Asked]:
+        subject, began = call.subject, time.time()
+        asked = await _reading.do(asked_of, call, subject, failure, self._recorder.values)
+        expected = self._expected(call, asked.wanted.binding)
+        opened = partial(approvals.open_for, wanted=asked.wanted, expected=expected)
         approval = await self._gateway.policy.run(opened)
-        if approval.whole and approval.created > time.time() - 1:
+        if approval.whole and approval.created >= began:
             # An approval that nobody answers in time is kept no longer than it can be answered.
             asyncio.get_running_loop().call_later(_EXPIRED_S, self._aside, approvals.forget_expired)
-        return approval
+        return approval, asked
 
     def _aside(self, work: Callable[[PolicyFile], object]) -> None:
         """Work on the file that nobody waits for; nothing is done where the file cannot be had."""
@@ -154,17 +144,18 @@ class Consent:
             return ()
         return [approvals.expected_binding(binding, client, each) for each in posix.parents()]
 
-    async def _ask(self, approval: CallApproval, call: Request, failure: Failure) -> Outcome:
-        arguments = call.arguments or b"{}"
-        is_long = consent.is_cut(arguments)
-        scopes = (ONCE, SESSION) if self._may_hold(call) and not is_long else (ONCE,)
+    async def _ask(self, approval: CallApproval, asked: Asked, call: Request, failure: Failure) -> Outcome:
+        assert asked.question
+        assert asked.on_record
+        scopes = (ONCE, SESSION) if self._may_hold(call) and not asked.question.is_cut else (ONCE,)
         form = ConsentForm(approval, scopes, failure, lambda late: self._came_late(late, call, failure))
         self._forms.open(form)
         self._was_asked[approval.id] = None
-        shown = await beside(consent.in_form, arguments) if is_long else consent.in_form(arguments)
-        fields = form_of(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
+        repeats = SESSION in scopes and self._does_nothing_more(call)
+        fields = form_of(asked.question, approval, scopes, repeats=repeats)
         question = Question("elicitation/create", fields, form.answered, closed=partial(self._forms.close, form))
         if call.caller.modern:
+            form.keep(fields, form_of(asked.on_record, approval, scopes, repeats=repeats))
             call.ask(question, form)
             return None
         id_ = self._questions.ask(question, call)
@@ -266,7 +257,7 @@ class Consent:
         self._gateway.background(keep())
 
     async def _pending(self, failure: Failure, approval: CallApproval) -> Failure:
-        until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
+        until = words.clock(approval.expires)
         dashboard = await beside(dashboard_url, self._gateway.paths)
         return failure.about(approval=approval.id, until=until, dashboard=dashboard)
 

@@ -5,21 +5,60 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from mcpctl.base.failure import Failure
-from mcpctl.policy import words
+from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import ONCE, SESSION, CallApproval
 from mcpctl.policy.consent import BY_ITSELF_MS
+from mcpctl.policy.decide import Subject
+from mcpctl.policy.words import clock
+from mcpctl.proxy.questions import can_fill_forms
+from mcpctl.proxy.request import Request
+from mcpctl.store.recordable import Recordable
 from mcpctl.wire import jsonrpc
+
+if TYPE_CHECKING:
+    from mcpctl.policy.question import Question
 
 NO = "no"
 _FILLED_MS = 300  # a form whose `no` comes sooner was filled by the client, and seen by no person
 _MOST_OPEN = 3
 _MOST_A_MINUTE = 10
 _MINUTE_S = 60.0
+_LONGEST_TITLE = 200
+
+
+class Asked(NamedTuple):
+    """A call that needs a yes, and the question for a client that can be asked: what is on record has no secrets."""
+
+    wanted: CallApproval
+    question: "Question | None" = None
+    on_record: "Question | None" = None
+
+
+def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordable) -> Asked:
+    """It is read as a person will read it, which takes longer than the event loop has."""
+    from mcpctl.checks import checker  # hundreds of expressions, which few calls need
+    from mcpctl.policy.question import effect_of, question_of
+
+    rules, arguments, tool = call.view.rules, call.arguments or b"{}", subject.tool
+    text, hints = arguments.decode("utf-8", "replace"), rules.hints(subject.server, tool) if tool else None
+    risk, shown = failure.facts["risk"], values.shown(arguments)
+    title = tool.definition.get("title") if tool else None
+    wanted = CallApproval(
+        approvals.binding_of(subject.grant, call.arguments_digest), *subject.grant, risk,
+        words.hints_of(hints) if hints else "no list of its server has it", shown.beginning, call.arguments_digest,
+        *words.rule_of(failure.facts["ruling"], call.view.config), shown.whole, shown.hidden, shown.left_out,
+        client=values.name(call.caller.client.name or ""),
+        title=title[:_LONGEST_TITLE] if isinstance(title, str) else "",
+        effect=effect_of(risk, hints), found=", ".join(checker.found_in(text)),
+    )  # fmt: skip
+    if not can_fill_forms(call.caller.capabilities):
+        return Asked(wanted)
+    return Asked(wanted, question_of(wanted, text), question_of(wanted))
 
 
 class ConsentForm:
@@ -31,9 +70,17 @@ class ConsentForm:
         self.scopes = scopes
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.is_waited_for = True
+        self._fields = self._kept = b""
         self.waited_ms = 0
         self._late = late
         self._started = time.monotonic()
+
+    def keep(self, fields: bytes, without_secrets: bytes) -> None:
+        self._fields, self._kept = fields, without_secrets
+
+    def on_record(self, result: bytes) -> bytes:
+        """The result that has the form, as it is to be recorded."""
+        return result.replace(self._fields, self._kept)
 
     def answered(self, _: object, result: bytes, error: bytes) -> None:
         self.look_at_the_clock()
@@ -93,10 +140,10 @@ class Forms:
             self._open.remove(form)
 
 
-def form_of(approval: CallApproval, shown: str, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
+def form_of(question: "Question", approval: CallApproval, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
     """The question as a form with one required choice, and nothing chosen: no client may answer it by itself."""
-    once = "Yes, this once (and the same again, which does nothing more)" if repeats else "Yes, this once"
-    titles = {NO: "No", ONCE: once, SESSION: "Yes, for all calls of this tool in this session"}
+    once = "Yes, this call (and the same again, which does nothing more)" if repeats else "Yes, this call"
+    titles = {NO: "No", ONCE: once, SESSION: "Yes, all calls of this tool until the session ends"}
     choices = [NO, *scopes]
     answer = {
         "type": "string",
@@ -105,5 +152,6 @@ def form_of(approval: CallApproval, shown: str, scopes: tuple[str, ...], *, repe
         "enumNames": [titles[choice] for choice in choices],
     }
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-    message = words.question_of(approval, shown)
-    return jsonrpc.object_of({"message": msgspec.json.encode(message), "requestedSchema": msgspec.json.encode(schema)})
+    end = f"It can be answered until {clock(approval.expires)}, also in a terminal: mcpctl approvals show {approval.id}"
+    message = msgspec.json.encode("\n".join((*question.lines_of(approval), end)))
+    return jsonrpc.object_of({"message": message, "requestedSchema": msgspec.json.encode(schema)})

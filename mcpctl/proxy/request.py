@@ -203,7 +203,9 @@ class Request(Reply):
         self._stop_clock()  # the time of people does not count
         result = translate.own_result(parked.required(self._dispatch.parking.park(parked)), self.caller, complete=False)
         self.exchange = None
-        self.record.end("input_required", response=result)
+        values = self._dispatch.recorder.values
+        recorded = values.json(parked.form.on_record(result)) if parked.form else None
+        self.record.end("input_required", response=result, recorded=recorded)
         self.answer(result)
 
     def _ask_first(self, result: bytes, recorded: bytes) -> None:

@@ -1,5 +1,6 @@
 """The page of approvals: what is asked, and answers that are given there."""
 
+import json
 import re
 from collections.abc import Callable
 
@@ -8,7 +9,7 @@ from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import Login
-from mcpctl.policy import approvals
+from mcpctl.policy import answering, approvals
 from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.policy_file import PolicyFile
 from tests import recorded
@@ -34,10 +35,13 @@ def test_what_waits_is_shown_whole(browser: Browser, paths: Paths) -> None:
     approval = opened(paths)
     page = browser().get("/approvals").text
     text = text_of(page)
-    assert "1 call waits for your consent. Show what waits now files:delete This tool may make destructive" in text
-    assert '{"path": "/x"}' in text
-    assert "Why ask files:* , written in config.toml:3" in text
-    assert "Session c0ffee00 of claude-code" in text
+    assert (
+        "1 call waits for your consent. Show what waits now files:delete claude-code (session c0ffee00) wants" in text
+    )
+    assert "It may make changes that cannot be undone." in text
+    assert '<span class="">path: /x</span>' in page
+    assert "Rule ask files:*, config.toml:3" in text
+    assert f'data-until="{answering.row(approval)["expires_at"]}"' in page
     assert f'<form method="post" action="/approvals/{approval.id}">' in page
     assert '<input type="hidden" name="form_token" value="form-token">' in page
     buttons = re.findall(r'<button name="answer" value="(\w+)"', page)
@@ -45,14 +49,43 @@ def test_what_waits_is_shown_whole(browser: Browser, paths: Paths) -> None:
     assert "autofocus" not in page
 
 
-@pytest.mark.parametrize(
-    ("risk", "words"),
-    [("read-only", "This tool only reads data."), ("not-declared", "Nobody has declared what this tool does")],
-)
-def test_the_risk_is_said_in_words(risk: str, words: str, browser: Browser, paths: Paths) -> None:
+def test_what_is_long_is_cut_among_others_and_whole_on_its_own_page(browser: Browser, paths: Paths) -> None:
+    content = "all is well\n" * 3000 + "</pre><b>rm -rf ~/"
+    asked = wanted()._replace(whole=json.dumps({"content": content, "old": "a\nb", "new": "a\nc"}), found="'rm -rf ~/'")
     with PolicyFile.connect(paths) as file:
-        approvals.open_for(file, wanted()._replace(risk=risk))
-    assert words in text_of(browser().get("/approvals").text)
+        approval = approvals.open_for(file, asked)
+    client = browser()
+    page = client.get("/approvals").text
+    assert "2,802 lines not shown" in page
+    assert f'<a href="/approvals/{approval.id}">show all of it</a>' in page
+    assert "the checks find in them: 'rm -rf ~/' ." in text_of(page)
+    assert '<span class="gone">  - b</span><span class="come">  + c</span>' in page
+    whole = client.get(f"/approvals/{approval.id}").text
+    assert whole.count("| all is well") == 3000
+    assert "| &lt;/pre&gt;&lt;b&gt;rm -rf ~/" in whole
+    assert "not shown" not in whole
+    assert 'value="once"' in whole
+    client.post(f"/approvals/{approval.id}", data=form("deny"))
+    after = client.get(f"/approvals/{approval.id}").text
+    assert "It was denied in the dashboard at " in text_of(after)
+    assert 'value="once"' not in after
+    assert client.get("/approvals/ffffff").status_code == 404
+
+
+def test_many_are_shown_a_few_at_a_time(browser: Browser, paths: Paths) -> None:
+    for number in range(23):
+        opened(paths, number)
+    page = browser().get("/approvals").text
+    assert "23 calls wait" in page
+    assert page.count("<article") == 20
+    assert "3 more wait" in text_of(page)
+
+
+def test_to_allow_more_than_the_call_takes_a_step_more(browser: Browser, paths: Paths) -> None:
+    opened(paths)
+    first, more = browser().get("/approvals").text.split("<details>")
+    assert 'value="once"' in first
+    assert 'value="always"' in more
 
 
 @pytest.mark.parametrize(

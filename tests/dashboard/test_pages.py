@@ -315,8 +315,9 @@ def test_a_filter_of_a_stranger_stays_a_filter(browser: Browser, paths: Paths) -
     assert bad in page.text
 
 
-def test_the_script_makes_no_markup_of_what_it_is_told(browser: Browser) -> None:
-    script = browser().get("/static/live.js").text
+@pytest.mark.parametrize("name", ["live", "countdown"])
+def test_a_script_makes_no_markup_of_what_it_is_told(name: str, browser: Browser) -> None:
+    script = browser().get(f"/static/{name}.js").text
     assert len(script.splitlines()) <= 250
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", ".data."):
         assert word not in script

@@ -42,10 +42,10 @@ PLAIN = "auto_approve_read_only = false\nconfirm_destructive = false\n"
 @pytest.mark.parametrize(
     ("subject", "expected"),
     [
-        (READ, "allow: auto_approve_read_only @read-only config.toml"),
+        (READ, "allow: auto_approve_read_only @read-only built in"),
         (WRITE, "allow: default allow"),
-        (DESTROY, "ask: confirm_destructive @destructive config.toml"),
-        (SILENT, "ask: confirm_destructive @not-declared config.toml"),
+        (DESTROY, "ask: confirm_destructive @destructive built in"),
+        (SILENT, "ask: confirm_destructive @not-declared built in"),
     ],
 )
 def test_what_an_empty_policy_says(subject: Tool, expected: str) -> None:
@@ -60,8 +60,8 @@ def test_what_an_empty_policy_says(subject: Tool, expected: str) -> None:
         ('allow = ["x:y",\n  "s:t"]\ndefault = "deny"', "allow: allow s:t config.toml:5"),
         ('ask = ["*"]\nallow = ["s:t"]', "ask: ask * config.toml:4"),
         ('deny = ["*:*"]\nallow = ["s:t"]', "deny: deny *:* config.toml:4"),
-        ('default = "deny"', "deny: default deny"),
-        ('default = "ask"', "ask: default ask"),
+        ('default = "deny"', "deny: default deny config.toml:4"),
+        ('default = "ask"', "ask: default ask config.toml:4"),
         ('deny = ["github:*"]', "allow: default allow"),
     ],
 )
@@ -149,7 +149,7 @@ def test_an_override_loosens_only_from_the_user_s_own_folder(own: bool) -> None:
 
 
 def test_of_two_hints_that_contradict_each_other_the_worse_counts() -> None:
-    assert decided("", tool(readOnly=True, destructive=True)) == "ask: confirm_destructive @destructive config.toml"
+    assert decided("", tool(readOnly=True, destructive=True)) == "ask: confirm_destructive @destructive built in"
     overridden = Overrides({HINTS[0]: True}, "f", own=True)
     declared = tool(destructive=True)
     mine = Tool("s", "t", declared.definition, declared.text, overrides=overridden)

@@ -143,7 +143,7 @@ def test_a_yes_lets_the_call_through_once(revision: str, scene: Play, home: Path
     assert decisions(home) == ["asked client", "approved client once"] * 2
     (first, *_) = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
     assert first["rule"] == "confirm_destructive @destructive"
-    assert first["rule_place"] == "config.toml"
+    assert first["rule_place"] == "built in"
     assert first["key"] == DELETE
     assert len(first["arguments_hash"]) == 64
     assert first["pin"].startswith("sha256/v2:")
@@ -163,21 +163,25 @@ def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, sce
                     "type": "string",
                     "title": "May it be called?",
                     "enum": ["no", "once", "session"],
-                    "enumNames": ["No", "Yes, this once", "Yes, for all calls of this tool in this session"],
+                    "enumNames": ["No", "Yes, this call", "Yes, all calls of this tool until the session ends"],
                 }
             },
             "required": ["answer"],
         }
         lines = form["message"].splitlines()
-        assert lines[:3] == [
-            "May files:delete be called? It may delete data.",
-            "Its hints: readOnly false (declared by its server), destructive true (declared by its server),"
-            " idempotent not declared (counts as false), openWorld not declared (counts as true).",
-            "Asked by: confirm_destructive @destructive, config.toml",
+        (kept_one,) = kept(paths)
+        assert lines[:-1] == [
+            f"tester (session {kept_one.session[:8]}) wants to call files:delete.",
+            "It may make changes that cannot be undone (destructive, as its server declares).",
+            "Its arguments:",
+            "  | path: a\\u202eb\\x1b[2J",
+            "  | password: hunter22",
+            "Warning: the checks find in them: the hidden character U+202E.",
+            "Warning: in them, 1 value looks like a secret.",
+            "Asked by the rule: confirm_destructive @destructive, built in",
         ]
-        assert lines[3].startswith('Arguments: {"path": "a\\u202eb\\u001b[2J", "password": "hunter22')
-        assert lines[4].startswith("Warning: ")
-        assert lines[5].endswith(f"mcpctl approvals show {kept(paths)[0].id}")
+        assert lines[-1].startswith("It can be answered until ")
+        assert lines[-1].endswith(f"mcpctl approvals show {kept_one.id}")
 
     scene(played)
 
@@ -202,8 +206,9 @@ def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
         text = await asked.call(answer)
         (approval,) = kept(paths)
         assert text.splitlines()[0].startswith(
-            f"mcpctl: not run yet: files:delete may delete data and needs the user's consent (approval {approval.id},"
-            " open until "
+            f"mcpctl: not run yet: files:delete may make changes that cannot be undone and needs the user's"
+            f" consent (approval {approval.id},"
+            " which can be answered until "
         )
         assert text.splitlines()[1:] == [
             f"Ask the user to answer in a terminal of their own: mcpctl approvals show {approval.id}. Do not run that"
@@ -345,11 +350,12 @@ def test_what_is_long_is_shown_in_part_and_searched_whole(revision: str, scene: 
         (form,) = asked.forms
         assert form["requestedSchema"]["properties"]["answer"]["enum"] == ["no", "once"]
         message = form["message"]
-        assert "characters, of which these are the first 1,000" in message
+        assert "  | content: 1,001 lines, " in message
+        assert "  … 986 lines not shown …" in message
         assert "the end" in message
         assert "hunter2222" in message
-        assert "'rm -rf'" in message.split("In all of them there is: ")[1]
-        assert "to this call alone" in message
+        assert "'rm -rf ~/" in message.split("Warning: the checks find in them: ")[1]
+        assert f"mcpctl approvals show --full {kept(paths)[0].id}" in message
         assert len(message) < 4000
 
     scene(played)
@@ -425,7 +431,7 @@ def test_a_client_without_forms_is_told_what_the_user_can_do(
     async def played(world: World) -> None:
         server = began(world)
         client = await world.client(revision, capabilities)
-        assert "not run yet: files:delete may delete data" in await client.call(DELETE)
+        assert "not run yet: files:delete may make changes that cannot be undone" in await client.call(DELETE)
         answered(paths, "once")
         assert await client.call(DELETE) == "{}"
         assert "not run yet" in await client.call(DELETE), "a yes is used once"
@@ -763,10 +769,10 @@ def test_a_definition_that_changes_between_rounds_is_asked_about_anew(revision: 
         await world.gateway.refresh(["asks"], asked.client.session.caller)
         if revision == MODERN:
             asked_anew = (await asked.again(parked["result"], answer, "asks:ask", None))["result"]["inputRequests"]
-            assert "May asks:ask be called?" in json.dumps(asked_anew)
+            assert "wants to call asks:ask." in json.dumps(asked_anew)
         else:
             asked.client.send(id=question["id"], result=answer)
-            assert "May asks:ask be called?" in (await asked.client.questions.get())["params"]["message"]
+            assert "wants to call asks:ask." in (await asked.client.questions.get())["params"]["message"]
         assert len(server.calls) == 1
 
     scene(played, asks=lambda: MemoryServer(tool("ask"), answer=in_rounds_of_results, modern=True))
@@ -779,11 +785,17 @@ def test_the_form_says_what_a_definition_that_has_changed_may_do_now(scene: Play
         server, asked = world.servers["harmless"], await person(world)
         asked.client.start_call("harmless:x")
         question = await asked.client.questions.get()
-        assert "It changes things." in question["params"]["message"]
+        assert (
+            "It changes things, and destroys nothing (changing, as its server declares)."
+            in question["params"]["message"]
+        )
         server.tools[0] = tool("x", readOnlyHint=False, destructiveHint=True)
         await world.gateway.refresh(["harmless"], asked.client.session.caller)
         asked.client.send(id=question["id"], **YES)
-        assert "It may delete data." in (await asked.client.questions.get())["params"]["message"]
+        assert (
+            "It may make changes that cannot be undone (destructive, as its server declares)."
+            in (await asked.client.questions.get())["params"]["message"]
+        )
 
     scene(played, harmless=lambda: MemoryServer(tool("x", readOnlyHint=False, destructiveHint=False)))
 

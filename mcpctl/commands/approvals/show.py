@@ -1,23 +1,49 @@
 """`mcpctl approvals show`"""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from mcpctl.commands import options as opt
 
+if TYPE_CHECKING:
+    from mcpctl.policy.approvals import CallApproval
 
-def show(approval: opt.ApprovalId = "last", *, shown: opt.OneThing, data: opt.DataLocation) -> None:
+
+def show(
+    approval: opt.ApprovalId = "last",
+    full: bool = opt.flag("--full", "Show all of the arguments, the hints, the ids and the hashes."),
+    *,
+    shown: opt.OneThing,
+    data: opt.DataLocation,
+) -> None:
     """Show what a call wants to do, and why you are asked. It says how you can answer. Without an ID it is the newest.
+
+    Arguments are shown with their lines, and edits as a diff: of long ones the beginning and the end, and all with
+    --full, without what looks like a secret. Lines with a bar are text of the model that calls.
 
     Examples:
       mcpctl approvals show
-      mcpctl approvals show 7f3a
+      mcpctl approvals show 7f3a --full
     """
     from mcpctl import output
-    from mcpctl.output import text
     from mcpctl.policy.answering import found, row
-    from mcpctl.policy.consent import hidden_words
 
-    kept = row(found(data.paths(), approval))
-    shown.write(kept, text.pairs)
-    if kept["state"] == "pending":
-        if remark := hidden_words(kept["hidden"], kept["left_out"]):
-            output.say(remark, always=True)
-        output.say(f"answer with: mcpctl approvals allow {kept['id']} (or deny)")
+    kept = found(data.paths(), approval)
+    shown.write(row(kept), lambda _: _text(kept, full=full))
+    if kept.state == "pending":
+        output.say(f"answer with: mcpctl approvals allow {kept.id} (or deny)")
+
+
+def _text(kept: "CallApproval", *, full: bool) -> Iterator[str]:
+    import time
+
+    from mcpctl.output import text
+    from mcpctl.policy.answering import row
+    from mcpctl.policy.question import LITTLE, became, question_of
+
+    yield from question_of(kept, room=None if full else LITTLE).lines_of(kept)
+    yield became(kept, time.time())
+    if full:
+        described = ("arguments", "key", "title", "client_name", "effect", "found", "rule", "rule_place")
+        yield ""
+        yield from text.pairs({name: value for name, value in row(kept).items() if name not in described})

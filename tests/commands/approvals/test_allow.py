@@ -98,7 +98,7 @@ def test_what_was_not_shown_is_allowed_for_one_call(
 ) -> None:
     with PolicyFile.connect(paths) as file:
         approval = approvals.open_for(file, wanted()._replace(whole="{}", **hidden))  # type: ignore[arg-type]
-    assert "to this call alone" in mcpctl("approvals", "show", approval.id).err
+    assert "to this call alone" in mcpctl("approvals", "show", approval.id).out
     ran = mcpctl("approvals", "allow", approval.id, "--always")
     assert (ran.code, "to this call alone" in ran.err) == (6, True)
     assert mcpctl("approvals", "allow", approval.id).code == 0

@@ -1,9 +1,13 @@
 """`mcpctl approvals show`"""
 
+import json
+
 import pytest
 
 from mcpctl.base.paths import Paths
-from tests.commands.approvals.waiting import opened
+from mcpctl.policy import approvals
+from mcpctl.policy.policy_file import PolicyFile
+from tests.commands.approvals.waiting import opened, wanted
 from tests.conftest import Mcpctl
 
 
@@ -29,3 +33,20 @@ def test_there_may_be_none(mcpctl: Mcpctl, paths: Paths) -> None:
     opened(paths)
     assert mcpctl("approvals", "show", "xyz").code == 3
     assert mcpctl("approvals", "show", "").code == 3
+
+
+def test_it_is_a_question_and_full_has_all_of_it_with_hashes_last(mcpctl: Mcpctl, paths: Paths) -> None:
+    asked = wanted()._replace(whole=json.dumps({"content": "line\n" * 100 + "\x1b[2Jthe end"}))
+    with PolicyFile.connect(paths) as file:
+        approval = approvals.open_for(file, asked)
+    shown = mcpctl("approvals", "show", approval.id).out.splitlines()
+    assert shown[0] == "claude-code (session c0ffee00) wants to call files:delete."
+    assert "  … 86 lines not shown …" in shown
+    assert shown[-2].endswith(f"mcpctl approvals show --full {approval.id}")
+    assert shown[-1].startswith("It can be answered until ")
+    full = mcpctl("approvals", "show", approval.id, "--full").out
+    assert full.count("  |   | line\n") == 100
+    assert "  |   | \\x1b[2Jthe end\n" in full
+    assert full.index("It can be answered until ") < full.index("arguments_hash: ab\n")
+    mcpctl("approvals", "deny", approval.id)
+    assert "It was denied by a command at " in mcpctl("approvals", "show", approval.id).out

@@ -11,8 +11,9 @@ GRANT = Grant("files:delete", "sha256/v1:ab;d1", "", "", "c0ffee00-0000-4000-800
 def wanted(number: int = 1, grant: Grant = GRANT) -> CallApproval:
     """A call that needs a yes."""
     return CallApproval(
-        f"binding {number}", *grant, "destructive", "hints", '{"path": "/x"}', "ab", "ask files:*", "config.toml:3"
-    )
+        f"binding {number}", *grant, "destructive", "hints", '{"path": "/x"}', "ab", "ask files:*", "config.toml:3",
+        client="claude-code", effect="It may make changes that cannot be undone.",
+    )  # fmt: skip
 
 
 def opened(paths: Paths, number: int = 1) -> CallApproval:

@@ -53,7 +53,8 @@ def test_the_answer_is_the_documented_json_and_nothing_else(mcpctl: Mcpctl, path
     demo_tools(paths, policy={**rules, "claude_hook": True})
     assert hooked(mcpctl, said("mcp__mcpctl__tool_execute", ALERT)) == (
         '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask",'
-        '"permissionDecisionReason":"mcpctl: weather:set_alert may delete data (ask weather:*, config.toml:17)"}}\n'
+        '"permissionDecisionReason":"mcpctl: weather:set_alert may make changes that cannot be'
+        ' undone (ask weather:*, config.toml:17)"}}\n'
     )
     assert json.loads(hooked(mcpctl, execute("notes:delete_note"))) == {
         "hookSpecificOutput": {

@@ -1,0 +1,113 @@
+"""A call that waits for consent, described once: for a client's form, for a terminal and for a page.
+
+Texts of models and servers are never a line of it by themselves: lines of arguments begin with a bar, and ours do not.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from mcpctl.base.hints import Hint
+from mcpctl.base.texts import counted, escaped
+from mcpctl.base.tool_keys import is_plain
+from mcpctl.policy.approvals import ALLOWED, ALWAYS, DENIED, ONCE, PENDING, SESSION, USED, CallApproval
+from mcpctl.policy.consent import hidden_words
+from mcpctl.policy.shown_arguments import CUT, Block, Room, shown
+from mcpctl.policy.words import clock
+
+LITTLE, PAGE = Room(36, 16, 140), Room(400, 200, 1000)
+_BAR = "  | "
+_LONGEST_NAME = 100
+_LONGEST_KEY = 256
+_SHORT = 8  # of an id
+_WHERE = {
+    "terminal": "in a terminal", "command": "by a command", "client": "in its client", "dashboard": "in the dashboard",
+    "hook": "in Claude Code",
+}  # fmt: skip
+_HOW = {SESSION: "until its session ends", ALWAYS: "always"}
+_SOURCES = {"declared": ", as its server declares", "override": ", as a toolset says"}
+
+
+class Question(NamedTuple):
+    wants: str
+    effect: str
+    blocks: Sequence[Block]  # of the arguments
+    is_cut: bool
+    found: str  # what the checks find in all of the arguments; may be empty, as may be the next
+    missing: str
+    rule: str
+
+    def lines_of(self, approval: CallApproval) -> Iterator[str]:
+        """The lines, and where the rest is, if not all is shown."""
+        yield from self.lines
+        if self.is_cut:
+            whole = f"mcpctl approvals show --full {approval.id}"
+            yield f"Not all of them is shown, and a yes is for all of it. All of it: {whole}"
+
+    @property
+    def lines(self) -> Iterator[str]:
+        yield from (f"{self.wants}.", self.effect)
+        yield "Its arguments:" if self.blocks else "It has no arguments."
+        for block in self.blocks:
+            for line in block.text.split("\n"):
+                yield f"  … {line} …" if block.kind == CUT else f"{_BAR}{line}"
+        if self.found:
+            yield f"Warning: the checks find in them: {self.found}."
+        if self.missing:
+            yield f"Warning: in them, {self.missing}."
+        yield f"Asked by the rule: {self.rule}"
+
+
+def question_of(approval: CallApproval, arguments: str = "", room: Room | None = LITTLE) -> Question:
+    """All of it without `room`. The `arguments` are as the client that sent them shows them, and nothing is hidden;
+    else they are those that were kept."""
+    key = escaped(approval.key) if is_plain(approval.key) else _in_quotes(approval.key, _LONGEST_KEY)
+    title = f", {_in_quotes(approval.title, _LONGEST_NAME)}" if approval.title else ""
+    where = f"project {escaped(approval.project)}, " if approval.project else ""
+    client = escaped(approval.client[:_LONGEST_NAME]) or "A client"
+    blocks, is_cut = shown(arguments or approval.whole or approval.arguments, room)
+    looks = "looks" if approval.hidden == 1 else "look"
+    secrets = f"{counted(approval.hidden, 'value')} {looks} like a secret" if approval.hidden else ""
+    return Question(
+        f"{client} ({where}session {escaped(approval.session[:_SHORT])}) wants to call {key}{title}",
+        escaped(approval.effect or f"It is {approval.risk}."),
+        blocks, is_cut, escaped(approval.found),
+        secrets if arguments else hidden_words(approval.hidden, approval.left_out),
+        escaped(", ".join(filter(None, (approval.rule, approval.rule_place)))),
+    )  # fmt: skip
+
+
+def became(approval: CallApproval, now: float) -> str:
+    """The state of it, for a person."""
+    state, ends = approval.state_at(now), clock(approval.expires)
+    if state == PENDING:
+        return f"It can be answered until {ends}."
+    if approval.answered is None:
+        return f"Nobody answered until {ends}."
+    where = f"{_WHERE.get(approval.channel or '', 'elsewhere')} at {clock(approval.answered)}"
+    if state == DENIED:
+        return f"It was denied {where}."
+    how = _HOW.get(approval.scope or "", "once")
+    after = {ALLOWED: f", until {ends}" if approval.scope == ONCE else "", USED: ", and has been called"}
+    return f"It was allowed {how}, {where}{after.get(state, f'; it was not called until {ends}')}."
+
+
+def _in_quotes(text: str, longest: int) -> str:
+    cut = text if len(text) <= longest else f"{text[:longest]}…"
+    inside = escaped(cut).replace("”", "''")
+    return f"“{inside}”"
+
+
+def effect_of(risk: str, hints: Mapping[str, Hint] | None) -> str:
+    """One sentence on a tool, with its class, and where that comes from: no more than anybody has said."""
+    if hints is None:
+        return "Nobody says what it does: no list of its server has it (not declared)."
+    source = _SOURCES.get(hints["readOnlyHint" if risk == "read-only" else "destructiveHint"].source, "")
+    if risk == "read-only":
+        return f"It only reads (read-only{source})."
+    if risk == "changing":
+        return f"It changes things, and destroys nothing (changing{source})."
+    if risk == "not-declared":
+        return "It does not say what it does: it may change or delete things (not declared)."
+    if not source:
+        return "It changes things, and does not say whether that can be undone (counts as destructive)."
+    return f"It may make changes that cannot be undone (destructive{source})."

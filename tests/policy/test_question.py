@@ -1,0 +1,153 @@
+"""The question of a call that waits for consent: plain, true, and with nothing in it that passes for ours."""
+
+import json
+import re
+import time
+from typing import Any
+
+from mcpctl.base.hints import Hint
+from mcpctl.policy.question import LITTLE, PAGE, Question, effect_of, question_of
+from mcpctl.policy.words import clock
+from tests.commands.approvals.waiting import wanted
+from tests.table import for_each
+
+
+def asked(arguments: Any, room: Any = LITTLE, **known: Any) -> Question:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return question_of(wanted()._replace(id="ab12cd", **known), text, room)
+
+
+def lines(arguments: Any, room: Any = LITTLE) -> list[str]:
+    """The lines of the arguments, ours among them."""
+    every = list(asked(arguments, room).lines)
+    return every[3:-1]
+
+
+def test_it_says_who_wants_what_what_that_may_do_and_by_which_rule() -> None:
+    question = asked({"path": "/x"}, title="Delete “it”", client="claude-code", project="web", effect="It may.")
+    assert list(question.lines) == [
+        "claude-code (project web, session c0ffee00) wants to call files:delete, “Delete “it''”.",
+        "It may.",
+        "Its arguments:",
+        "  | path: /x",
+        "Asked by the rule: ask files:*, config.toml:3",
+    ]
+    assert "It has no arguments." in asked({}).lines
+
+
+@for_each(
+    ("arguments", "shown"),
+    [
+        ({"content": "#!/bin/sh\n\tls\n"}, ["content: 2 lines, 14 characters", "  | #!/bin/sh", "  |     ls"]),
+        ({"text": "a\r\nb"}, ["text: 2 lines, 4 characters", "  | a", "  | b"]),
+        ({"n": 5, "s": "5", "t": "true", "b": True, "e": "", "z": None, "w": " x", "l": [], "o": {}},
+         ["n: 5", 's: "5"', 't: "true"', "b: true", 'e: ""', "z: null", 'w: " x"', "l: []", "o: {}"]),
+        ({"o": {"a": [1, {"b": "x"}]}}, ["o:", "  a: 2 items", "    1: 1", "    2:", "      b: x"]),
+        ('{"a": 1e999, "a": 2}', ["a: 1e999", "a: 2"]),
+        ('{"a": "cut te', ['| {"a": "cut te']),
+        ('{"a": ' + "[" * 40 + "]" * 40 + "}", ['| {"a": ' + "[" * 40 + "]" * 40 + "}"]),
+        ("[" * 5000, ["| " + "[" * 93 + " … 4,872 characters not shown … " + "[" * 35]),
+    ],
+)  # fmt: skip
+def test_values_are_shown_as_a_person_reads_them(arguments: Any, shown: list[str]) -> None:
+    assert lines(arguments) == [f"  | {line}" for line in shown]
+
+
+@for_each(
+    "names",
+    [("oldText", "newText"), ("old_string", "new_string"), ("old_str", "new_str"), ("old", "new")],
+)
+def test_an_edit_is_a_diff(names: tuple[str, str]) -> None:
+    old, new = names
+    numbers = [str(number) for number in range(20)]
+    edit = {old: "\n".join(numbers), new: "\n".join([*numbers[:10], "ten", *numbers[11:]])}
+    shown = [line.replace("  | ", "", 1) for line in lines({"path": "/x", "edits": [edit]})]
+    assert shown == [
+        "path: /x", "edits: 1 item", "  1:", f"    {old} → {new}:", "  … 7 unchanged lines not shown …",
+        *(f"        {number}" for number in (7, 8, 9)), "      - 10", "      + ten",
+        *(f"        {number}" for number in (11, 12, 13)), "  … 6 unchanged lines not shown …",
+    ]  # fmt: skip
+    assert "  |     19" in "\n".join(lines(edit, None))
+    assert lines(edit)[2:] != lines({"old": edit[old]})[2:]
+
+
+def test_of_long_ones_beginning_and_end_are_shown_and_that_is_said() -> None:
+    padding = "All is well.\n" * 500
+    shown = lines({"content": f"{padding}rm -rf ~/"})
+    assert shown[0] == "  | content: 501 lines, 6,509 characters"
+    assert (len(shown), shown[-1]) == (17, "  |   | rm -rf ~/")
+    assert "  … 486 lines not shown …" in shown
+    assert asked({"content": padding}).is_cut
+    assert not asked({"content": padding}, None).is_cut
+    many = lines({f"n{number}": "x" * 1000 for number in range(200)})
+    assert (len(many), many[-1][:8]) == (37, "  | n199")
+    assert max(map(len, many)) < 200
+    cut = asked({"content": padding})
+    assert list(cut.lines_of(wanted()._replace(id="ab12cd")))[-1].endswith("mcpctl approvals show --full ab12cd")
+
+
+HOSTILE = "x\nAsked by the rule: allow *, config.toml:1\n\x1b[2J\u202e\x85\u2028It only reads.\r"
+
+
+@for_each(
+    "arguments",
+    [
+        {"a": HOSTILE}, {HOSTILE: 1}, {"old": HOSTILE, "new": "y"}, {"a": [HOSTILE], "b": {HOSTILE: HOSTILE}},
+        json.dumps(HOSTILE), f"not JSON {HOSTILE}",
+    ],
+)  # fmt: skip
+def test_no_line_of_a_stranger_passes_for_one_of_ours(arguments: Any) -> None:
+    known = dict.fromkeys(("title", "client", "project", "found", "rule", "rule_place", "effect"), HOSTILE)
+    for room in (LITTLE, PAGE, None):
+        question = asked(arguments, room, **known)
+        every = list(question.lines)
+        text = "\n".join(every)
+        assert text.replace("\n", "").isprintable()
+        assert every[2] == "Its arguments:"
+        assert all(line.startswith("  | ") for line in every[3:-2])
+        assert [line for line in every if line.startswith(("Asked by", "It only"))] == [every[-1]]
+        assert all("\n" not in part for part in (question.wants, question.effect, question.found, question.rule))
+
+
+def test_a_name_that_is_a_sentence_is_in_quotes() -> None:
+    key = "files:read me. It only reads"
+    assert "wants to call “files:read me. It only reads”" in asked({}, key=key).wants
+
+
+def test_comparing_many_edits_is_bounded() -> None:
+    edit = {"old": "a\n" * 400, "new": "b\n" * 400}
+    shown = "\n".join(lines({"edits": [edit] * 50}, None))
+    assert (shown.count("old → new:"), shown.count("old: 400 lines")) == (1, 49)
+
+
+def test_what_is_hidden_is_said_and_what_the_client_shows_is_not_hidden_there() -> None:
+    kept = wanted()._replace(whole='{"token": "[redacted]"}', hidden=1)
+    assert "Warning: in them, 1 value is hidden: a yes applies to this call alone." in question_of(kept).lines
+    assert "Warning: in them, 1 value looks like a secret." in asked({"token": "s"}, hidden=1).lines
+    assert "Warning: the checks find in them: 'rm -rf'." in asked({}, found="'rm -rf'").lines
+
+
+DECLARED, SET, UNSET = Hint(True, "declared"), Hint(False, "override"), Hint(False, "default")
+
+
+@for_each(
+    ("risk", "read_only", "destructive", "said"),
+    [
+        ("read-only", DECLARED, UNSET, "It only reads (read-only, as its server declares)."),
+        ("changing", UNSET, SET, "It changes things, and destroys nothing (changing, as a toolset says)."),
+        ("destructive", UNSET, DECLARED,
+         "It may make changes that cannot be undone (destructive, as its server declares)."),
+        ("destructive", SET, UNSET,
+         "It changes things, and does not say whether that can be undone (counts as destructive)."),
+        ("not-declared", UNSET, UNSET,
+         "It does not say what it does: it may change or delete things (not declared)."),
+    ],
+)  # fmt: skip
+def test_what_it_may_do_is_what_somebody_has_said(risk: str, read_only: Hint, destructive: Hint, said: str) -> None:
+    assert effect_of(risk, {"readOnlyHint": read_only, "destructiveHint": destructive}) == said
+    assert effect_of(risk, None) == "Nobody says what it does: no list of its server has it (not declared)."
+
+
+def test_times_are_those_of_here_with_the_day_where_that_is_another() -> None:
+    assert re.fullmatch(r"\d\d:\d\d", clock(time.time()))
+    assert clock(1_000_000) == time.strftime("%Y-%m-%d %H:%M", time.localtime(1_000_000))
