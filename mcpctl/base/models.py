@@ -27,6 +27,7 @@ TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "plac
 CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
 DOCTOR_FIELDS = ("area", "status", "code", "subject", "message", "fix", "fixable")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
+CLIENT_FIELDS = ("client", "installed", "servers", "names", "path", "command", "problem")
 INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "restart", "command")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")

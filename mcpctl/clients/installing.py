@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl.base.errors import NotFound, Unusable, WrongUsage
-from mcpctl.base.models import Row
+from mcpctl.base.models import CLIENT_FIELDS, Row
 from mcpctl.base.paths import Paths
 from mcpctl.clients import (
     client_config,
@@ -98,6 +98,10 @@ class Plan:
         return self.texts[0] != self.texts[1]
 
     @property
+    def changes_files(self) -> bool:
+        return self.changes_config or any(change.action != "unchanged" for change in self.changes)
+
+    @property
     def consequences(self) -> list[str]:
         """A person must not miss them: servers that are switched off, and those that would not start and stay."""
         return [*self.batch.consequences, *(line for rules in self.rules for line in rules.consequences)]
@@ -114,14 +118,14 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     changes: list[Installation] = []
     stays: list[ClientEntry] = []
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
-        read = [(client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else [])]
-        for places in _programs(client):
-            # VS Code's settings are its older place.
-            possible = [path for path in places if client.name != "vscode" or path.name != "settings.json"]
-            home = next((path for path in possible if path.exists()), possible[0])
-            for path in dict.fromkeys((home, *places)):
+        if not (programs := _programs(client)):
+            looked = ", ".join(map(str, client_kinds.own_places(client)))
+            hint = f"looked for {looked} and the folder of it; if {client.title} is installed, start it once"
+            raise NotFound(f"{client.title} is not here", hint, "client_not_found")
+        for home, places in programs:
+            for path in places:
                 entries = (client_files.entries(ClientFile(path, client)) or []) if path.exists() else []
-                own = [entry for entry in entries if entry.project is None and entry.place[:-1] in read]
+                own = _own(client, entries)
                 stays += [entry for entry in entries if entry.project is not None]
                 if path == home or own:
                     section = next((entry.place[:-1] for entry in own), _section(client, path))
@@ -173,16 +177,48 @@ def rows(plan: Plan) -> list[Row]:
     return [change.row(change.names, change.entry) for change in plan.changes]
 
 
-def remarks(plan: Plan) -> Iterator[str]:
-    rows = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
-    # Rules are reported once they are written.
-    ours = ({**row, "notes": [note for note in row["notes"] if note != NEEDS_RULES]} for row in rows)
-    yield from importing.remarks(ours, "stays there")
+def summary(plan: Plan) -> Iterator[str]:
+    """The changes in words, once they were looked at; last comes what a person must not miss."""
+    parts = {
+        "note": _notes(plan),
+        "moves into config.toml": _moves(plan),
+        "stays where it is": _stays(plan),
+        "does not work, or not yet": broken(plan),
+    }
+    for title, each in parts.items():
+        if lines := list(each):
+            yield f"{title}:"
+            yield from (f"  {line}" for line in lines)
+
+
+def broken(plan: Plan) -> list[str]:
+    """Servers that are switched off by it, or do not start."""
+    stays = list(_stays(plan))
+    return [line for line in plan.consequences if line not in stays]
+
+
+def _moves(plan: Plan) -> Iterator[str]:
+    for change in plan.changes:
+        names = ", ".join(change.names) or "no server, only an entry goes in"
+        what = names if change.action != "unchanged" else "nothing: it is in already"
+        yield f"{change.client.title}: {what} ({change.path})"
+
+
+def _stays(plan: Plan) -> Iterator[str]:
+    rows = (row for row in plan.batch.rows if row["action"] not in importing.TAKEN and row["why"] != importing.ITSELF)
+    yield from importing.remarks(rows, "stays there")
     for entry in plan.stays:
         yield (
             f"{entry.file.source}: '{entry.name}' is only for {entry.project} and stays there; "
             f"take it over for all projects with: mcpctl servers import --from {entry.file.source}"
         )
+
+
+def _notes(plan: Plan) -> Iterator[str]:
+    rows = (row for row in plan.batch.rows if row["action"] in importing.TAKEN)
+    # Rules are reported once they are written.
+    ours = ({**row, "notes": [note for note in row["notes"] if note != NEEDS_RULES]} for row in rows)
+    yield from importing.remarks(ours)
     for change in plan.changes:
         if change.former:
             yield f"{change.client.name}: its entry used {change.former} so far; the servers there stay there"
@@ -198,17 +234,42 @@ def check_clients(names: Iterable[str]) -> None:
             raise WrongUsage(f"there is no client '{name}'", f"clients: {', '.join(CLIENTS)}")
 
 
-def _programs(client: ClientKind) -> list[list[Path]]:
-    """The own files of each program of a client that is installed; raises `NotFound` if none is."""
+def here() -> Iterator[Row]:
+    """A row for each program on this machine that is a client: its file, its servers, and whether mcpctl is in it."""
+    for client in CLIENTS.values():
+        for home, places in _programs(client):
+            problem, entries = None, list[ClientEntry]()
+            try:
+                for path in filter(Path.exists, places):
+                    entries += _own(client, client_files.entries(ClientFile(path, client)) or [])
+            except Unusable as error:
+                problem = error.message
+            names = [entry.name for entry in entries if not is_mcpctl(entry.value)]
+            installed = len(names) < len(entries)
+            command = f"mcpctl install {client.name}" if not problem and (names or not installed) else None
+            values = client.name, installed, len(names), names, str(home), command, problem
+            yield dict(zip(CLIENT_FIELDS, values, strict=True))
+
+
+def _programs(client: ClientKind) -> list[tuple[Path, list[Path]]]:
+    """Of each program of a client that is installed the file into which mcpctl goes, and that with its other files."""
     by_folder: dict[Path, list[Path]] = {}
     for path in client_kinds.own_places(client):
         by_folder.setdefault(path.parent, []).append(path)
-    programs = [paths for paths in by_folder.values() if any(client_kinds.is_here(client, path) for path in paths)]
-    if not programs:
-        looked = ", ".join(map(str, client_kinds.own_places(client)))
-        hint = f"looked for {looked} and the folder of it; if {client.title} is installed, start it once"
-        raise NotFound(f"{client.title} is not here", hint, "client_not_found")
+    programs = []
+    for places in by_folder.values():
+        if any(client_kinds.is_here(client, path) for path in places):
+            # VS Code's settings are its older place.
+            possible = [path for path in places if client.name != "vscode" or path.name != "settings.json"]
+            home = next((path for path in possible if path.exists()), possible[0])
+            programs.append((home, list(dict.fromkeys((home, *places)))))
     return programs
+
+
+def _own(client: ClientKind, entries: Iterable[ClientEntry]) -> list[ClientEntry]:
+    """The entries that are the user's own, and in force."""
+    read = [(client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else [])]
+    return [entry for entry in entries if entry.project is None and entry.place[:-1] in read]
 
 
 def _section(client: ClientKind, path: Path) -> Place:

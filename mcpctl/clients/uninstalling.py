@@ -286,8 +286,12 @@ def _back(change: Removal) -> list[str]:
     return [name for section in SECTIONS for name in _taken(older, after, section)]
 
 
-def remarks(changes: Sequence[Removal]) -> Iterator[str]:
+def summary(changes: Sequence[Removal]) -> Iterator[str]:
     for change in changes:
+        if change.action != "unchanged":
+            names = ", ".join(_back(change))
+            back = f"; {names} {'comes' if len(_back(change)) == 1 else 'come'} back" if names else ""
+            yield f"{change.client.title}: mcpctl goes{back} ({change.path})"
         if change.kept is None and change.action == "removed":
             yield (
                 f"{change.path}: there is no record of the file before mcpctl; only its entry goes, and the servers"

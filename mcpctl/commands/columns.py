@@ -115,6 +115,16 @@ REPLAYS = Columns(
     render={"plan": lambda plan: {"would_run": "would run", "needs_execute": "needs --execute"}.get(plan, plan)},
     noun="calls",
 )  # fmt: skip
+CLIENTS_HERE = Columns(
+    fields=models.CLIENT_FIELDS,
+    shown=("client", "installed", "servers", "path", "command"),
+    goes=("command",),
+    more="--json",
+    labels={"installed": "MCPCTL"},
+    render={"installed": lambda installed: "yes" if installed else "no"},
+    noun="clients",
+    empty="no client was found here",
+)
 CLIENT_FILES = Columns(
     fields=models.INSTALL_FIELDS,
     shown=("client", "action", "path", "servers"),

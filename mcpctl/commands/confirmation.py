@@ -1,8 +1,10 @@
 """Asking a person, and the changes that only a person may make: a model could otherwise say yes for its user."""
 
 import os
+import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,15 +63,29 @@ def ask(question: str) -> None:
         raise Refused("nothing was written: you said no", "see the change again with: --dry-run", "declined")
 
 
-def agree(diff: Iterable[str], remarks: Iterable[str], *, yes: bool, json: bool) -> None:
-    """Show a change of clients' files, and ask about it if a person can be asked. In a pipe, JSON comes without it."""
-    is_asked = is_terminal() and not yes
-    if is_asked or not json:
-        show(diff)
-    for remark in remarks:
-        warn(remark)
-    if is_asked:
-        ask("Write this?")
+def agree(summary: Iterable[str], *, yes: bool) -> bool:
+    """Say what a change of clients' files comes to, and ask; false where nobody is asked. Raises `Refused`."""
+    from mcpctl import output
+
+    if yes or not is_terminal():
+        return False
+    for line in summary:
+        output.say(line, always=True)
+    ask("Write this?")
+    return True
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Have Ctrl-C wait until several files are written that belong together."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def is_terminal() -> bool:

@@ -14,8 +14,14 @@ JSON = opt.flag("--json", "Print one JSON array with an object for each file.")
 
 
 def install(
-    clients: Clients,
+    clients: list[str] | None = opt.argument(
+        "[CLIENT]...",
+        "The clients, such as cursor; without any, those here are listed.",
+        complete.clients,
+        default=None,
+    ),
     dry_run: bool = opt.DRY_RUN,
+    diff: bool = opt.DIFF,
     yes: bool = opt.YES,
     project: str | None = opt.PROJECT,
     toolset: str | None = opt.TOOLSET,
@@ -29,6 +35,9 @@ def install(
 ) -> None:
     """Put mcpctl into MCP clients, before their servers.
 
+    Without a CLIENT it lists those that are on this machine, each with its file, the number of its servers, whether
+    mcpctl is in it, and the command that puts it there.
+
     Clients: {clients}. The servers in your own file of the client move into config.toml; one entry stays there, which
     starts mcpctl with the options --project, --toolset and --split-execute. Comments, order and all other settings of
     the file stay. A server that cannot be taken over stays in the file, and stderr names it; so do servers of a single
@@ -36,28 +45,31 @@ def install(
     lack a variable. Permission rules of the client go into [policy] if config.toml has one; otherwise only rules that
     deny a tool or a server are taken over, and a denied server is disabled for all clients.
 
-    The changes are shown first, with secrets masked, and below them the servers that stay or are switched off; a
-    terminal is asked. The last lines repeat what is switched off or would not start. A copy of the file is kept, and
-    mcpctl uninstall undoes it. Running it again takes over servers that were added to the file since, and repairs the
-    entry: its options stay unless they are given again, and it starts this mcpctl with this config.toml. --dry-run also
-    prints the client's own command that adds mcpctl, if it has one.
+    A terminal is shown what moves, what stays and what will not work, and is asked; elsewhere that comes last. --diff
+    shows every line that changes, with secrets masked. A copy of the file is kept, and mcpctl uninstall undoes it.
+    Running it again takes over servers that were added to the file since, and repairs the entry: its options stay
+    unless they are given again, and it starts this mcpctl with this config.toml. --dry-run also prints the client's own
+    command that adds mcpctl, if it has one.
 
     The logins of the client stay with it. URLs without headers that are taken over are asked, all at once and for 3
     seconds at most, whether they need one here, and stderr has the command.
 
     Examples:
+      mcpctl install
       mcpctl install cursor --dry-run
       mcpctl install claude-code codex
       mcpctl install vscode --project acme --split-execute --yes
       mcpctl install zed --rename github=github-zed
     """
-    from mcpctl.base.errors import warn
     from mcpctl.clients import importing, installing
     from mcpctl.commands import confirmation, server_logins
     from mcpctl.commands.confirmation import Gate
     from mcpctl.config.config import load
     from mcpctl.toolsets import toolset_files
 
+    if not clients:
+        write_clients(json, dry_run or diff or yes or split_execute or rename or toolset)
+        return
     installing.check_clients(clients)
     reference = toolset_files.absolute_reference(toolset)
     options = {
@@ -67,29 +79,56 @@ def install(
     paths = place.paths(creates=True)
     load(paths.config, project)  # serve would not start with a project that nothing names
     plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
-    diff = installing.preview(plan)
-    remarks = [*(remark for remark in installing.remarks(plan) if remark not in plan.consequences), *plan.consequences]
-    if not dry_run and (plan.changes_config or any(change.action != "unchanged" for change in plan.changes)):
-        confirmation.agree(diff, remarks, yes=yes, json=json)
+    lines = installing.preview(plan)
+    if diff and not dry_run:
+        confirmation.show(lines)
+    is_asked = False
+    if not dry_run and plan.changes_files:
+        is_asked = confirmation.agree(installing.summary(plan), yes=yes)
         gate = Gate(paths, from_script)
         if reference:
             gate.equip(reference, "the toolset of a client")
-        installing.write(plan, gate.config)
+        with confirmation.undisturbed():
+            installing.write(plan, gate.config)
     else:
-        for remark in remarks:
-            warn(remark)
         Gate(paths, from_script, dry=True).config(*plan.texts)
-    for remark in installing.rule_remarks(plan):
-        warn(remark)
     rows = installing.rows(plan)
-    write_changes(rows, diff, dry_run=dry_run, json=json)
+    write_changes(rows, lines, dry_run=dry_run, json=json)
     if not json:
         _say(rows, dry_run)
         if not dry_run and not no_check:
             server_logins.say_needed(paths, [name for row in rows for name in row["servers"]])
-    if not dry_run:
-        for line in plan.consequences:  # in a pipe too
-            output.say(line, always=True)
+    for line in (*installing.rule_remarks(plan), *(installing.broken(plan) if is_asked else installing.summary(plan))):
+        output.say(line, always=True)
+
+
+def write_clients(json: bool, with_options: object = False) -> list[Row]:
+    """List the clients on this machine; raises `WrongUsage` where options say that some were to be named."""
+    from pathlib import Path
+
+    from mcpctl.base.errors import WrongUsage, warn
+    from mcpctl.clients import installing
+    from mcpctl.commands.columns import CLIENTS_HERE
+
+    rows = list(installing.here())
+    names = list(dict.fromkeys(row["client"] for row in rows))
+    if with_options:
+        hint = f"here are: {', '.join(names)}" if names else "list those that are here with: mcpctl install"
+        raise WrongUsage("no client was named", hint, "no_client")
+    options = output.ListOptions("json" if json else "auto")
+    columns = CLIENTS_HERE
+    if options.effective == "table":
+        home = f"{Path.home()}/"
+        columns = columns._replace(render={**columns.render, "path": lambda path: path.replace(home, "~/", 1)})
+    output.write_list(Found.of(rows), columns, options)
+    for row in rows:
+        if row["problem"]:
+            warn(row["problem"])
+    if new := list(dict.fromkeys(row["client"] for row in rows if row["command"] and not row["installed"])):
+        output.say(f"put it in front of their servers with: mcpctl install {' '.join(new)}")
+    elif rows:
+        output.say("it is in all of them; take it out with: mcpctl uninstall CLIENT")
+    return rows
 
 
 def _say(rows: list[Row], dry_run: bool) -> None:

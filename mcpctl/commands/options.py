@@ -89,6 +89,7 @@ TIMEOUT = option("--timeout", "S", "Seconds for the call, in place of the server
 RENAME = option("--rename", "OLD=NEW", "Call the server OLD NEW; of several OLD, the one that cannot stay OLD.")
 DRY_RUN = flag("--dry-run", "Print the changes as a diff; write nothing.")
 YES = flag("--yes -y", "Write without asking.")
+DIFF = flag("--diff", "Show the change of each file as a diff, too.")
 NO_CHECK = flag("--no-check", "Do not ask servers with a URL whether they need a login.")
 ServerName = Annotated[str, argument("NAME", "The server's name.", complete.servers)]
 ServerNames = Annotated[list[str], argument("NAME...", "The servers' names.", complete.servers)]

@@ -6,7 +6,13 @@ from mcpctl.commands.install import JSON, Clients, write_changes
 
 
 def uninstall(
-    clients: Clients, dry_run: bool = opt.DRY_RUN, yes: bool = opt.YES, json: bool = JSON, *, place: opt.Location
+    clients: Clients,
+    dry_run: bool = opt.DRY_RUN,
+    diff: bool = opt.DIFF,
+    yes: bool = opt.YES,
+    json: bool = JSON,
+    *,
+    place: opt.Location,
 ) -> None:
     """Take mcpctl out of MCP clients. They get their servers back.
 
@@ -14,31 +20,35 @@ def uninstall(
     for mcpctl goes, and the former servers come back unless a new one has the name. A file into which you put mcpctl
     yourself loses only that entry. The servers in config.toml stay.
 
-    It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept.
+    A terminal is told what goes and what comes back, and is asked; --diff shows every line that changes, with secrets
+    masked. A copy of the file is kept.
 
     Examples:
       mcpctl uninstall cursor --dry-run
       mcpctl uninstall claude-code codex --yes
     """
-    from mcpctl.base.errors import warn
+    from mcpctl import output
     from mcpctl.clients import installing, uninstalling
     from mcpctl.commands import confirmation
 
     installing.check_clients(clients)
     paths = place.paths(creates=True)
     changes = uninstalling.plan(clients, paths)
-    diff = uninstalling.preview(changes)
-    remarks = uninstalling.remarks(changes)
+    lines = uninstalling.preview(changes)
+    if diff and not dry_run:
+        confirmation.show(lines)
+    is_asked = False
     if not dry_run and any(change.kept or change.action != "unchanged" for change in changes):
-        confirmation.agree(diff, remarks, yes=yes, json=json)
-        uninstalling.write(changes, paths)
-    else:
-        for remark in remarks:
-            warn(remark)
+        is_asked = confirmation.agree(uninstalling.summary(changes), yes=yes)
+        with confirmation.undisturbed():
+            uninstalling.write(changes, paths)
     rows = uninstalling.rows(changes)
-    write_changes(rows, diff, dry_run=dry_run, json=json)
+    write_changes(rows, lines, dry_run=dry_run, json=json)
     if not json:
         _say(rows, clients, dry_run)
+    if not is_asked:
+        for line in uninstalling.summary(changes):
+            output.say(line, always=True)
 
 
 def _say(rows: list[Row], clients: list[str], dry_run: bool) -> None:

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -20,6 +21,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.clients import client_config
 from mcpctl.commands import confirmation
 from mcpctl.config import config
+from mcpctl.main import main
 from tests.conftest import MCPCTL, ROOT, Mcpctl, without_privileges
 
 SAMPLES = ROOT / "tests" / "clients"
@@ -231,12 +233,93 @@ def test_a_person_at_a_terminal_is_asked(mcpctl: Mcpctl, put: Put, monkeypatch: 
     assert "mcpctl" in servers_of("cursor", path)
 
 
-def test_in_a_pipe_it_is_done_after_the_diff(mcpctl: Mcpctl, put: Put) -> None:
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_the_summary_comes_last_and_the_diff_where_it_is_wanted(
+    mcpctl: Mcpctl, put: Put, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    path, entry = put("cursor"), '"mcpctl": {'
+    if command == "uninstall":
+        mcpctl("install", "cursor")
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
+    before = path.read_bytes()
+    ran = mcpctl(command, "cursor", stdin="n\n")
+    told = "Cursor: notion, postgres (" if command == "install" else "Cursor: mcpctl goes; notion, postgres come back ("
+    assert told in ran.err
+    assert ran.err.splitlines()[-2] == "Write this? [y/N]: mcpctl: nothing was written: you said no"
+    assert entry not in ran.err
+    assert in_order(mcpctl(command, "cursor", "--diff", stdin="n\n").err, entry, told, "Write this?", "hint")
+    ran = mcpctl(command, "cursor", "--dry-run", "--diff")
+    assert (entry in ran.out, entry in ran.err, told in ran.err) == (True, False, True)
+    assert path.read_bytes() == before
+    _, restart, after = mcpctl(command, "cursor", "--yes").err.partition("Cursor: restart it\n")
+    assert restart
+    assert told in after
+
+
+def test_in_a_pipe_it_is_done_and_the_summary_comes_last(mcpctl: Mcpctl, put: Put) -> None:
     path = put("cursor")
     ran = mcpctl("install", "cursor")
     assert ran.out == f"cursor\tinstalled\t{path}\tnotion,postgres\n"
-    assert '+    "mcpctl": {' in ran.err
-    assert "Cursor: restart it" in ran.err
+    moves = (
+        f"moves into config.toml:\n  Cursor: notion, postgres ({path})\nstays where it is:\n  cursor: 'linear' stays"
+    )
+    assert ran.err.index("Cursor: restart it") < ran.err.index(moves)
+    assert f"  Cursor: nothing: it is in already ({path})\n" in mcpctl("install", "cursor").err
+
+
+def test_without_a_name_the_clients_that_are_here_are_listed(
+    mcpctl: Mcpctl, put: Put, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = mcpctl("install", tty=True)
+    assert (ran.code, ran.out, ran.err) == (0, "", "no client was found here\n")
+    assert mcpctl("install", "--json").json == []
+    path, code = put("cursor"), put("claude-code")
+    zed = write(user / ".config/zed/settings.json", '{"context_servers": {}')
+    (user / ".codeium/windsurf").mkdir(parents=True)
+    before = tree(user)
+    rows = {row["client"]: row for row in mcpctl("install", "--json").json}
+    assert list(rows) == ["claude-code", "cursor", "windsurf", "zed"]
+    assert rows["cursor"] == {
+        "client": "cursor", "installed": False, "servers": 4, "path": str(path), "problem": None,
+        "names": ["notion", "postgres", "linear", "scripts"], "command": "mcpctl install cursor",
+    }  # fmt: skip
+    assert (rows["windsurf"]["servers"], rows["windsurf"]["command"]) == (0, "mcpctl install windsurf")
+    assert (rows["zed"]["command"], str(zed) in rows["zed"]["problem"]) == (None, True)
+    assert "shop-db" not in rows["claude-code"]["names"]  # a project's own
+    mcpctl("install", "cursor", "windsurf")
+    rows = {row["client"]: row for row in mcpctl("install", "--json").json}
+    assert (rows["cursor"]["installed"], rows["cursor"]["names"]) == (True, ["linear", "scripts"])
+    assert (rows["windsurf"]["installed"], rows["windsurf"]["command"]) == (True, None)
+    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.setattr("mcpctl.base.errors._warned", {})  # as in another process
+    ran = mcpctl("install", tty=True)
+    assert "~/.cursor/mcp.json" in ran.out
+    assert f"{zed}:" in ran.err
+    assert ran.err.endswith("put it in front of their servers with: mcpctl install claude-code\n")
+    assert str(code) in mcpctl("install").out
+    assert tree(user).keys() - before.keys() == {".codeium/windsurf/mcp_config.json"}
+
+
+@pytest.mark.parametrize("option", ["--yes", "--dry-run", "--diff", "--split-execute"])
+def test_options_without_a_name_change_nothing(mcpctl: Mcpctl, put: Put, option: str) -> None:
+    before = put("cursor").read_bytes()
+    ran = mcpctl("install", option)
+    assert (ran.code, "here are: cursor" in ran.err) == (2, True)
+    assert put("cursor").read_bytes() == before
+
+
+def test_ctrl_c_while_files_are_written_waits_until_all_are(
+    put: Put, monkeypatch: pytest.MonkeyPatch, sigint_counts: None
+) -> None:
+    path, edit = put("cursor"), files.edit
+
+    def interrupted(*args: Any, **options: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        edit(*args, **options)
+
+    monkeypatch.setattr(files, "edit", interrupted)
+    assert main(["install", "cursor", "--yes"]) == 130
+    assert "mcpctl" in servers_of("cursor", path)
 
 
 def test_the_options_go_into_the_entry_and_may_change(mcpctl: Mcpctl, user: Path) -> None:
@@ -385,7 +468,7 @@ def test_what_config_toml_got_meanwhile_under_the_name_leaves_the_server_in_its_
     mcpctl: Mcpctl, user: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = cursor(user, {"a": {"command": "a"}, "b": {"command": "b"}})
-    monkeypatch.setattr(confirmation, "show", lambda _: mcpctl("servers", "add", "a", "--", "other"))
+    monkeypatch.setattr(confirmation, "agree", lambda *_, **__: mcpctl("servers", "add", "a", "--", "other"))
     mcpctl("install", "cursor")
     assert list(servers_of("cursor", path)) == ["a", "mcpctl"]
     assert {name: each.command for name, each in config.load(paths.config).servers.items()} == {
@@ -706,7 +789,7 @@ def claude(user: Path) -> Path:
 def test_without_a_policy_denials_go_to_the_server_and_the_rest_is_named(
     mcpctl: Mcpctl, claude: Path, paths: Paths
 ) -> None:
-    ran = mcpctl("install", "claude-code")
+    ran = mcpctl("install", "claude-code", "--diff")
     assert "+rm = false" in ran.err
     assert config.load(paths.config).servers["a"].tools == {"rm": False}
     assert (
@@ -828,10 +911,10 @@ def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
     monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
     ran = mcpctl("install", "claude-code", tty=True, stdin="n\n")
     assert (ran.code, thinking.read_bytes()) == (6, before)
-    assert in_order(ran.err, "@@", f"{OFF}; to use it: mcpctl servers enable thinking\nmcpctl: nothing", "hint")
+    assert in_order(ran.err, f"{OFF}; to use it: mcpctl servers enable thinking\nWrite this? [y/N]: mcpctl: no", "hint")
     monkeypatch.setattr("mcpctl.base.errors._warned", {})  # as in another process
-    ran = mcpctl("install", "claude-code", "--yes", tty=True)
-    assert in_order(ran.err, "@@", OFF, "Claude Code: start", OFF)
+    ran = mcpctl("install", "claude-code", tty=True, stdin="y\n")
+    assert in_order(ran.err, OFF, "Claude Code: start", OFF)
     assert not config.load(paths.config).servers["thinking"].enabled
     assert OFF not in mcpctl("install", "claude-code").err
     mcpctl("servers", "enable", "thinking")
@@ -844,7 +927,7 @@ def test_a_server_that_the_policy_denies_wholly_is_told(mcpctl: Mcpctl, thinking
     denied = (
         "'thinking': all its tools are denied in config.toml, for all clients: claude-code denies it (mcp__thinking)"
     )
-    assert in_order(mcpctl("install", "claude-code").err, "@@", denied, "Claude Code: start", denied)
+    assert in_order(mcpctl("install", "claude-code").err, "Claude Code: start", denied)
 
 
 def test_a_server_that_is_off_in_its_client_comes_disabled_and_is_told(mcpctl: Mcpctl, user: Path) -> None:
@@ -860,7 +943,7 @@ def test_a_server_that_would_not_start_stays_and_is_told(mcpctl: Mcpctl, user: P
     path = write(user / ".config/Code/User/mcp.json", json.dumps({"servers": {"shop": asked, "ok": {"command": "ok"}}}))
     ran = mcpctl("install", "vscode", "--yes")
     stays = "vscode: 'shop' stays there: it would not start, since SHOP_KEY would not be set for an mcpctl that VS Code"
-    assert in_order(ran.err, "@@", stays, "VS Code: restart", stays)
+    assert in_order(ran.err, "VS Code: restart", stays)
     assert (set(servers_of("vscode", path)), set(config.load(paths.config).servers)) == ({"shop", "mcpctl"}, {"ok"})
     ran = mcpctl("servers", "import", "--from", "vscode")
     assert in_order(ran.err, "'shop' does not start before SHOP_KEY is set")
@@ -872,7 +955,7 @@ def test_a_server_whose_program_is_not_there_stays_and_is_told(mcpctl: Mcpctl, u
     path = cursor(user, {"gone": {"command": "no-such-program"}, "ok": {"command": "ok"}})
     ran = mcpctl("install", "cursor", "--yes")
     stays = "cursor: 'gone' stays there: it would not start, since its program 'no-such-program' is not found; install"
-    assert in_order(ran.err, "@@", stays, "Cursor: ", stays)
+    assert in_order(ran.err, "Cursor: ", stays)
     assert ran.err.endswith("run again: mcpctl install cursor\n")
     assert (set(servers_of("cursor", path)), set(config.load(paths.config).servers)) == ({"gone", "mcpctl"}, {"ok"})
     ran = mcpctl("servers", "import", "--from", "cursor")

@@ -120,7 +120,7 @@ COMMANDS = (
 )  # fmt: skip
 SHOWN_ALONE = frozenset((
     "--json", "--jsonl", "--format", "--fields", "--config", "--data-dir", "--dry-run", "--help", "-h", "--from-script",
-    "--yes", "-y",
+    "--yes", "-y", "--diff",
 ))  # fmt: skip
 """Options that change nothing of what is written, or say who asks."""
 

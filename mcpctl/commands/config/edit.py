@@ -10,7 +10,7 @@ from mcpctl.config import config, editing
 
 
 def edit(*, place: opt.Location) -> None:
-    """Edit config.toml in your editor, and check it before it counts.
+    """Edit config.toml in your editor, and check it.
 
     It opens a copy in $VISUAL or $EDITOR, else in vi. Problems are shown with their lines, and the copy is opened
     again. Nothing is written before the text is right, or you say so; a change that has tools called without a question
