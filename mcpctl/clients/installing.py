@@ -252,7 +252,7 @@ def here() -> Iterator[Row]:
 
 
 def _programs(client: ClientKind) -> list[tuple[Path, list[Path]]]:
-    """Of each program of a client that is installed the file into which mcpctl goes, and that with its other files."""
+    """The file into which mcpctl goes of each program of a client that is installed, and that with its other files."""
     by_folder: dict[Path, list[Path]] = {}
     for path in client_kinds.own_places(client):
         by_folder.setdefault(path.parent, []).append(path)
