@@ -96,7 +96,7 @@ def test_the_manual_names_every_variable_that_is_read() -> None:
 
 
 def test_every_key_of_the_configuration_is_in_the_manual() -> None:
-    lists = ["allow", "ask", "deny"]
+    lists = ["allow", "ask", "deny", "limit"]
     for title, struct in config_page.STRUCTS.items():
         described = [*(lists if title == "[projects.NAME.policy]" else []), *TEXTS[title]]
         assert described == [field.name for field in msgspec.structs.fields(struct)]

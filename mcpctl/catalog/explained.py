@@ -1,6 +1,6 @@
 """The policy's decision on one tool, and why: every rule that matches it, its class, and whose hints count."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +17,14 @@ from mcpctl.config import config
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
 from mcpctl.jsonc import Positions
-from mcpctl.policy import approvals, words
+from mcpctl.policy import approvals, limits, words
 from mcpctl.policy.approvals import Grant
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, Verdict, decide
+from mcpctl.policy.limits import Use
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import NOTHING_DECIDED, Standing, View
+from mcpctl.store import clock
 
 
 class RulePlace(NamedTuple):
@@ -83,7 +85,8 @@ def standing(paths: Paths) -> Standing:
         return Standing(approvals.grants(file), pause=file.pause)
 
 
-def explain(catalog: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arguments_digest: str = "") -> Row:
+def explain(catalog: Catalog, key: str, paths: Paths, arguments_digest: str = "") -> Row:
+    decided = standing(paths)
     server, name = split_typed(key)
     _check(catalog, key, server, name)
     tool = catalog.find(server, name)
@@ -113,6 +116,7 @@ def explain(catalog: Catalog, key: str, decided: Standing = NOTHING_DECIDED, arg
         "rules": rules,
         "risk": view.rules.risk(server, subject.tool),
         "classes": sorted(view.rules.classes(server, subject.tool)),
+        "limits": [_limit(use, view) for use in _uses(paths, subject)] if is_on else [],
         "hints": _hints(view, server, subject.tool),
         "trust_hints": view.config.servers[server].trust_hints if server in view.config.servers else None,
         "grants": [_grant(grant, subject) for grant in sorted(decided.grants) if grant.key == subject.key],
@@ -167,6 +171,28 @@ def _hints(view: View, server: str, tool: Tool) -> Mapping[str, Mapping[str, Any
             "counted_source": counting[name].source,
         }
         for name in HINTS
+    }
+
+
+def _uses(paths: Paths, subject: Subject) -> Sequence[Use]:
+    found = subject.view.rules.limits(subject.server, subject.name, subject.tool)
+    if not found or not PolicyFile.is_made(paths):
+        return [Use(rule, 0, None) for rule in found]
+    with PolicyFile.connect(paths) as file:
+        return limits.uses(file, found)
+
+
+def _limit(use: Use, view: View) -> Mapping[str, Any]:
+    rule, place = use.rule, RulePlaces(view.config).of(use.rule)
+    assert rule.rate
+    return {
+        "rule": rule.label,
+        "file": place.file,
+        "line": place.line,
+        "most": rule.rate.most,
+        "seconds": rule.rate.window_s,
+        "left": max(0, rule.rate.most - use.used),
+        "free_at": clock.iso(use.free_at) if use.free_at else None,
     }
 
 

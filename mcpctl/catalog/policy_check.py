@@ -12,12 +12,13 @@ from mcpctl.base.rules import Selection
 from mcpctl.base.tool_keys import OWN, READ_TOOL, split
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.explained import RulePlaces, decision_of, rule_text, subject_of
-from mcpctl.config.policy_settings import CLASSES, PolicyRule
+from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, PolicyRule
 from mcpctl.policy.decide import decide
 from mcpctl.policy.rules import Matcher, names_any
 
 _MOST_LOOKED_UP = 10  # how many rules that match nothing get similar names looked up
-_TOGGLES = ("auto_approve_read_only", "confirm_destructive")
+_CONFIRM = "confirm_destructive"
+_TOGGLES = ("auto_approve_read_only", _CONFIRM)
 
 RULES = {
     rule.id: rule
@@ -35,6 +36,11 @@ RULES = {
         CheckRule("I902", "A rule names a server or tool that is not here.",
                   "No server of that name is configured, or no server has a tool of that name: it waits for one.",
                   "Leave it for a server or a tool that may come, or remove it."),
+        CheckRule("I903", "A tool that allow names still asks.",
+                  "confirm_destructive is on unless it is written otherwise, and ask goes before allow, also where the"
+                  " default is deny.",
+                  'Leave it; or let single tools through, as name = "allow" in [servers.NAME.tools], or all of them'
+                  " with confirm_destructive = false in [policy]."),
     )
 }  # fmt: skip
 
@@ -97,16 +103,32 @@ class _Check:
                 yield from self._shadowed(rule)
             elif pattern not in CLASSES:
                 yield from self._unmatched(rule)
+        for rule in self._view.config.policy.limits:
+            if rule.pattern not in CLASSES and not any(rule in self._limits_of(tool) for tool in self._tools):
+                yield from self._unmatched(rule)
+
+    def _limits_of(self, tool: Tool) -> Sequence[PolicyRule]:
+        return self._view.rules.limits(tool.server, tool.name, tool)
 
     def _shadowed(self, rule: PolicyRule) -> Iterator[tuple[str, PolicyRule, str]]:
         deciders = self._deciders[rule]
         if rule in deciders:
+            yield from self._still_asking(rule, deciders)
             return
         count, (decider, _) = deciders.total(), deciders.most_common(1)[0]
         tools = "the one tool" if count == 1 else f"all {count} tools"
         more = f" and {len(deciders) - 1} more" if len(deciders) > 1 else ""
+        built_in = decider.key == _CONFIRM and not self._places.of(decider).line
         earlier = f"{rule_text(decider, self._view)}{more} {'do' if more else 'does'}"
+        earlier += ", which is on unless it is written otherwise" * built_in
         yield "W902", rule, f"'{rule.label}' never decides: of {tools} that it matches, {earlier}"
+
+    def _still_asking(self, rule: PolicyRule, deciders: Counter[PolicyRule]) -> Iterator[tuple[str, PolicyRule, str]]:
+        built_in = {each: number for each, number in deciders.items() if each.key == _CONFIRM and each.effect == ASK}
+        if rule.effect == ALLOW and built_in and not self._places.of(next(iter(built_in))).line:
+            names = ", ".join(each.pattern for each in built_in)
+            still = f"{sum(built_in.values())} of its {deciders.total()} tools"
+            yield "I903", rule, f"'{rule.label}' still asks for {still}: {_CONFIRM} is on, and asks for {names} first"
 
     def _unmatched(self, rule: PolicyRule) -> Iterator[tuple[str, PolicyRule, str]]:
         config, matcher = self._catalog.config, Matcher(rule)

@@ -66,7 +66,7 @@ def _parts(key: str, instead: str) -> tuple[str, str]:
 
 
 def _row(catalog: Catalog, paths: Paths, key: str, action: str) -> Row:
-    row = explained.explain(catalog, key, explained.standing(paths))
+    row = explained.explain(catalog, key, paths)
     place = next((rule for rule in row["rules"] if rule["decides"]), {"file": None, "line": None})
     listed = catalog.listed(row["server"])
     known = [] if row["listed"] or listed is None else [tool.key for tool in listed.tools]

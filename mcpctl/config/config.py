@@ -123,7 +123,10 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return _known_projects(self.projects, self.members)
 
     def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
-        return toml.line_of(self.text, table, key, index)
+        line = toml.line_of(self.text, table, key, index)
+        if line is None and table[-1:] == (policy_settings.LIMIT,):  # one line may have the whole table
+            return toml.line_of(self.text, table[:-1], table[-1])
+        return line
 
     @property
     def _in_force(self) -> Project:

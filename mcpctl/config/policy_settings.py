@@ -14,6 +14,7 @@ from mcpctl.config.toml import Section
 
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
+LIMIT = "limit"  # the table of how often tools may be called
 HOLD, WARN = "hold", "warn"
 ONLY = "only"  # the key of a server's entry that lists the only tools of it that are offered
 CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")  # in place of keys
@@ -27,8 +28,19 @@ _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
 _BRACKETS = re.compile(r"\[[^\[\]]+\]")
 _ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
 _FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)  # a rule as Claude Code and others write it
+_RATE = re.compile(r"([1-9]\d{0,8}) ?/ ?([1-9]\d{0,4})?([smhd])", re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_MOST_CALLS, _LONGEST_S = 10_000, 366 * 86_400  # each call within that time is kept
 _NAMED = 4
 GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
+
+
+class Rate(NamedTuple):
+    """So many calls in any stretch of that time."""
+
+    most: int
+    window_s: int
+    text: str  # as it is written
 
 
 class PolicyRule(NamedTuple):
@@ -39,6 +51,7 @@ class PolicyRule(NamedTuple):
     item: int | None = None  # its place in the list, where the key has one
     file: str = ""
     of_repository: bool = False
+    rate: Rate | None = None  # of a limit
 
     @property
     def is_of_one_tool(self) -> bool:
@@ -49,19 +62,28 @@ class PolicyRule(NamedTuple):
     def label(self) -> str:
         is_setting = not self.is_of_one_tool and self.key in ("auto_approve_read_only", "confirm_destructive", ONLY)
         name = self.key if is_setting else self.effect
-        return f"{name} {self.pattern}"
+        return f"{name} {self.pattern}{f' {self.rate.text}' if self.rate else ''}"
+
+    @property
+    def scope(self) -> str:
+        """The project in whose table it is written, and whose calls alone count for it; empty for all."""
+        return self.table[1] if self.table[0] == "projects" else ""
 
 
 class _Lists(Section, frozen=True, kw_only=True):
     allow: list[str] = msgspec.field(default_factory=list)
     ask: list[str] = msgspec.field(default_factory=list)
     deny: list[str] = msgspec.field(default_factory=list)
+    limit: dict[str, str] = msgspec.field(default_factory=dict)
 
     def check(self, name: str, where: str = "") -> None:
         for effect in (DENY, ASK, ALLOW):
             for index, pattern in enumerate(getattr(self, effect)):
                 if problem := problem_of(pattern):
                     raise ValueError(f".{where}{effect}[{index}]: {problem}")
+        for pattern, text in self.limit.items():
+            if problem := problem_of(pattern) or _problem_of_rate(text):
+                raise ValueError(f".{where}{LIMIT}: {problem}")
 
 
 class PolicyTable(_Lists, frozen=True, kw_only=True):
@@ -100,6 +122,7 @@ class Policy(Struct, frozen=True, dict=True):
 
     table: PolicyTable
     rules: tuple[PolicyRule, ...] = ()
+    limits: tuple[PolicyRule, ...] = ()
     is_written: bool = False
 
     @cached_property
@@ -163,7 +186,28 @@ def in_force(
     if values.auto_approve_read_only:
         place = own if "auto_approve_read_only" in given else common
         rules.append(PolicyRule(ALLOW, CLASSES[0], place, "auto_approve_read_only"))
-    return Policy(values, tuple(rules), is_written=True)
+    limits = tuple(
+        PolicyRule(LIMIT, pattern, (*place, LIMIT), pattern, rate=rate)
+        for place, lists in sources
+        for pattern, text in (lists.limit if lists else {}).items()
+        if (rate := rate_of(text))
+    )
+    return Policy(values, tuple(rules), limits, is_written=True)
+
+
+def rate_of(text: str) -> Rate | None:
+    match = _RATE.fullmatch(text)
+    return Rate(int(match[1]), int(match[2] or 1) * _SECONDS[match[3]], text) if match else None
+
+
+def _problem_of_rate(text: str) -> str:
+    rate = rate_of(text)
+    if rate is None:
+        never = "; to have it never called, write it in deny" if re.match(r"0+ ?/", text) else ""
+        return f"'{text}' must be a number of calls in a time, such as 10/h, 100/d or 5/30m{never}"
+    if rate.most > _MOST_CALLS or rate.window_s > _LONGEST_S:
+        return f"'{text}' is too much to count: at most {_MOST_CALLS:,} calls in a year"
+    return ""
 
 
 def problem_of(pattern: str) -> str:

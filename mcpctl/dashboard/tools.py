@@ -145,7 +145,7 @@ def tool_page(request: Request) -> Response:
         tool = rows.resolve(catalog, key)
         row = rows.show(catalog, tool.key, recorded_usage(dashboard.paths))
         description = msgspec.json.decode(tool.text).get("description")  # without the notes of a toolset
-        policy = explained.explain(catalog, tool.key, explained.standing(dashboard.paths))
+        policy = explained.explain(catalog, tool.key, dashboard.paths)
         about = catalog.toolset.about(tool) if catalog.toolset else None
         pinned = _pinned(dashboard.paths, catalog, tool)
         suspicions = list(drift.suspicion(catalog)(tool)) if row["held"] else []

@@ -11,7 +11,7 @@ from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.config.policy_settings import ASK as ASK_RULE
-from mcpctl.config.policy_settings import DENY
+from mcpctl.config.policy_settings import DENY, PolicyRule
 from mcpctl.policy.approvals import Grant, binding_of
 from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.rules import Ruling
@@ -21,7 +21,7 @@ FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume",
 READ = "read"  # a prompt, resource or template is listed, got or read; `feature_names.join` gives its name
 FETCH = "fetch"  # a model reads a resource by itself, as if it called a tool. `READ` says whether it is there at all.
 KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"  # how fresh a list is
-ALLOW, REFUSE, LIST, ASK = "allow", "refuse", "list", "ask"
+ALLOW, REFUSE, LIST, ASK, COUNT = "allow", "refuse", "list", "ask", "count"
 _CALLS = (CALL, RESUME)
 _ASKED = (*_CALLS, FETCH)
 _PAUSED = (*_ASKED, ANNOTATE, COMPLETE)  # lists stay as they are, so that no client takes them for changed
@@ -39,6 +39,7 @@ class Subject(NamedTuple):
     session: str = ""
     consent: str | None = None  # the `approvals.binding_of` that the user said yes to
     tools: Sequence[Tool] = ()
+    is_counted: bool = False  # whether the call has its place within the limits on calls like it
 
     @property
     def key(self) -> str:
@@ -61,11 +62,13 @@ class Subject(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`list`: the server's own list decides, so get it first; `ask`: the user's consent decides."""
+    """`list`: the server's own list decides, so get it first; `ask`: the user's consent decides; `count`: it may be
+    called, within `limits` that have to be asked first."""
 
     outcome: str
     failure: Failure | None = None  # where a policy only records, why it would be refused
     ruling: Ruling | None = None
+    limits: Sequence[PolicyRule] = ()
 
 
 _ALLOWED = Verdict(ALLOW)
@@ -196,7 +199,17 @@ def _of_policy(subject: Subject) -> Verdict:
     if not policy.is_on:
         return _ALLOWED
     verdict = _of_rules(subject)
-    return verdict if policy.enforces else verdict._replace(outcome=ALLOW)
+    if not policy.enforces:
+        verdict = verdict._replace(outcome=ALLOW)
+    return _limited(subject, verdict) if policy.limits and not subject.is_counted else verdict
+
+
+def _limited(subject: Subject, verdict: Verdict) -> Verdict:
+    """A verdict by which it may be called, now or after a yes, with the limits on that."""
+    if subject.verb not in _CALLS or verdict.outcome not in (ALLOW, ASK):
+        return verdict
+    limits = subject.view.rules.limits(subject.server, subject.name, subject.tool)
+    return verdict._replace(outcome=COUNT if limits and verdict.outcome == ALLOW else verdict.outcome, limits=limits)
 
 
 def _of_token(subject: Subject) -> Failure | None:

@@ -13,8 +13,9 @@ import msgspec
 
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import join, split
+from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.config.server_settings import STDIO, Server
-from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, decide
+from mcpctl.policy.decide import ALLOW, CALL, COUNT, CURRENT, Subject, decide
 from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
 
@@ -64,7 +65,9 @@ def _freed(before: View, after: View, old: str, new: str, former: Sequence[str],
         # An unrestricted entry of another name counts only where it starts the restricted program itself.
         entries = before.config.servers
         alike = [other for other in former if is_same_program(entries[other], entries[old])]
-        if not any(_is_free(before, replace(tool, server=other)) for other in dict.fromkeys((*alike, old))):
+        former_tools = (replace(tool, server=other) for other in dict.fromkeys((*alike, old)))
+        limits = after.rules.limits(new, tool.name, renamed)
+        if not any(_is_free(before, each) and _keep_limits(before, each, limits) for each in former_tools):
             yield tool.name if tool.name != ANY else "*"
 
 
@@ -80,7 +83,8 @@ def _tools(before: View, after: View, old: str, new: str, known: ListedTools) ->
 def _written(view: View, name: str) -> Iterator[str]:
     entry = view.config.servers[name]
     yield from entry.tools
-    named = (rule for rule in view.rules.ordered if not rule.pattern.startswith("@") and Matcher(rule).reaches(name))
+    rules = (*view.rules.ordered, *view.config.policy.limits)
+    named = (rule for rule in rules if not rule.pattern.startswith("@") and Matcher(rule).reaches(name))
     patterns = (*(entry.only or ()), *(split(rule.pattern)[1] for rule in named))
     yield from (pattern.replace("*", ANY).replace("?", "x") for pattern in patterns if pattern)
     for reference in view.toolset.tools if view.toolset else ():
@@ -95,7 +99,20 @@ def _samples(server: str, name: str) -> Iterator[Tool]:
 
 def _is_free(view: View, tool: Tool) -> bool:
     shown = view.toolset.shown(tool) if view.toolset else tool
-    return decide(Subject(CALL, tool.server, tool.name, shown, view, listing=CURRENT)).outcome == ALLOW
+    return decide(Subject(CALL, tool.server, tool.name, shown, view, listing=CURRENT)).outcome in (ALLOW, COUNT)
+
+
+def _keep_limits(before: View, tool: Tool, limits: Sequence[PolicyRule]) -> bool:
+    """Whether each of its limits of before has one among these that allows no more, of all tools that it was for."""
+    olds = [rule for rule in before.rules.limits(tool.server, tool.name, tool) if rule.rate]
+    return all(
+        any(
+            new.rate and new.rate.most <= old.rate.most and new.rate.window_s >= old.rate.window_s
+            and new.scope in ("", old.scope) and new.pattern in (old.pattern, "*", "*:*")
+            for new in limits
+        )
+        for old in olds if old.rate
+    )  # fmt: skip
 
 
 def _with_removed(before: View, after: View) -> View:

@@ -58,6 +58,11 @@ STEPS = (
     ("arguments left out", "ALTER TABLE approvals ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0"),
     ("whole arguments by end", "CREATE INDEX approvals_whole ON approvals (expires) WHERE whole IS NOT NULL"),
     ("ends of grants", "ALTER TABLE grants ADD COLUMN expires REAL"),
+    (
+        "counted",
+        "CREATE TABLE counted (scope TEXT NOT NULL, pattern TEXT NOT NULL, at REAL NOT NULL, call TEXT NOT NULL,"
+        " PRIMARY KEY (scope, pattern, at, call)) WITHOUT ROWID",
+    ),
     ("pause", "CREATE TABLE pause (since REAL NOT NULL, until REAL, channel TEXT NOT NULL)"),
     ("clients that ask", "ALTER TABLE approvals ADD COLUMN client TEXT NOT NULL DEFAULT ''"),
     ("titles of tools", "ALTER TABLE approvals ADD COLUMN title TEXT NOT NULL DEFAULT ''"),

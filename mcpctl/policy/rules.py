@@ -32,6 +32,7 @@ class Rules:
         self.policy: Policy = config.policy
         self.ordered = tuple(_ordered(config, toolset))
         self._matchers = [(rule, Matcher(rule)) for rule in self.ordered]
+        self._limits = [(rule, Matcher(rule)) for rule in self.policy.limits]
         self._of_server: dict[str, list[tuple[PolicyRule, Matcher]]] = {}
         self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
         self._offers: dict[str, Offers] = {}
@@ -69,6 +70,12 @@ class Rules:
                 self._of_server[server] = matchers
         subject = _Named(name, tool_keys.folded(name), self.classes(server, tool))
         return (rule for rule, matcher in matchers if matcher.names(subject))
+
+    def limits(self, server: str, name: str, tool: Tool | None) -> tuple[PolicyRule, ...]:
+        """The limits that a call of this tool counts for, all of them."""
+        reaching = [(rule, matcher) for rule, matcher in self._limits if matcher.reaches(server)]
+        subject = _Named(name, tool_keys.folded(name), self.classes(server, tool) if reaching else frozenset())
+        return tuple(rule for rule, matcher in reaching if matcher.names(subject))
 
     def first_by_name(self, server: str, name: str) -> PolicyRule | None:
         rules = self.matching(server, name, None)

@@ -77,6 +77,15 @@ _OF_TOOL = {  # by code, the sentence for a model, the one for a person, and tha
         "tool '{key}' is held: {why}", "{look_and_approve}",
     ),
     "denied": ("{tool} is denied by the user's policy; do not retry it", _DENIED_BY, _EXPLAIN),
+    "over_limit": (
+        "{tool} was not called: the user's policy limits such calls to {most} in {time}; one is free at {free}. Do not"
+        " retry it before, and do not do it in another way",
+        "tool '{key}' was not called: more than {most} calls in {time} ({by}); one is free at {free}", _EXPLAIN,
+    ),
+    "not_counted": (
+        "{tool} was not called: it cannot be told now how often it was, which the user's policy limits; try again in a"
+        " moment", "tool '{key}' was not called: {reason}", "see what is wrong: mcpctl doctor",
+    ),
     "paused": (
         f"{_STOPPED}. Do not retry it, and do not do it in another way: tell the user, who alone can end the pause, in"
         " a terminal of their own: mcpctl policy resume", _STOPPED, "go on with: mcpctl policy resume",

@@ -1,7 +1,7 @@
 """The requests of one session: each is decided on, and sent or refused. The only way to a server."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,8 +9,9 @@ from mcpctl.base.callers import Caller
 from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.tool_keys import OWN
+from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.metatools import own_tool
-from mcpctl.policy.decide import ALLOW, ANEW, ASK, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict
+from mcpctl.policy.decide import ALLOW, ANEW, ASK, COUNT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
 from mcpctl.proxy.consent import Consent
@@ -99,6 +100,7 @@ class Dispatch:
         if state.startswith(HANDLE):
             request.parked = parked = self.parking.resume(state, request.key, request.arguments)
             if parked:
+                request.counts_for = () if parked.exchange else None
                 request.parent_id, request.consent = parked.record_id, parked.consent
                 request.extra = {name: value for name, value in request.extra.items() if name not in _OF_ROUNDS}
         if state and request.parked is None and (state.startswith(HANDLE) or self._gave_none(request)):
@@ -108,7 +110,7 @@ class Dispatch:
             return False
         if request.parked is None:
             parent_id, request.consent = self.parents.of(request.key, state, request.responses)
-            request.parent_id = parent_id or request.parent_id
+            request.parent_id, request.counts_for = parent_id or request.parent_id, () if parent_id else None
         return True
 
     def _gave_none(self, request: Request) -> bool:
@@ -179,13 +181,15 @@ class Dispatch:
             self._broken(request, error)
 
     def _follow(self, request: Request, verdict: Verdict) -> None:
-        if verdict.outcome in (ALLOW, REFUSE) and request.parked and request.parked.form:
+        if verdict.outcome in (ALLOW, REFUSE, COUNT) and request.parked and request.parked.form:
             self._wait(request, self._hear(request))
         elif verdict.outcome == ALLOW:
             request.work = None
             request.go()
         elif verdict.outcome == LIST:
             self._wait(request, self._learn(request))
+        elif verdict.outcome == COUNT:
+            self._wait(request, self._count(request))
         elif verdict.outcome == ASK and verdict.failure:
             self._wait(request, self._obtain_consent(request, verdict.failure))
         elif verdict.failure and request.spec is self._tool_calls and verdict.failure.code in _NOT_KNOWN:
@@ -205,7 +209,33 @@ class Dispatch:
             verdict = request.spec.decide(request, view)
         self._follow(request, verdict)
 
+    async def _count(self, request: Request) -> None:
+        from mcpctl.proxy import limiting  # most policies have no limits
+
+        limits, full = request.verdict.limits, await limiting.take(self._gateway.policy, request)
+        if request.is_at_work and full and request.view.config.policy.enforces:
+            request.refuse(full)
+        elif request.is_at_work:
+            if full:
+                request.record.note("denied", full, enforced=False)
+            request.counts_for = () if full else limits
+            self.again(request)
+        elif full is None:
+            self.count_no_more(request, limits)
+
+    def count_no_more(self, request: Request, limits: Sequence[PolicyRule]) -> None:
+        """It was not sent."""
+        from mcpctl.proxy import limiting
+
+        self._gateway.background(limiting.give_back(self._gateway.policy, limits, request.record.id))
+
     async def _obtain_consent(self, request: Request, failure: Failure) -> None:
+        if request.verdict.limits:
+            from mcpctl.proxy import limiting
+
+            if full := await limiting.look(self._gateway.policy, request):  # else it would be asked about for nothing
+                request.refuse(full)
+                return
         outcome = await self.consent.obtain(request, failure)
         if not request.is_at_work or outcome is None:
             return

@@ -5,7 +5,7 @@ While its client or a person is asked something the request waits, and `Dispatch
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.models import Tool
 from mcpctl.catalog.features import FeatureOwner
+from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import input_rounds, translate
@@ -41,6 +42,7 @@ class Request(Reply):
     verdict = Verdict(ALLOW)
     arguments_digest = ""  # `consent.digest_of` the arguments, where that was needed
     consent: str | None = None  # the `binding` that the user has said yes to
+    counts_for: Sequence[PolicyRule] | None = None  # the limits that it counts for, once it does
     parked: Parked | None = None  # the request that this one goes on with
     responses: Mapping[str, bytes] = MappingProxyType({})
     work: "asyncio.Task[None] | None" = None  # the task that looks into it before it is sent
@@ -82,7 +84,7 @@ class Request(Reply):
             return self.fetched._replace(arguments_digest=self.arguments_digest, session=session, consent=self.consent)
         return Subject(
             RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view, self.execute_class,
-            self.arguments_digest, self.listing, session, self.consent,
+            self.arguments_digest, self.listing, session, self.consent, is_counted=self.counts_for is not None,
         )  # fmt: skip
 
     @property
@@ -289,6 +291,8 @@ class Request(Reply):
 
     def refuse(self, failure: Failure) -> None:
         if not self.done:
+            if self.counts_for and not failure.was_sent:
+                self._dispatch.count_no_more(self, self.counts_for)
             self.record.refuse(failure)
             self.spec.refuse(self, failure)
 

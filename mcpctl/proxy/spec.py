@@ -1,6 +1,6 @@
 """Parts of a request: as it came, its client's side, how its kind goes, its record, and where it is decided on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -8,6 +8,7 @@ from msgspec import Raw, Struct, field
 
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failure
+from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy.decide import Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy.input_rounds import Parking
@@ -130,4 +131,5 @@ class Dispatcher(Protocol[R]):
     def send(self, request: R, exchange: Exchange) -> None: ...
     def watch(self, server: str, exchange: Exchange) -> None: ...
     def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None: ...
+    def count_no_more(self, request: R, limits: Sequence[PolicyRule]) -> None: ...
     def ended(self, request: R) -> None: ...

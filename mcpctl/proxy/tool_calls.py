@@ -12,7 +12,7 @@ from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.tool_keys import OWN
 from mcpctl.metatools import argument_help, own_tool
 from mcpctl.policy import words
-from mcpctl.policy.decide import ALLOW, ANEW, ASK, CURRENT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict, decide
+from mcpctl.policy.decide import ALLOW, ANEW, ASK, COUNT, CURRENT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict, decide
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
 from mcpctl.proxy.feature_reads import Owners
@@ -161,7 +161,7 @@ class ToolCalls(Spec[Request]):
             connection = upstream and upstream.connection
             call.listing = CURRENT if connection and connection.has_listed else KEPT
         like = call.server, call.name, call.execute_class, call.listing, self._recorder.session_id
-        is_plain = call.parked is None and call.consent is None and call.listing in _KNOWN
+        is_plain = call.parked is None and call.consent is None and call.counts_for is None and call.listing in _KNOWN
         if is_plain and (kept := view.verdicts.get(like)):
             call.tool, call.verdict = kept
             return call.verdict
@@ -175,7 +175,8 @@ class ToolCalls(Spec[Request]):
         """The verdict on a call of our own tool, and on its resource: `list` until the owner is known."""
         call.tool, call.fetched = own_tool.TOOL if call.key == own_tool.TOOL.key else None, None
         verdict = decide(call.subject)
-        if verdict.outcome == REFUSE or not own_tool.resource(call.arguments) or isinstance(call.owner, Failed):
+        is_first = verdict.outcome in (REFUSE, COUNT)
+        if is_first or not own_tool.resource(call.arguments) or isinstance(call.owner, Failed):
             return verdict
         if call.owner is None:
             return Verdict(LIST)

@@ -1,10 +1,17 @@
-"""Which command lines and addresses start the same program."""
+"""Which command lines and addresses start the same program, and which changes of limits let more be called."""
 
 import itertools
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
+import tomli_w
+
+from mcpctl.base.paths import Paths
+from mcpctl.catalog import loosening
 from mcpctl.config.server_settings import Server
 from mcpctl.policy.loosening import is_same_program
+from tests.configured import configure, listed
 from tests.table import for_each
 
 SAME = {
@@ -70,3 +77,44 @@ def test_one_address_is_known_however_it_is_written() -> None:
         assert is_same_program(Server(url=ADDRESSES[0]), of(f"{through} {ADDRESSES[1]}")), through
     assert not is_same_program(Server(url=ADDRESSES[0]), Server(url="https://mcp.example/other"))
     assert not is_same_program(Server(url=ADDRESSES[0]), of("npx -y x"))
+
+
+def policy(**tables: Any) -> str:
+    return tomli_w.dumps({"servers": {"s": {"command": "true"}}, "policy": {"confirm_destructive": False}, **tables})
+
+
+def limited(limit: Mapping[str, str]) -> str:
+    return policy(policy={"confirm_destructive": False, "limit": limit})
+
+
+@for_each(
+    "change",
+    [
+        ({"s:*": "10/h"}, {}, ["s:t", "s:*"]),
+        ({"s:*": "10/h"}, {"s:*": "11/h"}, ["s:t", "s:*"]),
+        ({"s:*": "10/h"}, {"s:*": "10/30m"}, ["s:t", "s:*"]),
+        ({"s:*": "10/h"}, {"s:*": "100/d"}, ["s:t", "s:*"]),
+        ({"s:*": "10/h"}, {"s:t": "10/h"}, ["s:t", "s:*"]),
+        ({"s:t": "10/h"}, {}, ["s:t"]),
+        ({"@not-declared": "10/h"}, {}, ["s:t", "s:*"]),
+        ({"s:*": "10/h"}, {"s:*": "10/h", "s:t": "1/h"}, []),
+        ({"s:*": "10/h"}, {"s:*": "9/h"}, []),
+        ({"s:*": "10/h"}, {"s:*": "10/d"}, []),
+        ({"s:*": "10/h"}, {"*": "10/h"}, []),
+        ({"other:*": "10/h"}, {}, []),
+        ({}, {"s:*": "10/h"}, []),
+    ],
+)
+def test_a_limit_that_goes_or_allows_more_loosens(change: Any, paths: Paths) -> None:
+    before, after, freed = change
+    configure(paths, {"s": {"command": "true"}})
+    listed(paths, "s", [{"name": "t", "inputSchema": {"type": "object"}}])
+    assert set(loosening.by_config(paths, limited(before), limited(after))) == set(freed)
+
+
+def test_a_limit_of_a_project_is_no_limit_for_the_others(paths: Paths) -> None:
+    configure(paths, {"s": {"command": "true"}})
+    listed(paths, "s", [{"name": "t", "inputSchema": {"type": "object"}}])
+    of_project = policy(projects={"a": {"policy": {"limit": {"s:t": "1/h"}}}})
+    assert loosening.by_config(paths, limited({"s:t": "1/h"}), of_project) == ["s:t"]
+    assert loosening.by_config(paths, of_project, limited({"s:t": "1/h"})) == []

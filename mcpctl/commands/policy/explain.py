@@ -33,7 +33,7 @@ def explain(
 
     paths, digest = place.paths(), _digest(args)
     with rows.catalog(paths, place.toolset, place.project, quiet=True) as catalog:
-        row = explained.explain(catalog, key, explained.standing(paths), digest)
+        row = explained.explain(catalog, key, paths, digest)
     shown.write(row, lambda row: map(line_of, _explanation(row, paths.config)))
 
 
@@ -70,8 +70,19 @@ def _explanation(row: Row, config: Path) -> Iterator[str]:
     later = ", once that has ended" * is_paused
     yield f"{'rule:':<13}{row['decided_by'] or 'none decides: something else does'}{later}"
     yield f"{'class:':<13}{', '.join(row['classes'])}"
+    for limit in row["limits"]:
+        place = f"{Path(limit['file']).name}:{limit['line']}" if limit["line"] else Path(limit["file"]).name
+        free = f", free again at {limit['free_at']}" if limit["free_at"] else ""
+        yield f"{'limit:':<13}{limit['rule']} ({place}): {limit['left']} of {limit['most']} left{free}"
     yield ""
     yield from _matching(row["rules"])
+    rules = row["rules"]
+    if any(rule["decides"] and rule["rule"].startswith("confirm_destructive") for rule in rules) and any(
+        rule["effect"] == "allow" for rule in rules
+    ):
+        name = row["tool"] if row["tool"].replace("_", "").replace("-", "").isalnum() else "NAME"
+        alone = f'{name} = "allow" in [servers.{row["server"]}.tools]'
+        yield f"ask goes before allow; to have it called unasked, write {alone}"
     yield ""
     yield from _hints(row)
     yield from _grants(row["key"], row["grants"])

@@ -124,6 +124,42 @@ def test_the_rules_of_a_project_are_checked_with_it_in_force(mcpctl: Mcpctl, pat
     assert [rule for rule, _ in found(mcpctl, "--project", "p")] == ["W901", "W902"]
 
 
+def test_an_allow_rule_that_still_asks_is_named_with_the_reason(mcpctl: Mcpctl, paths: Paths) -> None:
+    tools: list[dict[str, Any]] = [{"name": "r", "annotations": {"readOnlyHint": True}}, {"name": "w"}, {"name": "d"}]
+    for policy_, expected in (
+        ({"default": "deny", "allow": ["s:*"]}, ["I903"]),
+        ({"default": "deny", "allow": ["s:w"]}, ["W902"]),
+        ({"default": "deny", "allow": ["s:*"], "confirm_destructive": True}, []),
+        ({"default": "deny", "allow": ["s:*"], "confirm_destructive": False}, []),
+        ({"default": "deny", "allow": ["s:r"]}, []),
+        ({"allow": ["s:*"], "ask": ["s:w"]}, ["I903"]),
+    ):
+        configure(paths, {"s": stub()}, policy=policy_)
+        listed(paths, "s", tools)
+        rows = mcpctl("policy", "check", "--json", "--fail-on", "never").json
+        assert [row["rule"] for row in rows if row["message"].startswith("'allow")] == expected, policy_
+    configure(paths, {"s": stub()}, policy={"default": "deny", "allow": ["s:*"]})
+    still = "'allow s:*' still asks for 2 of its 3 tools: confirm_destructive is on, and asks for @not-declared first"
+    assert found(mcpctl) == [("I903", still)]
+    configure(paths, {"s": stub()}, policy={"default": "deny", "allow": ["s:w"]})
+    ((_, never),) = found(mcpctl)
+    assert never.endswith("which is on unless it is written otherwise")
+
+
+def test_a_limit_that_matches_no_tool_is_named(mcpctl: Mcpctl, paths: Paths) -> None:
+    limits = {"s:t": "1/h", "s:gone": "1/h", "@destructive": "1/h", "later:*": "1/h", "sx:*": "1/h"}
+    configure(paths, {"s": stub(), "later": stub("x")}, policy={"limit": limits})
+    listed(paths, "s", [{"name": "t"}])
+    assert found(mcpctl) == [
+        ("W901", "'limit s:gone 1/h' matches no tool"),
+        ("I901", "'limit later:* 1/h': it is unknown whether it matches, for later is not listed"),
+        ("W901", "'limit sx:* 1/h' matches no tool; did you mean s?"),
+    ]
+    rows = mcpctl("policy", "check", "--json").json
+    lines = paths.config.read_text(encoding="utf-8").splitlines()
+    assert lines[rows[0]["line"] - 1].startswith('"s:gone"')
+
+
 def test_it_says_for_how_many_tools_you_would_be_asked(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths, policy={"deny": ["notes:delete_note"]})
     ran = mcpctl("policy", "check")

@@ -1,0 +1,48 @@
+"""How many calls the limits of the policy leave: asked for those calls alone that a limit names."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from mcpctl.base.errors import Unusable
+from mcpctl.base.failure import Failure
+from mcpctl.config.policy_settings import LIMIT, PolicyRule
+from mcpctl.policy import limits
+from mcpctl.policy.limits import Use
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.rules import Ruling
+from mcpctl.proxy.memory import PolicyMemory
+from mcpctl.proxy.request import Request
+
+
+async def take(policy: PolicyMemory, call: Request) -> Failure | None:
+    """Have a call count for its limits; the refusal where one is used up, or where that cannot be told."""
+    call.record.start()
+    return await _asked(policy, call, partial(limits.take, rules=call.verdict.limits, call=call.record.id))
+
+
+async def look(policy: PolicyMemory, call: Request) -> Failure | None:
+    """The refusal of a call that is not counted yet, as `take` has it."""
+    return await _asked(policy, call, partial(limits.look, rules=call.verdict.limits))
+
+
+async def give_back(policy: PolicyMemory, rules: Sequence[PolicyRule], call: str) -> None:
+    with suppress(Unusable):  # then it counts, though it was not sent
+        await policy.run(partial(limits.give_back, rules=rules, call=call))
+
+
+async def _asked(policy: PolicyMemory, call: Request, ask: Callable[[PolicyFile], Use | None]) -> Failure | None:
+    subject = call.subject
+    facts = {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
+    try:
+        full = await policy.run(ask)
+    except Unusable as error:
+        return Failure("not_counted", {**facts, "reason": error.message})
+    if full is None or full.rule.rate is None:
+        return None
+    most, window_s, _ = full.rule.rate
+    return Failure("over_limit", {
+        **facts, "ruling": Ruling(LIMIT, full.rule), "most": most, "time": limits.span(window_s),
+        "free": full.told(time.time()),
+    })  # fmt: skip
