@@ -26,7 +26,7 @@ from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, Upstrea
 from mcpctl.base.texts import escaped
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.dashboard import badges
+from mcpctl.dashboard import badges, first_run
 from mcpctl.dashboard.dashboard import Dashboard, Waiting, dashboard_of, login_of
 from mcpctl.output import text
 from mcpctl.policy import pausing
@@ -53,8 +53,9 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         "may_answer": login.may_answer and not dashboard.read_only, "waits": dashboard.waiting(),
         "paused": _paused(dashboard),
     }  # fmt: skip
+    lazily = {"first_steps": partial(first_run.steps, dashboard)}
     with _tools(dashboard) as is_tool:
-        text = _templates().get_template(template).render(common | values | {"is_tool": is_tool})
+        text = _templates().get_template(template).render(common | lazily | values | {"is_tool": is_tool})
     return HTMLResponse(text, status)
 
 
@@ -139,7 +140,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         moment=_moment, local=_local, cut=_cut, duration=_duration, answered=text.answered, from_json=from_json,
-        name=_name,
+        name=_name, labelled=_labelled,
         short=lambda id_: (id_ or "-")[:_SHORTEST],
         number=lambda value: "-" if value is None else f"{value:,}",
         words=lambda value: str(value).replace("_", " ").replace("-", " "),
@@ -191,6 +192,26 @@ def _duration(milliseconds: int | None) -> str:
 def _name(text: str) -> Markup:
     """A name that a narrow column breaks between its words, if it must."""
     return Markup(re.sub("(?<=[:_./-])(?=[A-Za-z])", "<wbr>", str(Markup.escape(_visible(text)))))
+
+
+_CELL = re.compile(r"<(tr|td|th)\b([^>]*)>")
+_HEADING = re.compile(r"<(t[dh])\b[^>]*>(.*?)</\1>")
+
+
+def _labelled(table: Markup) -> Markup:
+    """A table whose cells repeat their headings, which stand beside them where rows are stacked."""
+    head, end, body = str(table).partition("</thead>")
+    labels = ["" if "unseen" in text else re.sub("<[^>]*>", "", text) for _, text in _HEADING.findall(head)]
+    place = 0
+
+    def labelled(match: re.Match[str]) -> str:
+        nonlocal place
+        tag, attributes = match.groups()
+        place = 0 if tag == "tr" else place + 1
+        label = labels[place - 1] if tag == "td" and 0 < place <= len(labels) else ""
+        return f'<{tag}{attributes} data-label="{label}">' if label else match[0]
+
+    return Markup(head + end + _CELL.sub(labelled, body))
 
 
 def from_json(recorded: str | bytes | None) -> Any:

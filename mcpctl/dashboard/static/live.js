@@ -133,7 +133,7 @@ async function title() {
 
 function show(page, isWhole) {
   newer.clear();
-  for (const old of document.querySelectorAll("[data-live]")) {
+  for (const old of document.querySelectorAll("[data-live]:not([data-live] *)")) {
     const found = page.getElementById(old.id);
     if (found && (isWhole || !main.contains(old)) && !old.isEqualNode(found)) newer.set(old.id, found);
   }
@@ -226,8 +226,9 @@ document.addEventListener("click", async (event) => {
   const button = event.target.closest("button[data-copy]");
   if (!button) return;
   await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  const before = [...button.childNodes];
   button.textContent = "Copied";
-  setTimeout(() => (button.textContent = "Copy"), 2000);
+  setTimeout(() => button.replaceChildren(...before), 2000);
 });
 
 document.documentElement.classList.toggle("copies", Boolean(navigator.clipboard));
