@@ -36,6 +36,19 @@ class Terminal:
         self.shown = self.shown[match.end() :]
         return match
 
+    def wait_for_end(self) -> None:
+        """Read until the program has ended."""
+        while True:
+            ready, _, _ = select.select([self._fd], [], [], PATIENCE_S)
+            assert ready, "it does not end"
+            try:
+                read = os.read(self._fd, 65536)
+            except OSError:  # on Linux the end of the other side is an error
+                return
+            if not read:
+                return
+            self.shown += read.decode(errors="replace")
+
     def __enter__(self) -> Self:
         return self
 

@@ -23,6 +23,7 @@ from mcpctl.policy import words
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
+from mcpctl.proxy.consent_forms import AskHere
 from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.store import server_logs
@@ -44,11 +45,12 @@ def call(
     *,
     as_sent: bool = False,
     following: str = "",
+    ask: AskHere | None = None,
 ) -> Result:
     """Call a tool; raises an `McpctlError` if it gave no answer. The arguments are asked for when the key is known to
     name a server, and before anything starts. With `tell`, the server is asked for its progress. An error has help on
     the arguments, unless it is wanted `as_sent`. `following` is the word behind the key, which may be the tool of a
-    server that is named there."""
+    server that is named there. With `ask`, a person is asked about a call that needs it."""
     loaded = load(paths, project, timeout_s)
     server, name = tool_keys.split_typed(key)
     with State.opened(paths) as state:
@@ -61,7 +63,7 @@ def call(
     full_key = tool_keys.join(server, name)
 
     async def called() -> Result:
-        async with own_session(loaded, paths, toolset, tell) as session:
+        async with own_session(loaded, paths, toolset, tell, ask=ask) as session:
             return await session.call(full_key, passed, as_sent=as_sent)
 
     return asyncio.run(called())

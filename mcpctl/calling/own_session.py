@@ -19,6 +19,7 @@ from mcpctl.config.config import Config
 from mcpctl.policy import words
 from mcpctl.policy.tokens import own_token
 from mcpctl.proxy import translate
+from mcpctl.proxy.consent_forms import AskHere
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
 from mcpctl.proxy.spec import Incoming
@@ -106,11 +107,12 @@ class _Nowhere:
 
 @contextlib.asynccontextmanager
 async def own_session(
-    loaded: Config, paths: Paths, toolset: str | None, tell: Tell = None, via: str = "cli"
+    loaded: Config, paths: Paths, toolset: str | None, tell: Tell = None, via: str = "cli", ask: AskHere | None = None
 ) -> AsyncIterator[OwnSession]:
-    """A session on a gateway of its own; at the end no server is left running."""
+    """A session on a gateway of its own; at the end no server is left running. `ask` asks about calls that need it."""
     gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
     session = OwnSession(gateway, tell, via)
+    session.dispatch.consent.ask_here = ask
     try:
         yield session
     finally:

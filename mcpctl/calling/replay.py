@@ -18,6 +18,7 @@ from mcpctl.metatools import own_tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import ASK, CALL, CURRENT, REFUSE, Subject, decide
 from mcpctl.policy.view import View
+from mcpctl.proxy.consent_forms import AskHere
 from mcpctl.store import recordable
 from mcpctl.store.journal_lines import REPLAY
 from mcpctl.store.state import State
@@ -75,10 +76,11 @@ def _foreseen(catalog: Catalog, row: Row, declared: str, tool: Tool) -> Replay:
 
 
 def run(
-    paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None = None, project: str | None = None
-) -> None:
+    paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None = None, project: str | None = None,
+    ask: AskHere | None = None,
+) -> None:  # fmt: skip
     async def made(planned: Sequence[Replay]) -> None:
-        async with own_session(load(paths, project), paths, toolset, via=REPLAY) as session:
+        async with own_session(load(paths, project), paths, toolset, via=REPLAY, ask=ask) as session:
             for replay in planned:
                 await _call(session, replay, execute=execute)
 

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from mcpctl.base import posix
-from mcpctl.base.errors import Refused, warn
+from mcpctl.base.errors import Refused, before_warning, warn
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import loosening
 
 if TYPE_CHECKING:
+    from mcpctl.policy.approvals import CallApproval
+    from mcpctl.policy.question import Question
+    from mcpctl.proxy.consent_forms import AskHere
     from mcpctl.toolsets.toolset_files import ToolsetFile
 
 AGENTS = (  # variables set by programs in which a model runs commands
@@ -23,6 +26,10 @@ AGENTS = (  # variables set by programs in which a model runs commands
     "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "OPENCODE", "AMP_THREAD_ID", "GOOSE_TERMINAL",
     "COPILOT_AGENT_SESSION_ID", "AI_AGENT",
 )  # fmt: skip
+
+
+_LONGEST_ANSWER = 4096
+_ANSWERS = {b"y\n": True, b"yes\n": True, b"\n": False, b"n\n": False, b"no\n": False, b"": None}
 
 
 def show(diff: Iterable[str]) -> None:
@@ -90,6 +97,69 @@ def undisturbed() -> Iterator[None]:
 
 def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+class _Asker:
+    """Asks about calls, one after the other, on the terminal: a yes is for that call alone."""
+
+    def __init__(self) -> None:
+        self.approval: CallApproval | None = None  # the one that is not answered yet
+
+    async def __call__(self, approval: "CallApproval", question: "Question") -> bool | None:
+        import termios
+
+        self.approval = approval
+        for clear in before_warning:
+            clear()
+        for line in question.lines_of(approval):
+            typer.echo(line, err=True)
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # keys pressed before the question are no answer to it
+        typer.echo("May it be called? [y/N] ", nl=False, err=True)
+        while (said := await _line()) not in _ANSWERS:
+            typer.echo("Answer y or n: ", nl=False, err=True)
+        if _ANSWERS[said] is not None:
+            self.approval = None
+        return _ANSWERS[said]
+
+
+async def _line() -> bytes:
+    """A line that is typed, in small letters; empty at the end of the input, as by Ctrl-D."""
+    import asyncio
+
+    loop, stdin = asyncio.get_running_loop(), sys.stdin.fileno()
+    typed: asyncio.Future[bytes] = loop.create_future()
+
+    def take() -> None:
+        if not typed.done():
+            typed.set_result(os.read(stdin, _LONGEST_ANSWER))
+
+    loop.add_reader(stdin, take)
+    read = b""
+    try:
+        read = await typed
+    finally:
+        loop.remove_reader(stdin)
+        if not read:
+            typer.echo(err=True)
+    return read and read.strip().lower() + b"\n"
+
+
+@contextmanager
+def asking(*, json: bool) -> "Iterator[AskHere | None]":
+    """How the person at this terminal is asked about a call that needs it; None where nobody can be asked here."""
+    if json or not is_terminal() or not may_be_a_person():
+        yield None
+        return
+    asker = _Asker()
+    try:
+        yield asker
+    except KeyboardInterrupt:
+        if asker.approval:
+            from mcpctl.policy.words import clock
+
+            id_, until = asker.approval.id, clock(asker.approval.expires)
+            warn(f"you gave no answer: it can be answered until {until}, with: mcpctl approvals allow {id_} (or deny)")
+        raise
 
 
 def only_for_people(action: str) -> None:

@@ -5,27 +5,35 @@ call comes again. Nothing is sent to a server meanwhile, and what has its yes is
 """
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-import msgspec
-
 from mcpctl.base import bounds, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.models import Newest
-from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.proxy.consent_forms import NO, Asked, ConsentForm, Forms, asked_of, form_of
+from mcpctl.proxy.consent_forms import (
+    CLIENT,
+    DISMISSED,
+    NO,
+    TERMINAL,
+    Asked,
+    AskHere,
+    ConsentForm,
+    Forms,
+    asked_of,
+    form_of,
+)  # fmt: skip
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.proxy.request import Request
+from mcpctl.proxy.running_dashboard import dashboard_url
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire.threads import WorkQueue, beside
@@ -34,7 +42,6 @@ _LOOK_S = 0.25
 _PROGRESS_S = 5.0
 _EXPIRED_S = approvals.OPEN_S + 1
 _END_S = 0.5
-_MOST_BYTES = 4096
 _MOST_REMEMBERED = 1000
 _reading = WorkQueue()  # what a person is to read is made aside, in the order of the calls
 
@@ -51,6 +58,7 @@ class Consent:
         self._forms = Forms()
         self._repeatable: dict[str, str] = {}  # approval ids by binding, of calls that may be repeated without effect
         self._has_granted = False
+        self.ask_here: AskHere | None = None
 
     async def obtain(self, call: Request, failure: Failure) -> Outcome:
         if not call.arguments_digest:
@@ -82,7 +90,9 @@ class Consent:
         if why := self._why_not_asked(approval, call):
             call.record.note("unanswerable", failure, channel=why)
             return await self._pending(failure, approval)
-        call.record.note("asked", failure, channel="client")
+        call.record.note("asked", failure, channel=TERMINAL if self.ask_here else CLIENT)
+        if self.ask_here:
+            return await self._ask_at_terminal(self.ask_here, approval, asked, call, failure)
         return await self._ask(approval, asked, call, failure)
 
     async def heard(self, call: Request) -> Failure | None:
@@ -97,8 +107,10 @@ class Consent:
         return Failure("declined", form.failure.facts) if form.scope == NO else None
 
     def _why_not_asked(self, approval: CallApproval, call: Request) -> str:
+        if self.ask_here:
+            return ""
         if not can_fill_forms(call.caller.capabilities):
-            return "client"
+            return CLIENT
         if approval.id in self._was_asked or approval.binding in self._was_asked:
             return "asked"
         return "" if self._forms.have_room else "limit"
@@ -112,14 +124,14 @@ class Consent:
             call.record.note("allowed", failure, channel=channel, scope=ONCE, waited_ms=approval.waited_ms)
             return self._go_on(call, approval)
         if approval.state == DENIED:
-            channel = approval.channel or "client"
+            channel = approval.channel or CLIENT
             call.record.note("declined", failure, channel=channel, waited_ms=approval.waited_ms)
             return Failure("declined", failure.facts)
         return None
 
     async def _approval(self, call: Request, failure: Failure) -> tuple[CallApproval, Asked]:
-        subject, began = call.subject, time.time()
-        asked = await _reading.do(asked_of, call, subject, failure, self._recorder.values)
+        subject, began, asks = call.subject, time.time(), partial(asked_of, is_here=self.ask_here is not None)
+        asked = await _reading.do(asks, call, subject, failure, self._recorder.values)
         expected = self._expected(call, asked.wanted.binding)
         opened = partial(approvals.open_for, wanted=asked.wanted, expected=expected)
         approval = await self._gateway.policy.run(opened)
@@ -171,14 +183,35 @@ class Consent:
             return outcome
         form.is_waited_for = False  # it stays open in the client, and a later yes applies to the same call made again
         form.look_at_the_clock()
-        call.record.note("expired", failure, channel="client", waited_ms=form.waited_ms)
+        call.record.note("expired", failure, channel=CLIENT, waited_ms=form.waited_ms)
+        return await self._pending(failure, approval)
+
+    async def _ask_at_terminal(
+        self, ask: AskHere, approval: CallApproval, asked: Asked, call: Request, failure: Failure
+    ) -> Outcome:
+        assert asked.question
+        form = ConsentForm(approval, (ONCE,), failure, lambda _: None, TERMINAL)
+        asking = asyncio.create_task(ask(approval, asked.question))
+        asking.add_done_callback(form.said)
+        try:
+            outcome = await self._waited(form, call, failure)
+        finally:
+            asking.cancel()
+        if form.answer.done():
+            return await self._answered(form, call, failure)
+        if outcome or not call.is_at_work:
+            return outcome
+        form.look_at_the_clock()
+        call.record.note("expired", failure, channel=TERMINAL, waited_ms=form.waited_ms)
         return await self._pending(failure, approval)
 
     async def _waited(self, form: ConsentForm, call: Request, failure: Failure) -> Outcome:
         """Wait for the client as long as the policy says; an answer from a terminal meanwhile ends the wait, too."""
         loop = asyncio.get_running_loop()
         policy, steps = self._gateway.policy, 0
-        until, reported = loop.time() + call.view.config.policy.table.confirm_wait_s, loop.time()
+        is_here, reported = form.channel == TERMINAL, loop.time()
+        wait_s = form.approval.expires - time.time() if is_here else call.view.config.policy.table.confirm_wait_s
+        until = loop.time() + wait_s
         policy.standing()
         version = policy.version
         while loop.time() < until and call.is_at_work:
@@ -190,7 +223,7 @@ class Consent:
                 version = policy.version
                 if outcome := self._outcome(await self._now(form.approval), call, failure):
                     return outcome
-            if loop.time() - reported >= _PROGRESS_S:
+            if loop.time() - reported >= _PROGRESS_S and not is_here:
                 reported, steps = loop.time(), steps + 1
                 # Small steps: what its server tells later has to be more.
                 call.progress({"progress": b"%.3f" % (steps / 1000), "message": b'"waiting for the user\'s consent"'})
@@ -223,7 +256,8 @@ class Consent:
         self._forms.close(form)
         if scope is None:
             # Many clients decline by themselves: it stays open for a person to answer, elsewhere.
-            decision, channel = ("expired", "dismissed") if form.was_dismissed else ("unanswerable", "client")
+            decision = "expired" if form.was_dismissed else "unanswerable"
+            channel = DISMISSED if form.was_dismissed and form.channel == CLIENT else form.channel
             call.record.note(decision, failure, channel=channel, waited_ms=form.waited_ms)
             if not form.was_dismissed:
                 self._was_asked[approval.binding] = None
@@ -233,16 +267,16 @@ class Consent:
         # Another session may have asked first; the yes is for the one whose client has given it.
         grant = approval.grant._replace(session=self._recorder.session_id) if scope == SESSION else None
         settled = partial(
-            approvals.answer, id_=approval.id, scope=scope if is_yes else None, channel="client", grant=grant,
+            approvals.answer, id_=approval.id, scope=scope if is_yes else None, channel=form.channel, grant=grant,
             used=goes_on,
         )  # fmt: skip
         was_open = await self._gateway.policy.run(settled)
         if was_open and not is_yes and not form.is_waited_for:
-            call.record.note("declined", failure, channel="client", waited_ms=form.waited_ms)
+            call.record.note("declined", failure, channel=form.channel, waited_ms=form.waited_ms)
         if not was_open or not is_yes:
             return False
         self._has_granted |= grant is not None
-        call.record.note("approved", failure, channel="client", scope=scope, waited_ms=form.waited_ms)
+        call.record.note("approved", failure, channel=form.channel, scope=scope, waited_ms=form.waited_ms)
         if goes_on:
             self._go_on(call, approval)
         return goes_on
@@ -288,18 +322,3 @@ class Consent:
             with suppress(Unusable, TimeoutError):
                 async with asyncio.timeout(_END_S):
                     await self._gateway.policy.run(partial(approvals.end_session, session=self._recorder.session_id))
-
-
-class _RunningDashboard(msgspec.Struct):
-    """The part of `dashboard.json` that is read here; `mcpctl.dashboard.running` writes it."""
-
-    port: int
-
-
-def dashboard_url(paths: Paths) -> str:
-    """The address of the dashboard that runs; empty where none does."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
-    with suppress(OSError, msgspec.MsgspecError), posix.opened(paths.dashboard, flags) as fd:
-        if not posix.lock(fd, shared=True):  # its process has locked it as long as it runs
-            return f"http://127.0.0.1:{msgspec.json.decode(os.read(fd, _MOST_BYTES), type=_RunningDashboard).port}/"
-    return ""

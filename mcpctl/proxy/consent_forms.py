@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from mcpctl.policy.question import Question
 
 NO = "no"
+CLIENT, TERMINAL, DISMISSED = "client", "terminal", "dismissed"  # channels
+AskHere = Callable[[CallApproval, "Question"], Coroutine[Any, Any, bool | None]]
+"""Asks the person at the terminal of a command; None where that person gives no answer."""
 _FILLED_MS = 300  # a form whose `no` comes sooner was filled by the client, and seen by no person
 _MOST_OPEN = 3
 _MOST_A_MINUTE = 10
@@ -39,8 +42,8 @@ class Asked(NamedTuple):
     on_record: "Question | None" = None
 
 
-def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordable) -> Asked:
-    """It is read as a person will read it, which takes longer than the event loop has."""
+def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordable, *, is_here: bool) -> Asked:
+    """It is read as a person will read it, which takes longer than the event loop has; `is_here`: at our terminal."""
     from mcpctl.checks import checker  # hundreds of expressions, which few calls need
     from mcpctl.policy.question import effect_of, question_of
 
@@ -56,16 +59,18 @@ def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordab
         title=title[:_LONGEST_TITLE] if isinstance(title, str) else "",
         effect=effect_of(risk, hints), found=", ".join(checker.found_in(text)),
     )  # fmt: skip
-    if not can_fill_forms(call.caller.capabilities):
+    if not is_here and not can_fill_forms(call.caller.capabilities):
         return Asked(wanted)
     return Asked(wanted, question_of(wanted, text), question_of(wanted))
 
 
 class ConsentForm:
     def __init__(
-        self, approval: CallApproval, scopes: tuple[str, ...], failure: Failure, late: Callable[["ConsentForm"], None]
-    ) -> None:
+        self, approval: CallApproval, scopes: tuple[str, ...], failure: Failure, late: Callable[["ConsentForm"], None],
+        channel: str = CLIENT,
+    ) -> None:  # fmt: skip
         self.approval = approval
+        self.channel = channel
         self.failure = failure
         self.scopes = scopes
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -89,6 +94,13 @@ class ConsentForm:
             if not self.is_waited_for:
                 self._late(self)
 
+    def said(self, asking: "asyncio.Task[bool | None]") -> None:
+        """Take the answer of the person at our terminal; None where none was given."""
+        if not asking.cancelled() and not self.answer.done():
+            is_yes = None if asking.exception() else asking.result()
+            answers = {True: ONCE, False: NO, None: ""}
+            self.answered(None, b'{"action":"accept","content":{"answer":"%b"}}' % answers[is_yes].encode(), b"")
+
     def look_at_the_clock(self) -> None:
         self.waited_ms = round((time.monotonic() - self._started) * 1000)
 
@@ -101,12 +113,12 @@ class ConsentForm:
         content = response.get("content") if response.get("action") == "accept" else None
         choice = content.get("answer") if isinstance(content, dict) else None
         if choice == NO:  # forms that nobody saw are filled with what is first
-            return None if self.waited_ms < _FILLED_MS else NO
+            return None if self.channel == CLIENT and self.waited_ms < _FILLED_MS else NO
         return choice if choice in self.scopes else None
 
     @property
     def was_dismissed(self) -> bool:
-        return self._response.get("action") == "cancel" and self.waited_ms >= BY_ITSELF_MS
+        return self.channel == TERMINAL or (self._response.get("action") == "cancel" and self.waited_ms >= BY_ITSELF_MS)
 
     @property
     def _response(self) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import claimed
-from mcpctl.proxy.consent import dashboard_url
+from mcpctl.proxy.running_dashboard import dashboard_url
 
 
 def test_it_is_where_it_says_as_long_as_it_runs(paths: Paths) -> None:

@@ -31,8 +31,9 @@ def replay(
     """Call recorded tools again, and compare the results. Their arguments are the same.
 
     Calls of read-only tools run; others are shown, and run with --execute. The declaration of the server today decides,
-    not the recorded one. [policy] applies as for tools call. A call whose arguments were redacted or cut is never
-    called again; the column WHY names the field. Answers that the session's model read with @mcpctl:read are left out.
+    not the recorded one. [policy] applies as for tools call, and a terminal asks in the same way. A call whose
+    arguments were redacted or cut is never called again; the column WHY names the field. Answers that the session's
+    model read with @mcpctl:read are left out.
 
     All run in one session with each server, one after the other. Each is on record, with via replay and the id of the
     old call as parent_id. Results are compared as they are on record: SAME is empty where one was cut.
@@ -45,6 +46,7 @@ def replay(
     from mcpctl import output
     from mcpctl.calling import replay as replays
     from mcpctl.commands.columns import REPLAYS
+    from mcpctl.commands.confirmation import asking
 
     options = listing.chosen()
     output.chosen_fields(REPLAYS, options)  # unknown ones are refused before anything runs
@@ -59,7 +61,8 @@ def replay(
         paths, old, execute=execute, dry_run=dry_run, toolset=place.toolset, project=place.project
     )
     if not dry_run:
-        replays.run(paths, planned, execute=execute, toolset=place.toolset, project=place.project)
+        with asking(json=options.effective in ("json", "jsonl")) as ask:
+            replays.run(paths, planned, execute=execute, toolset=place.toolset, project=place.project, ask=ask)
     with place.records() as records:
         rows = [_row(each, records.call(each.record_id) if each.record_id else None) for each in planned]
     if diff:

@@ -41,6 +41,9 @@ def call(
     pipe gets them as JSON. --output saves them: one in FILE, several in FILE-1, FILE-2 and so on, before the ending of
     FILE. It overwrites nothing without --force. With --output -, stdout has only the bytes, of one.
 
+    At a terminal you are asked about a call that needs your consent; Ctrl-C leaves it open, for mcpctl approvals allow.
+    With --json, in a pipe, and where an agent may run this, nobody is asked, and the call is refused.
+
     With - in place of a key, each line of stdin is a call: {"toolKey": "server:tool", "arguments": {…}}, or server:tool
     {…}, or server:tool key=value as on the command line. Each is answered by one line of JSON before the next is read:
     the result as the server sent it, or {"error": …}. The servers stay up from the first call to the last, so that one
@@ -54,6 +57,7 @@ def call(
     """
     from mcpctl.calling import calls_in_turn, one_shot
     from mcpctl.commands.call_arguments import parse_line, read
+    from mcpctl.commands.confirmation import asking
 
     words, paths = arguments or [], place.paths()
     if key == "-":
@@ -67,10 +71,10 @@ def call(
         raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
     if output_file:
         _check_target(output_file, replaces=force)
-    with output.telling(key) as tell:
+    with asking(json=json) as ask, output.telling(key) as tell:
         result = one_shot.call(
             paths, key, lambda tool: read(words, tool), timeout, place.toolset, place.project, tell,
-            as_sent=json, following=words[0] if words else "",
+            as_sent=json, following=words[0] if words else "", ask=ask,
         )  # fmt: skip
     content = result.content
     if output_file and not result.failure:
