@@ -31,7 +31,7 @@ CONTRACT = {
     ),
     fields.Decision: (
         "id", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope", "arguments_hash",
-        "pin", "token_id", "project", "waited_ms", "enforced", "made_at",
+        "pin", "token_id", "project", "waited_ms", "enforced", "person", "made_at",
     ),
     fields.Approval: (
         "id", "state", "scope", "key", "title", "client_name", "risk", "effect", "hints", "arguments", "hidden",

@@ -206,6 +206,11 @@ class DecisionMade(Line, tag="decisions.made"):
     project: str | None
     waited_ms: Annotated[int | None, "The time that the answer took, a whole number of milliseconds, or null."]
     enforced: Annotated[bool, "false where the policy only records."]
+    person: Annotated[
+        str | None,
+        "Who decided, as exactly as is known: the user and terminal, the user and login of the dashboard, or the client"
+        " in which it was asked; of a call that an earlier yes let through, who gave that; null where a rule decided.",
+    ] = None
 
 
 class QuestionAsked(Line, tag="questions.asked"):
@@ -322,7 +327,7 @@ class Read(ReadFinished):
     """One prompt or resource that was read."""
 
 
-class Decision(DecisionMade):
+class Decision(DecisionMade, kw_only=True):
     """A decision on a call."""
 
     made_at: Annotated[str, "The time of the decision."]

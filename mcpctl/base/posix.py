@@ -156,6 +156,21 @@ def has_terminal() -> bool:
     return False
 
 
+def person(place: str = "") -> str:
+    """The user who runs this, the machine, and the place where: without one the terminal, where there is one."""
+    import pwd
+
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        name = f"user {os.getuid()}"
+    for fd in (0, 1, 2) if not place else ():
+        with contextlib.suppress(OSError):
+            place = os.ttyname(fd)
+            break
+    return ", ".join(filter(None, (f"{name}@{os.uname().nodename}", place)))
+
+
 def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
     """The user whose process has the `local` end, an address and a port, of a TCP connection here (Linux)."""
     import socket  # commands that only read records need locks but no connections

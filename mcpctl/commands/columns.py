@@ -70,6 +70,17 @@ CALLS = Columns(
     noun="calls",
     empty="no call is on record; connect a client to: mcpctl serve",
 )
+DECISIONS = Columns(
+    fields=(*fields.DECISION_FIELDS, "client_name"),
+    shown=("made_at", "client_name", "key", "decision", "channel", "person", "scope", "waited_ms", "call_id"),
+    cut=frozenset(("client_name", "key", "person", "rule", "rule_place")),
+    keeps={"client_name": 11, "key": 24, "person": 20},
+    goes=("waited_ms", "call_id", "scope", "client_name"),
+    ids=frozenset(("call_id", "session_id", "id")),
+    labels={"made_at": "WHEN", "client_name": "CLIENT", "call_id": "CALL", "person": "WHO", "waited_ms": "MS"},
+    noun="decisions",
+    empty="no decision is on record: nothing was asked about or refused",
+)
 READS = Columns(
     fields=fields.READ_FIELDS,
     shown=("id", "started_at", "kind", "server", "name", "status", "duration_ms"),
@@ -280,7 +291,7 @@ TOOLSETS = Columns(
 LISTS = {  # the columns by command, and by --kind after it; those of two commands are made when they are asked for
     "annotate ls": ANNOTATIONS, "approvals ls": APPROVALS, "approvals show": APPROVALS, "calls ls": CALLS,
     "calls ls discovery": SEARCHES, "calls ls read": READS, "calls show": CALLS, "calls replay": REPLAYS,
-    "policy explain": EXPLANATION,
+    "policy decisions": DECISIONS, "policy explain": EXPLANATION,
     "policy import": IMPORTED_RULES, "prompts ls": PROMPTS, "resources ls": RESOURCES, "servers ls": SERVERS,
     "servers show": SERVERS, "servers check": CHECKED_SERVERS, "servers import": IMPORTED_SERVERS,
     "sessions ls": SESSIONS, "sessions show": SESSIONS, "sessions stats": SAVINGS, "tokens ls": TOKENS,

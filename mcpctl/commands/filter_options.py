@@ -26,26 +26,46 @@ OF_CALLS_ALONE = ("tool", "hint", "arg", "error", "code", "redacted")  # filters
 _MAX_NAME = 200  # longer names are not compared: a comparison takes the product of their lengths
 
 
-class RecordFilters(opt.Options, section="Filters"):
-    """The options as they were given; raises `WrongUsage` for impossible values."""
+class WhoAndWhen(opt.Options, section="Filters"):
+    """The options as they were given, of everything that was recorded; raises `WrongUsage` for impossible values."""
 
     session: list[str] | None = opt.option("--session", "ID,…", "Only of these; last is the newest.", complete.sessions)
     server: list[str] | None = opt.option("--server", "NAME,…", "Only of these servers.", complete.servers)
     tool: list[str] | None = opt.option("--tool", "TOOL,…", "Names, keys or globs (list_*, github:*).", complete.tools)
-    status: list[str] | None = opt.option("--status", "STATUS,…", "ok, tool_error, denied, failed, ….", CALL_STATUSES)
-    failed: bool = opt.flag("--failed", "Only failed ones: not ok, running or waiting for input.")
-    outcome: list[str] | None = opt.option("--outcome", "OUTCOME,…", "done, error or refused.", tuple(OUTCOMES))
     client: list[str] | None = opt.option(
         "--client", "NAME", "Only of this client; repeatable.", complete.recorded_clients
     )
     project: list[str] | None = opt.option("--project", "NAME,…", "Only with these projects.", complete.projects)
-    hint: list[str] | None = opt.option(
-        "--hint", "HINT,…", "destructive, read-only, idempotent, open-world, no-destructive, …, undeclared.", HINTS
-    )
     since: str | None = opt.option(
         "--since", "TIME", "Only since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20, 2026-11-20T12:00Z."
     )
     until: str | None = opt.option("--until", "TIME", "Only before then; a day means its beginning.")
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        _ = self.criteria
+
+    @functools.cached_property
+    def criteria(self) -> CallFilter:
+        """The filter of calls, with sessions as they were typed."""
+        return filters.call_filter(vars(self))
+
+    def resolved(self, records: "Records", paths: "Paths") -> CallFilter:
+        """The filter with full ids of sessions; raises `NotFound` for a name that is not configured nor on record."""
+        criteria = records.resolved(self.criteria)
+        _refuse_strangers(criteria, records, paths)
+        return criteria
+
+
+class RecordFilters(WhoAndWhen, section="Filters"):
+    """The filters of calls."""
+
+    status: list[str] | None = opt.option("--status", "STATUS,…", "ok, tool_error, denied, failed, ….", CALL_STATUSES)
+    failed: bool = opt.flag("--failed", "Only failed ones: not ok, running or waiting for input.")
+    outcome: list[str] | None = opt.option("--outcome", "OUTCOME,…", "done, error or refused.", tuple(OUTCOMES))
+    hint: list[str] | None = opt.option(
+        "--hint", "HINT,…", "destructive, read-only, idempotent, open-world, no-destructive, …, undeclared.", HINTS
+    )
     min_duration: str | None = opt.option(
         "--min-duration", "TIME", "Only those that took at least as long: 500ms, 2s, 1m30s."
     )
@@ -57,26 +77,11 @@ class RecordFilters(opt.Options, section="Filters"):
     code: list[str] | None = opt.option("--code", "CODE,…", "By the error's code: needs_consent, no-needs_consent, ….")
     redacted: bool = opt.flag("--redacted", "Only those in which a secret was redacted.")
 
-    def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        _ = self.criteria
-
-    @functools.cached_property
-    def criteria(self) -> CallFilter:
-        """The filter of calls, with sessions as they were typed."""
-        return filters.call_filter(vars(self))
-
     def refuse(self, kind: str, *options: str) -> None:
         """Raise `WrongUsage` if one of these options was given, which `kind` do not have."""
         given = [f"--{name.replace('_', '-')}" for name in options if getattr(self, name)]
         if given:
             raise WrongUsage(f"{kind} have no {' or '.join(given)}", "leave them out")
-
-    def resolved(self, records: "Records", paths: "Paths") -> CallFilter:
-        """The filter with full ids of sessions; raises `NotFound` for a name that is not configured nor on record."""
-        criteria = records.resolved(self.criteria)
-        _refuse_strangers(criteria, records, paths)
-        return criteria
 
 
 class SessionFilters(RecordFilters, section="Filters"):

@@ -20,7 +20,9 @@ from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.dashboard import (
     approvals,
     calls,
+    decisions,
     overview,
+    reads,
     rendering,
     review,
     servers,
@@ -57,7 +59,7 @@ def openapi(request: Request, query: Parameters) -> Response:
 
 
 OPERATIONS: tuple[Operation, ...] = (
-    *(operation for subject in _SUBJECTS for operation in subject.OPERATIONS),
+    *(operation for subject in (*_SUBJECTS, decisions, reads) for operation in subject.OPERATIONS),
     streaming.EXPORT,
     Operation("/openapi.json", openapi, ""),
 )

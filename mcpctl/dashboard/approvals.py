@@ -14,7 +14,7 @@ from mcpctl.base.errors import NotFound, Refused, WrongUsage
 from mcpctl.base.models import Found, Row
 from mcpctl.config import config
 from mcpctl.dashboard import rest_names
-from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of
+from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of, login_of
 from mcpctl.dashboard.guard import form_of, require_answering
 from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import page
@@ -72,7 +72,7 @@ def decide(request: Request, query: Parameters) -> Response:
         hint = 'send {"decision": "allow" or "deny", "scope": "once", "session" or "always"}'
         raise WrongUsage(f"the body is not a decision: {error}", hint) from None
     scope = given.scope if given.decision == "allow" else None
-    return answer(answering.row(answering.answer(paths, ref, scope, _CHANNEL)))
+    return answer(answering.row(answering.answer(paths, ref, scope, _CHANNEL, login=login_of(request).id)))
 
 
 def approvals_page(request: Request) -> Response:
@@ -138,7 +138,9 @@ def answer_form(request: Request) -> Response:
     try:
         # Only an open question is answered here: an earlier answer is taken back in a terminal.
         if row["state"] == PENDING:
-            answering.answer(dashboard.paths, id_, None if chosen == _DENY else chosen, channel=_CHANNEL)
+            answering.answer(
+                dashboard.paths, id_, None if chosen == _DENY else chosen, _CHANNEL, login=login_of(request).id
+            )
             return RedirectResponse(f"/approvals?{urlencode({'answered': id_})}", _SEE_OTHER)
     except NotFound:
         row = _row(dashboard, id_)
@@ -151,7 +153,9 @@ def answer_form(request: Request) -> Response:
 def take_back(request: Request) -> Response:
     require_answering(request)
     try:
-        rows = answering.revoke(dashboard_of(request).paths, request.path_params["id"], _CHANNEL)
+        rows = answering.revoke(
+            dashboard_of(request).paths, request.path_params["id"], _CHANNEL, login=login_of(request).id
+        )
     except NotFound:
         return _page(request, "It was taken back already.", 404)
     return _page(request, f"{rows[0]['key']} is asked about again.")

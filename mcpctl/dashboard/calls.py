@@ -20,7 +20,6 @@ from mcpctl.dashboard.rendering import from_json, indented, page, texts
 from mcpctl.dashboard.rest import (
     OF_CALLS,
     OF_DISCOVERIES,
-    OF_READS,
     OF_SESSIONS,
     WINDOW,
     Operation,
@@ -143,13 +142,6 @@ def discoveries(request: Request, query: Parameters) -> Response:
         return listing(query, "discoveries", records.discoveries(records.resolved(wanted)), rest_names.DISCOVERY)
 
 
-def reads(request: Request, query: Parameters) -> Response:
-    """The prompts that were got and the resources that were read, newest first."""
-    wanted = query.calls()
-    with dashboard_of(request).records() as records:
-        return listing(query, "reads", records.reads(records.resolved(wanted)), rest_names.READ)
-
-
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:
     return [_search(row) for row in records.discoveries(wanted).rows(at_most, 0)]
 
@@ -167,7 +159,6 @@ OPERATIONS = (
     Operation("/sessions/{id}/tool-calls", tool_calls, "ToolCallList", (*_OF_PAGE, *OF_SESSIONS)),
     Operation("/tool-calls", tool_calls, "ToolCallList", (*_OF_PAGE, *OF_CALLS)),
     Operation("/tool-calls/{id}", tool_call, "ToolCallShown"),
-    Operation("/reads", reads, "ReadList", (*WINDOW, *OF_READS)),
     Operation("/discoveries", discoveries, "DiscoveryList", (*WINDOW, *OF_DISCOVERIES)),
 )
 PAGES = {"/tool-calls": calls_page, "/tool-calls/{id}": call_page}

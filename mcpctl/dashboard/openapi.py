@@ -141,6 +141,7 @@ def _models() -> Iterator[Any]:
     called = _row("CalledTool", _Group, rest_names.CALLED_TOOL, "A tool that was called in a session, with its totals.")
     decision = _row("Decision", fields.Decision, rest_names.DECISION)
     decisions = _several(decision)
+    listed = _row("DecisionListed", fields.Decision, rest_names.DECISION_LISTED, types={"client_name": str | None})
     session = _row("MCPSession", fields.Session, rest_names.SESSION)
     about = "One session with its aggregates."
     yield _model("SessionShown", about, session, tools=_several(called), decisions=decisions)
@@ -168,11 +169,12 @@ def _models() -> Iterator[Any]:
         )
     )  # fmt: skip
     held = _row("Held", fields.Held, rest_names.HELD)
-    yield from (decision, called, session, call, tool, server, discovery, read, group, failures, approval, held)
+    yield from (decision, listed, called, session, call, tool, server, discovery, read, group, failures, approval, held)
     for name, row, member, noun in (
         ("SessionList", session, "sessions", "sessions"), ("ToolCallList", call, "tool_calls", "calls"),
         ("ToolList", tool, "tools", "tools"), ("ServerList", server, "servers", "servers"),
         ("DiscoveryList", discovery, "discoveries", "searches"), ("ReadList", read, "reads", "reads"),
+        ("DecisionList", listed, "decisions", "decisions"),
         ("StatList", group | failures, "stats", "groups"),
         ("ApprovalList", approval, "approvals", "approvals"),
         ("ReviewList", held, "review", "things that are held"),

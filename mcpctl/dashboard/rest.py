@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcpctl.base.errors import WrongUsage
+from mcpctl.base.fields import DECISIONS
 from mcpctl.base.models import Found, Row
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.dashboard.rest_names import Name, renamed
@@ -35,6 +36,7 @@ OF_CALLS = (
     "redacted", *OF_DISCOVERIES[3:],
 )  # fmt: skip
 OF_READS = ("session_id", "server", "status", "failed", "outcome", *OF_DISCOVERIES[1:])
+OF_DECISIONS = ("session_id", "server", "tool", "client", "project", "since", "until", "decision", "channel")
 OF_SESSIONS = tuple(name for name in OF_CALLS if name != "session_id")
 OF_TOOLS = ("read_only", "destructive", "idempotent", "open_world")
 FLAGS = ("failed", "redacted", "payloads", "approvals", "pending", *OF_TOOLS)
@@ -64,6 +66,8 @@ MEANINGS = {
     "min_duration": "That took at least as long: 500ms, 2s, 1m30s.",
     "by": f"A row for each of these: {', '.join(filters.GROUPS)}; or error alone, for failures by their text.",
     "sort": "The largest first, of this field; or tools by key, tool, usage or last_used.",
+    "decision": f"One of these: {', '.join(DECISIONS)}.",
+    "channel": "Made through one of these: rule, grant, client, hook, terminal, dashboard.",
     "kind": "call, or read for prompts and resources that were read.",
     "format": "jsonl or csv.",
     "pending": "Only approvals that can be answered now.",

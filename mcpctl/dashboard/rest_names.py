@@ -83,6 +83,7 @@ TOOL = (
 )
 TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.ToolRow)) :]))
 DISCOVERY, READ, DECISION = (_same(fields.names(row)) for row in (fields.Discovery, fields.Read, fields.Decision))
+DECISION_LISTED = (*DECISION, *_same(("client_name",)))
 HELD = _same(fields.names(fields.Held))
 APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.ServerRow))
 

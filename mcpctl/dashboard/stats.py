@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Found
 from mcpctl.dashboard import charts, rest_names
 from mcpctl.dashboard.dashboard import dashboard_of
@@ -30,6 +31,8 @@ def stats(request: Request, query: Parameters) -> Response:
     """Calls, failures, times and tokens, a row for each group."""
     by, of_reads = query.several("by", (*filters.GROUPS, filters.ERROR)), query.choice("kind", _KINDS) == "read"
     groups, sort, wanted = filters.grouping(by), query.choice("sort", filters.sorts(by)), query.calls()
+    if of_reads and (filters.ERROR in by or not filters.is_of_reads(wanted)):
+        raise WrongUsage("reads have no tool, hint, arg, error, code or redacted", "leave them out, or kind=read")
     with dashboard_of(request).records() as records:
         if by == (filters.ERROR,):
             return listing(query, "stats", records.errors(records.resolved(wanted), sort), rest_names.ERROR_GROUP)

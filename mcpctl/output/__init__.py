@@ -34,7 +34,7 @@ _PAUSE_S = 0.25
 _SHORT_ID = 8
 _TIMES = frozenset((
     "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
-    "created", "login_expires_at",
+    "created", "login_expires_at", "made_at",
 ))  # fmt: skip
 
 

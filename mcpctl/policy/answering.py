@@ -106,7 +106,9 @@ def _why_not(loaded: Config, approval: Row, scope: str | None) -> Refused | None
     return None
 
 
-def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None) -> CallApproval:
+def answer(
+    paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None, *, login: str = ""
+) -> CallApproval:
     """Say yes for a scope, perhaps only `until` a moment, or no where the scope is None, which also takes back a yes
     that still applies; `channel` is `terminal` or `dashboard`. Raises `NotFound` where none is open, and `Refused`
     where no yes can last so long; nothing is kept then, nor where config.toml cannot be read."""
@@ -128,11 +130,11 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float
             hint = "have it called again: that asks again" if state == "expired" else "see: mcpctl approvals show"
             message = f"approval {approval.id} cannot be answered any more: it is {state}"
             raise NotFound(message, hint, "approval_closed")
-    _record(Recorder(paths, settings, via="cli"), answered, scope, channel)
+    _record(Recorder(paths, settings, via="cli"), answered, scope, channel, login)
     return answered
 
 
-def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
+def revoke(paths: Paths, ref: str, channel: str, *, login: str = "") -> Sequence[Row]:
     """Take back the yeses to a tool, or one by its id or that of its approval; returns their rows."""
     settings = config.load(paths.config).records
     with PolicyFile.connect(paths) as file:
@@ -152,7 +154,7 @@ def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
     for given in chosen:
         recorder.decision_made(
             given.grant.key, "declined", "standing yes taken back", channel=channel, pin=given.grant.pin,
-            scope=SESSION if given.grant.session else ALWAYS, token_id=given.grant.token,
+            scope=SESSION if given.grant.session else ALWAYS, token_id=given.grant.token, login=login,
             origin=Origin(Client("mcpctl"), given.grant.project or None),
         )  # fmt: skip
     recorder.flush()
@@ -160,11 +162,11 @@ def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
     return [_standing_row(given) for given in chosen]
 
 
-def _record(recorder: Recorder, approval: CallApproval, scope: str | None, channel: str) -> None:
+def _record(recorder: Recorder, approval: CallApproval, scope: str | None, channel: str, login: str) -> None:
     recorder.decision_made(
         approval.key, "approved" if scope else "declined", approval.rule, place=approval.rule_place,
         channel=channel, scope=scope or approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
-        token_id=approval.token, waited_ms=approval.waited_ms,
+        token_id=approval.token, waited_ms=approval.waited_ms, login=login,
         origin=Origin(Client("mcpctl"), approval.project or None),
     )  # fmt: skip
     recorder.flush()

@@ -77,9 +77,7 @@ def calls(criteria: CallFilter) -> "Conditions":
 def searches(criteria: CallFilter) -> "Conditions":
     """The conditions on rows of `discoveries`, which have no server, tool, status or hints."""
     conditions = _nothing().any_of("session_id", criteria.sessions).any_of("project", criteria.projects)
-    if criteria.clients:
-        inner = _nothing().any_of("client_name", criteria.clients)
-        conditions.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
+    _of_clients(conditions, criteria)
     _times(conditions, criteria)
     return _text(conditions, criteria.grep, ("query", "context", "results"))
 
@@ -91,6 +89,32 @@ def reads(criteria: CallFilter) -> "Conditions":
     conditions.any_of("client_name", criteria.clients)
     _times(conditions, criteria)
     return _text(conditions, criteria.grep, ("name", "error"))
+
+
+def decisions(criteria: CallFilter) -> "Conditions":
+    """The conditions on rows of `decisions`: of a server and tool by their key, of a client by its session."""
+    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("project", criteria.projects)
+    _either(conditions, [("key GLOB ?", (f"{_globbed(server)}:*",)) for server in criteria.servers])
+    _either(conditions, [_of_key(tool) for tool in criteria.tools])
+    _of_clients(conditions, criteria)
+    return conditions.when("made_at >= ?", criteria.since).when("made_at < ?", criteria.until)
+
+
+def _of_clients(conditions: "Conditions", criteria: CallFilter) -> None:
+    if criteria.clients:
+        inner = _nothing().any_of("client_name", criteria.clients)
+        conditions.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
+
+
+def _of_key(tool: str) -> tuple[str, tuple[str, ...]]:
+    """The condition on a key of a tool that is typed as a key, with a dot, or alone."""
+    if ":" in tool:
+        return "key GLOB ?", (_globbed(tool),)
+    return "(key GLOB ? OR key GLOB ?)", (f"*:{_globbed(tool)}", _globbed(tool.replace(".", ":", 1)))
+
+
+def _globbed(name: str) -> str:
+    return name.replace("[", "[[]")
 
 
 def is_of_reads(criteria: CallFilter) -> bool:
@@ -142,7 +166,7 @@ def _named(column: str, name: str) -> str:
 
 
 def _pattern(name: str) -> str:
-    return name.replace("[", "[[]") if is_glob(name) else name
+    return _globbed(name) if is_glob(name) else name
 
 
 def _status(conditions: "Conditions", statuses: tuple[str, ...]) -> None:

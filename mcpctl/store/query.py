@@ -19,6 +19,7 @@ COLUMNS["calls"].update(
     schema.ELSEWHERE["calls"], status=schema.call_status("dead"), outcome=schema.call_outcome("dead"),
     error_group=schema.error_group("dead"),
 )  # fmt: skip
+COLUMNS["decisions"].update(person=schema.person())
 BY_TIME = "started_at DESC, session_id DESC, position DESC"
 _FEW = 1000  # rows that are found first and read then; many are read as they are found, so that they need no memory
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw, Struct
 
+from mcpctl.base import posix
 from mcpctl.base.callers import Client
 from mcpctl.base.errors import warn
 from mcpctl.base.paths import Paths
@@ -17,6 +18,7 @@ from mcpctl.store.journal import Journal
 from mcpctl.store.recordable import Json, Recordable, redaction_key
 
 _UNWRITTEN_KEPT = 1000
+_OF_PEOPLE = ("terminal", "dashboard", "command")  # the channels of answers that commands put on record
 ENCODING = "estimate:bytes/4"  # a quarter of the UTF-8 bytes of the JSON, rounded up
 
 
@@ -141,9 +143,10 @@ class Recorder:
     def decision_made(
         self, key: str, decision: str, rule: str, *, origin: Origin, place: str = "", call_id: str = "",
         channel: str = "rule", scope: str = "", arguments_hash: str = "", pin: str = "", token_id: str = "",
-        waited_ms: int | None = None, enforced: bool = True,
+        waited_ms: int | None = None, enforced: bool = True, login: str = "",
     ) -> str:  # fmt: skip
-        """Put a decision on a call, or on an attempt that became none, on record; returns its id."""
+        """Put a decision on a call, or on an attempt that became none, on record; returns its id. `login` is that of
+        the dashboard in which it was made."""
         key, rule, place = self.values.names((key, rule, place))
         line = journal_lines.DecisionMade(
             timestamp=clock.now(), id=new_id(), session_id=self._session(origin), call_id=call_id or None,
@@ -151,6 +154,8 @@ class Recorder:
             arguments_hash=arguments_hash or None, pin=pin or None, token_id=token_id or None,
             project=origin.project, waited_ms=waited_ms, enforced=enforced,
         )  # fmt: skip
+        if not self.is_of_client and channel in _OF_PEOPLE:
+            line.person = posix.person(f"login {login} of the dashboard" if login else "")
         self._lines.append(journal_lines.encode_all((line,)))
         return line.id
 

@@ -25,8 +25,8 @@ _BY_ACTIVITY = "last_activity DESC, id"
 _LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"  # never a command without calls
 MADE = {  # fields of calls that are made where they are asked for
     "key": "server || ':' || tool",
-    "consent": "(SELECT decision || ' by ' || channel || coalesce(' (' || scope || ')', '') FROM decisions"
-    " WHERE id = calls.decision_id)",
+    "consent": "(SELECT decision || coalesce(' ' || scope, '') || ', ' || channel"
+    f" || coalesce(': ' || {schema.person()}, '') FROM decisions WHERE id = calls.decision_id)",
     "arguments_line": "substr(arguments, 1, 2048)",
 }  # fmt: skip
 _TOKENS = {"tokens": "total_tokens + discovery_tokens"}
@@ -121,6 +121,15 @@ class Records:
         conditions = Conditions().equal("session_id", session).equal("call_id", call)
         order = "made_at, session_id, position"
         return query.select(self._db, "decisions", COLUMNS["decisions"], conditions, order)
+
+    def decisions_made(
+        self, criteria: CallFilter = EVERYTHING, decisions: Sequence[str] = (), channels: Sequence[str] = ()
+    ) -> Found:
+        """Decisions, newest first, with the client whose session they are of."""
+        client = "(SELECT client_name FROM sessions WHERE id = decisions.session_id)"
+        columns = {**COLUMNS["decisions"], "client_name": client}
+        conditions = filters.decisions(criteria).any_of("decision", decisions).any_of("channel", channels)
+        return query.select(self._db, "decisions", columns, conditions, "made_at DESC, session_id DESC, position DESC")
 
     def loosened(self, since: str | None, at_most: int = 10) -> Sequence[Row]:
         conditions = Conditions().equal("decision", LOOSENED).when("made_at >= ?", since)

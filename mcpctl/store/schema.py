@@ -76,6 +76,22 @@ def error_group(dead: str) -> str:
     return f"CASE WHEN {call_failed(dead)} THEN coalesce(error_group, {call_status(dead)}) END"
 
 
+def person() -> str:
+    """Who made a decision: its line says so, or that of the answer by which a call was let through or refused."""
+    client = "(SELECT client_name FROM sessions WHERE id = {}.session_id)"
+    # The answer may be on record a moment after the call that waited for it.
+    answer = f"""(SELECT coalesce(answer.person, {client.format("answer")}) FROM decisions AS answer
+        WHERE answer.key = decisions.key AND answer.id <> decisions.id
+        AND answer.made_at <= strftime('%Y-%m-%dT%H:%M:%fZ', decisions.made_at, '+5 seconds')
+        AND answer.decision = CASE decisions.decision WHEN 'declined' THEN 'declined' ELSE 'approved' END
+        AND (answer.arguments_hash = decisions.arguments_hash OR answer.scope <> 'once')
+        ORDER BY answer.made_at DESC LIMIT 1)"""
+    of_channel = f"""CASE decisions.channel WHEN 'client' THEN {client.format("decisions")}
+        WHEN 'hook' THEN {client.format("decisions")} WHEN 'terminal' THEN {answer}
+        WHEN 'dashboard' THEN {answer} WHEN 'grant' THEN {answer} END"""
+    return f"coalesce(decisions.person, {of_channel})"
+
+
 def session_status(dead: str) -> str:
     return f"CASE WHEN status = 'active' AND id IN (SELECT session_id FROM {dead}) THEN 'closed' ELSE status END"
 
@@ -93,6 +109,7 @@ def _view(table: str, fields: tuple[str, ...], **changed: str) -> str:
 
 _MADE = {
     "sessions": {"status": session_status("gone"), "end_time": session_end("gone")},
+    "decisions": {"person": person()},
     "calls": {
         "status": call_status("gone"), "outcome": call_outcome("gone"), "error_group": error_group("gone"),
         "key": "server || ':' || tool", "hints": "hints", "failed": call_failed("gone"), **ELSEWHERE["calls"],
@@ -116,6 +133,7 @@ INDEXES = (  # made after a new index is filled: sorted once, they take a fracti
     "CREATE INDEX reads_by_session ON reads (session_id, position)",
     "CREATE INDEX decisions_by_time ON decisions (made_at, session_id, position)",
     "CREATE INDEX decisions_by_call ON decisions (call_id, position)",
+    "CREATE INDEX decisions_by_key ON decisions (key, made_at)",
     "CREATE INDEX decisions_by_session ON decisions (session_id, position)",
     *VIEWS,
     "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",

@@ -98,6 +98,7 @@ PATHS = {
     "/tool-calls/{id}": [call_id(number) for number in range(1, 9)],
     "/discoveries": [""],
     "/reads": [""],
+    "/decisions": ["", "?decision=denied,asked"],
     "/stats": [
         "",
         "?kind=read",

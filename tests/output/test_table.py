@@ -105,7 +105,7 @@ def test_columns_go_in_the_order_that_help_states_and_a_terminal_is_told(
     two_sessions(paths)
     monkeypatch.setenv("COLUMNS", "200")
     stated = " ".join(mcpctl("calls", "ls", "--help").out.split()).partition("these go first: ")[2].partition(".")[0]
-    assert stated == "HINTS, MS, SERVER, WHEN, STATUS, TOOL"
+    assert stated == "HINTS, MS, CLIENT, SERVER, WHEN, STATUS, TOOL"
     for width in range(10, 90):
         monkeypatch.setenv("COLUMNS", str(width))
         ran = mcpctl("calls", "ls", tty=True)
