@@ -140,7 +140,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         moment=_moment, local=_local, cut=_cut, duration=_duration, answered=text.answered, from_json=from_json,
-        name=_name, labelled=_labelled,
+        name=_name, labelled=_labelled, age=_age,
         short=lambda id_: (id_ or "-")[:_SHORTEST],
         number=lambda value: "-" if value is None else f"{value:,}",
         words=lambda value: str(value).replace("_", " ").replace("-", " "),
@@ -166,6 +166,16 @@ def _moment(timestamp: str | None, *, is_whole: bool = False) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         timestamp, whole, whole if is_whole else _local(timestamp)
     )
+
+
+def _age(timestamp: str | None) -> Markup:
+    """A time of records as how long ago it was, in hours or days: less would make a page another every minute."""
+    then = _here(timestamp)
+    if then is None:
+        return _moment(timestamp)
+    hours = int((datetime.now().astimezone() - then).total_seconds() // 3600)
+    text = "in the last hour" if hours < 1 else f"{hours} h ago" if hours < 48 else f"{hours // 24} days ago"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(timestamp, f"{then:%Y-%m-%d %H:%M:%S %Z}", text)
 
 
 def _local(timestamp: str | None) -> str:

@@ -230,8 +230,9 @@ def test_servers_that_do_not_work_wait_for_a_person_too(browser: Browser, paths:
     assert "down did not start: it ended (exit 3)" in page.text
     assert "Nothing." not in page.text
     assert page.target("down") == "/servers/down"
-    assert "down stdio" in (servers := markup.seen(browser(), "/servers").text)
-    assert servers.count("does not work") == 1
+    servers = markup.seen(browser(), "/servers").text
+    assert "down true does not start did not start: it ended (exit 3)" in servers
+    assert servers.count("does not start") == 1
 
 
 @pytest.mark.parametrize("address", ["/", "/tool-calls?status=denied", "/tools", "/approvals", "/tool-calls/10ca1100"])

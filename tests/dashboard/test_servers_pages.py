@@ -8,9 +8,12 @@ from starlette.testclient import TestClient
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
 from mcpctl.config import config
+from mcpctl.store.filters import moment
+from mcpctl.store.records import Records
 from mcpctl.store.state import State
-from tests import configured
+from tests import configured, recorded
 from tests.configured import READ, WRITE, stub
+from tests.dashboard import markup
 from tests.dashboard.test_tools_pages import links, text_of
 
 Browser = Callable[..., TestClient]
@@ -37,9 +40,15 @@ def test_servers_are_listed_with_what_their_tools_may_do(browser: Browser, paths
     assert links(page, "notes") == ["/servers/notes"]
     assert links(page, "2 read only") == ["/tools?server=notes&risk=read-only"]
     assert "ended with <status> 1" in text
-    assert "off stdio true off -" in text
-    assert "bad unusable" in text
-    assert text.index("servers.bad.command") > text.index("bad unusable")
+    assert "off true off -" in text
+    assert "bad cannot be used" in text
+    assert text.index("servers.bad.command") > text.index("bad cannot be used")
+    assert [text.index(f" {name} ") for name in ("bad", "weather", "notes")] == sorted(
+        text.index(f" {name} ") for name in ("bad", "weather", "notes")
+    ), "those that do not work are first"
+    assert (
+        "weather" not in text_of(browser().get("/servers?use=up").text).partition("Filters")[2].partition("off true")[0]
+    )
 
 
 def test_no_server_is_said(browser: Browser) -> None:
@@ -88,3 +97,38 @@ def test_a_name_that_cannot_be_one_is_only_shown(browser: Browser, paths: Paths)
 def test_a_server_that_there_is_not(browser: Browser, paths: Paths) -> None:
     configured.configure(paths, {"files": stub()})
     assert browser().get("/servers/fiels").status_code == 404
+
+
+def test_health_is_that_of_the_last_day_and_the_last_success_of_any(browser: Browser, paths: Paths) -> None:
+    long = {"command": "/opt/tools/bin/shop-server", "args": ["--root", "/home/anna/shop", "-v"]}
+    configured.configure(paths, {"weather": long, "notes": stub(), "idle": stub()})
+    configured.listed(paths, "weather", [READ])
+    recorded.two_sessions(paths)  # far ahead, which is within the last day
+    with Records(paths) as records:
+        health = records.health(moment("since", "24h") or "")["weather"]
+    assert health["errors"] and health["last_done"]
+    client = browser()
+    page = client.get("/servers").text
+    text = text_of(page)
+    assert "weather shop-server --root …/shop -v works" in text
+    assert "/tool-calls?server=weather&since=24h" in links(page, f"{health['calls']} calls")
+    (failed,) = links(page, f"{health['errors']} failed")
+    shown = markup.seen(client, failed)
+    assert len(markup.keys(shown)) == health["errors"], "the number leads to its rows"
+    text = text_of(client.get("/servers/weather").text)
+    assert f"Calls in 24 h {health['calls']} Failed {health['errors']}" in text
+    assert "/opt/tools/bin/shop-server --root /home/anna/shop -v" in text, "whole on its own page"
+    assert "Last success never Calls in 24 h 0" in text_of(client.get("/servers/idle").text)
+
+
+def test_what_was_read_is_on_the_page_of_its_server_and_in_a_list(browser: Browser, paths: Paths) -> None:
+    configured.configure(paths, {"notes": stub()})
+    recorded.session(paths, rest=[recorded.was_read(number, number) for number in range(1, 10)])
+    recorded.session(paths, recorded.CURSOR, rest=[recorded.was_read(10, 5, recorded.CURSOR, server="other")])
+    client = browser()
+    page = markup.seen(client, "/servers/notes")
+    assert "note://9" in page.text and "note://1 " in page.text
+    every = markup.seen(client, "/reads")
+    assert "10, newest first" in every.text
+    of_one = markup.seen(client, "/reads?server=other")
+    assert "1, newest first" in of_one.text
