@@ -11,8 +11,8 @@ _mcpctl() {
         files) compopt -o default 2>/dev/null ;;
         dirs) compopt -o dirnames 2>/dev/null ;;
     esac
-    # a value follows without a space
-    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace 2>/dev/null
+    # a value, or a name in a folder, follows without a space
+    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *[=/] ]] && compopt -o nospace 2>/dev/null
 }
 
 # bash before 4.4 has no nosort

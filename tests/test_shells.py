@@ -31,6 +31,8 @@ TYPED = {
     "mcpctl calls ls --fields=id,resp": "mcpctl calls ls --fields=id,response",
     "mcpctl tools call weather:get_forecast ci": "mcpctl tools call weather:get_forecast city=",
     "mcpctl tools call up:move state=o": "mcpctl tools call up:move state=open ",
+    "mcpctl tools call weather:get_forecast city=@fold": "mcpctl tools call weather:get_forecast city=@folder/",
+    "mcpctl tools call weather:get_forecast city=@folder/n": "mcpctl tools call weather:get_forecast city=@folder/note ",
     "true && mcpctl calls show 5": f"true && mcpctl calls show {recorded.call_id(5)} ",
     "mcpctl servers ls --config fold": "mcpctl servers ls --config folder/",
     "mcpctl db path --data-dir=fold": "mcpctl db path --data-dir=folder/",
@@ -52,6 +54,7 @@ def env(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mappin
     (bin_ / "mcpctl").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mcpctl "$@"\n', encoding="utf-8")
     (bin_ / "mcpctl").chmod(0o755)
     (tmp_path / "work" / "folder").mkdir(parents=True)
+    (tmp_path / "work" / "folder" / "note").touch()
     monkeypatch.chdir(tmp_path / "work")
     kept = {name: value for name, value in os.environ.items() if name in ("MCPCTL_HOME", "PYTHONPATH")}
     path = f"{bin_}:{os.environ['PATH']}"
@@ -148,6 +151,7 @@ def test_fish_offers_each_candidate_with_what_it_is(env: Mapping[str, str]) -> N
         "state=open",
         "state=closed",
     ]
+    assert fish(env, "mcpctl tools call weather:get_forecast city=@fold") == ["city=@folder/"]
     assert fish(env, "mcpctl calls ls --fields=id,resp", "mcpctl servers ls --config fold") == [
         "--fields=id,response",
         "--fields=id,response_bytes",

@@ -56,7 +56,7 @@ def candidates(tree: Tree, line: str) -> tuple[str, Candidates]:
     result = [(lead + item.value, one_line((item.help or "")[:_MAX_HELP])) for item in safe]
     if result:
         return "words", result
-    metavar = re.search(r"\b(FILE|COMMAND|DIR)\b", getattr(taker, "metavar", None) or "")
+    metavar = re.search(r"(?<!@)\b(FILE|COMMAND|DIR)\b", getattr(taker, "metavar", None) or "")
     return _TAKES[metavar[1]] if metavar else "words", []
 
 

@@ -1,30 +1,38 @@
 """The arguments of `tools call`."""
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from mcpctl.base.errors import WrongUsage
+from mcpctl.base import files
+from mcpctl.base.errors import NotFound, Unusable, WrongUsage
 from mcpctl.base.files import read_stdin
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import split_typed
 from mcpctl.jsonc import fault, fault_in_words
 from mcpctl.wire import jsonrpc
 
+_FILE = re.compile(r"@(?!@)(?=.)", re.DOTALL)  # a word that stands for the content of a file
 Arguments = Callable[[Tool | None], bytes]
 _LINE = 'give {"toolKey": "server:tool", "arguments": {}}, server:tool {…} or server:tool key=value'
 
 
 def read(words: Sequence[str], tool: Tool | None) -> bytes:
-    """The arguments' JSON: `{…}`, `-` from stdin, else pairs typed by the tool's schema; raises `WrongUsage`."""
-    if list(words) == ["-"]:
-        return _json(read_stdin(), "stdin")
-    if len(words) == 1 and words[0].lstrip().startswith("{"):
-        return _json(words[0], "the argument")
+    """The arguments' JSON: `{…}`, `-` from stdin, `@FILE`, else pairs typed by the tool's schema, whose values may be
+    `@FILE`, too; raises `WrongUsage`, and what reading a file raises."""
+    if sum(map(_reads_stdin, words)) > 1:
+        raise WrongUsage("stdin is read twice, and is empty then", "give one argument from it, the others from files")
+    first = words[0] if len(words) == 1 else ""
+    if source := first.removeprefix("@") if first == "-" or _FILE.match(first) else "":
+        return _json(_content(source), "stdin" if source == "-" else source)
+    if first.lstrip().startswith("{"):
+        return _json(first, "the argument")
     values: dict[str, bytes] = {}
     properties = tool.input_schema.get("properties") if tool else None
     for word in words:
@@ -34,7 +42,10 @@ def read(words: Sequence[str], tool: Tool | None) -> bytes:
         if name in values:
             raise WrongUsage(f"'{name}' is given twice, and only one value can count", f"give {name}=VALUE once")
         schema = properties.get(name) if isinstance(properties, Mapping) else None
-        values[name] = _value(value, schema)
+        if _FILE.match(value):
+            values[name] = _value_in_file(value[1:], name, schema)
+        else:
+            values[name] = _value(value[1:] if value.startswith("@@") else value, schema)
     return jsonrpc.object_of(values)
 
 
@@ -55,7 +66,7 @@ def parse_line(line: bytes) -> tuple[str, str, Arguments]:
         key, *words = parts if parts[1:] and parts[1].startswith("{") else shlex.split(text)
     except ValueError as error:  # of UTF-8 too
         raise WrongUsage(f"the line cannot be read: {error}", _LINE, "bad_line") from None
-    if words == ["-"]:
+    if any(map(_reads_stdin, words)):
         raise WrongUsage("stdin has the calls, so it cannot have arguments", _LINE, "bad_line")
     return *split_typed(key), partial(read, words)
 
@@ -72,6 +83,40 @@ def _parse_json(line: bytes) -> tuple[str, str, Arguments]:
         what = f"'{next(iter(members))}' is unknown" if members else "arguments is not an object"
         raise WrongUsage(f"the line is not a call: {what}", _LINE, "bad_line")
     return *split_typed(key), lambda _: arguments
+
+
+def _reads_stdin(word: str) -> bool:
+    return word in ("-", "@-") or word.partition("=")[2] == "@-"
+
+
+def _content(name: str, key: str = "") -> str:
+    """The text of a file, or for `-` of stdin; `key` is the argument whose value it is."""
+    if name == "-":
+        return read_stdin()
+    try:
+        content = files.read(Path(name).expanduser())
+        return content.decode().removeprefix(files.BOM)
+    except NotFound as error:
+        literal = f"; a value that begins with @ has it twice: {key}=@@{name}" if key else ""
+        raise NotFound(error.message, f"check the name{literal}", error.code) from None
+    except UnicodeDecodeError:
+        hint = f"where the tool takes base64: base64 -w0 FILE | mcpctl tools call KEY {key or 'NAME'}=@-"
+        raise Unusable(f"cannot read {name}: it is not UTF-8", hint, "file_unreadable") from None
+
+
+def _value_in_file(name: str, key: str, schema: Any) -> bytes:
+    """The JSON of a value in a file, as if it was written in the pair; what cannot be text must be JSON."""
+    text = _content(name, key)
+    kinds = _kinds(schema)
+    if kinds and not kinds & {"string", "any"}:
+        try:
+            json.loads(text)
+        except ValueError as error:
+            where, hint = "stdin" if name == "-" else name, f"the tool takes {' or '.join(sorted(kinds))} as {key}"
+            raise WrongUsage(f"{where} is not JSON: {fault_in_words(text, error)}", hint) from None
+        except RecursionError:
+            raise WrongUsage(f"{name} is nested too deeply to be read", "give JSON that is less deep") from None
+    return _value(text, schema)
 
 
 def _value(text: str, schema: Any) -> bytes:

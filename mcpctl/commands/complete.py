@@ -4,6 +4,7 @@ They are read from config.toml, the catalog cache and the index as they lie ther
 written. A completer may fail in any way; `mcpctl.cli.tab_completion` then offers nothing.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,8 +84,10 @@ def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list
 def arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The arguments that a call of the tool may still have, `name=`, the required ones first; after the `=`, values."""
     given = _given(ctx)
-    if given & {"-"} or any(word.startswith("{") for word in (*given, incomplete)):
+    if given & {"-"} or any(word.startswith(("{", "@")) for word in given) or incomplete.startswith("{"):
         return []
+    if files := _files(incomplete):
+        return files
     schema = _input_schema(ctx)
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, Mapping):
@@ -97,6 +100,22 @@ def arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
         names = [each for each in dict.fromkeys((*needed, *properties)) if each not in given and "=" not in each]
         offered = [(f"{each}=", _about(properties[each], is_needed=each in needed)) for each in names]
     return [pair for pair in offered if pair[0].startswith(incomplete)][:MOST]
+
+
+def _files(incomplete: str) -> list[Pair]:
+    """The files and folders that may be meant after the @ of `@…` or `name=@…`."""
+    import os
+
+    word = re.match(r"([^=@]*=)?@(?!@)", incomplete)
+    if not word:
+        return []
+    typed = incomplete[word.end() :]
+    folder, name = os.path.split(typed)
+    with os.scandir(Path(folder or ".").expanduser()) as entries:
+        found = [(each.name, each.is_dir()) for each in entries if each.name.startswith(name)]
+    lead = incomplete[: len(incomplete) - len(name)]
+    shown = sorted(each for each in found if not each[0].startswith(".") or name.startswith("."))
+    return _begun(incomplete, [(f"{lead}{each}{'/' * is_folder}", "") for each, is_folder in shown])[:MOST]
 
 
 def _given(ctx: typer.Context) -> set[str]:
@@ -159,6 +178,8 @@ def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
 def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.catalog import known_features
 
+    if files := _files(incomplete):
+        return files
     with _catalog(ctx) as catalog:
         arguments = known_features.prompt_arguments(catalog, ctx.params["name"])
     left = [each for each in arguments if each["name"] not in _given(ctx)]

@@ -1,4 +1,5 @@
-"""`counter.py [FILE]`: leaves a line with its pid in FILE (or $COUNTER_FILE) at each start, and counts its calls."""
+"""`counter.py [FILE]`: leaves a line with its pid in FILE (or $COUNTER_FILE) at each start, and counts its calls. The
+schema of its `echo` is in $ECHO_SCHEMA."""
 
 import json
 import os
@@ -29,7 +30,10 @@ def count(request: Request) -> Json:
     return text(json.dumps({"count": answered, "pid": os.getpid()}))
 
 
-@server.tool({"name": "echo", "description": "Returns its arguments.", "inputSchema": {"type": "object"}})
+SCHEMA = json.loads(os.environ.get("ECHO_SCHEMA", '{"type": "object"}'))
+
+
+@server.tool({"name": "echo", "description": "Returns its arguments.", "inputSchema": SCHEMA})
 def echo(request: Request) -> Json:
     """The arguments, as JSON text."""
     global answered

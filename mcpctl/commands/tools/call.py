@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def call(
     key: str = opt.argument("KEY|-", "The tool: server:tool; - reads calls from stdin, one a line.", complete.tools),
     arguments: list[str] | None = opt.argument(
-        "[JSON|-|KEY=VALUE...]", "The arguments: JSON, - for JSON on stdin, or pairs.", complete.arguments, default=None
+        "[JSON|-|@FILE|KEY=VALUE...]",
+        "The arguments: JSON, also on stdin (-) or in FILE, or pairs.",
+        complete.arguments,
+        default=None,
     ),
     output_file: str | None = opt.option(
         "--output -o", "FILE", "Save images, audio and other bytes in FILE; -: stdout."
@@ -37,6 +40,9 @@ def call(
     request, --json prints {"error": …} with the server's error. Both exit with status 4, and stderr has the error.
     Without --json, it ends with help from mcpctl if the arguments do not match the tool's schema.
 
+    A pair is text where the tool's schema says text, else JSON if it is some. The value of KEY=@FILE is the content of
+    FILE, which must be UTF-8, and of KEY=@- that of stdin; KEY=@@name is the text @name. The record has what was sent.
+
     A terminal shows how far the call is, if the server says so, and names images, audio and the bytes of resources; a
     pipe gets them as JSON. --output saves them: one in FILE, several in FILE-1, FILE-2 and so on, before the ending of
     FILE. It overwrites nothing without --force. With --output -, stdout has only the bytes, of one.
@@ -52,6 +58,7 @@ def call(
     Examples:
       mcpctl tools call time:get_current_time timezone=Europe/Oslo
       mcpctl tools call github:create_issue '{"owner": "octo", "repo": "app", "title": "Bug"}' --json
+      mcpctl tools call slack:post channel=dev text=@notes.txt
       mcpctl tools call browser:screenshot url=https://example.com -o page.png
       printf '%s\\n' 'browser:open url=https://example.com' browser:screenshot | mcpctl tools call -
     """
