@@ -182,6 +182,7 @@ LISTS = {
     ("servers add", "--deny"), ("servers add", "--project"), ("servers add", "--only"),
     *(("servers set", f"--{name}") for name in ("env", "header", "inherit-env", "deny", "project", "only", "arg")),
     ("servers set", "--oauth"), ("servers set", "--unset"), ("servers login", "--scope"),
+    *((f"tools {verb}", name) for verb in ("ls", "show", "call") for name in ("--header", "--env", "--")),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),

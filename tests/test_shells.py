@@ -32,7 +32,7 @@ TYPED = {
     "mcpctl tools call weather:get_forecast ci": "mcpctl tools call weather:get_forecast city=",
     "mcpctl tools call up:move state=o": "mcpctl tools call up:move state=open ",
     "mcpctl tools call weather:get_forecast city=@fold": "mcpctl tools call weather:get_forecast city=@folder/",
-    "mcpctl tools call weather:get_forecast city=@folder/n": "mcpctl tools call weather:get_forecast city=@folder/note ",
+    "mcpctl tools call up:move state=@folder/n": "mcpctl tools call up:move state=@folder/note ",
     "true && mcpctl calls show 5": f"true && mcpctl calls show {recorded.call_id(5)} ",
     "mcpctl servers ls --config fold": "mcpctl servers ls --config folder/",
     "mcpctl db path --data-dir=fold": "mcpctl db path --data-dir=folder/",

@@ -9,17 +9,20 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from mcpctl.base import bounds, tool_keys
-from mcpctl.base.errors import NotFound, Refused, Unusable, UpstreamFailed, warn
+from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, warn
 from mcpctl.base.failure import Failed
 from mcpctl.base.models import Found, Progress, RawJson, Tool, unseen
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
+from mcpctl.calling import ad_hoc
 from mcpctl.calling.own_session import CALLER, Result, Tell, own_session
 from mcpctl.catalog import known_features, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import config
 from mcpctl.config.config import Config
+from mcpctl.config.server_settings import Server
 from mcpctl.policy import words
+from mcpctl.policy.decide import CALL, REFUSE, Subject, decide
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
@@ -67,6 +70,56 @@ def call(
             return await session.call(full_key, passed, as_sent=as_sent)
 
     return asyncio.run(called())
+
+
+def call_ad_hoc(
+    paths: Paths,
+    server: Server,
+    name: str,
+    arguments: Arguments,
+    timeout_s: float | None = None,
+    toolset: str | None = None,
+    project: str | None = None,
+    tell: Tell = None,
+    *,
+    as_sent: bool = False,
+    ask: AskHere | None = None,
+) -> Result:
+    """Call a tool of a server that may be in no configuration, as `call` does. It is listed first, unless its list is
+    known or the call would be refused."""
+    loaded, server_name = ad_hoc.beside(load(paths, project), server)
+    loaded, name = _patient(loaded, timeout_s), name.removeprefix(f"{server_name}:")
+
+    async def called() -> Result:
+        async with own_session(loaded, paths, toolset, tell, ask=ask) as session:
+            gateway, view = session.gateway, session.gateway.view(CALLER)
+            await gateway.load(server_name, view)
+            subject = Subject(CALL, server_name, name, gateway.catalog(view).find(server_name, name), view)
+            if subject.tool is None and decide(subject).outcome != REFUSE:
+                failures = await gateway.refresh([server_name], CALLER)
+                if server_name in failures:
+                    raise UpstreamFailed(failures[server_name], f"see: mcpctl servers check {server_name}")
+            passed = arguments(gateway.catalog(gateway.view(CALLER)).find(server_name, name))
+            return await session.call(tool_keys.join(server_name, name), passed, as_sent=as_sent)
+
+    try:
+        result = asyncio.run(called())
+    except McpctlError as error:
+        raise ad_hoc.told(error, server, server_name) from None
+    if result.failure:
+        ad_hoc.told(result.failure, server, server_name)
+    return result
+
+
+def list_ad_hoc(
+    paths: Paths, server: Server, on_progress: Progress = unseen, project: str | None = None
+) -> tuple[Config, str]:
+    """List a server that may be in no configuration; the configuration with it, and its name there."""
+    loaded, name = ad_hoc.beside(load(paths, project), server)
+    _, failure = _refresh(loaded, paths, [name], on_progress)
+    if failure:
+        raise ad_hoc.told(failure, server, name)
+    return loaded, name
 
 
 def prompt(
@@ -120,7 +173,12 @@ def refresh(
     paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None
 ) -> tuple[Found, UpstreamFailed | None]:
     """List the tools of these servers, or of all enabled: the rows, and the failure to raise once they are printed."""
-    loaded = load(paths, project)
+    return _refresh(load(paths, project), paths, names, on_progress)
+
+
+def _refresh(
+    loaded: Config, paths: Paths, names: Sequence[str], on_progress: Progress
+) -> tuple[Found, UpstreamFailed | None]:
     for name in names:
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
@@ -198,6 +256,10 @@ def load(paths: Paths, project: str | None, timeout_s: float | None = None) -> C
     PolicyFile.check(paths, loaded.policy)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
+    return _patient(loaded, timeout_s)
+
+
+def _patient(loaded: Config, timeout_s: float | None) -> Config:
     if timeout_s is None:
         return loaded
     patient = ((name, structs.replace(server, call_timeout_s=timeout_s)) for name, server in loaded.servers.items())

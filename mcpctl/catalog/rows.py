@@ -80,10 +80,12 @@ def catalog(
     servers: Sequence[str] = (),
     quiet: bool = False,
     lists: Lists | None = None,
+    loaded: Config | None = None,
 ) -> Iterator[Catalog]:
     """The cached catalog of the servers of `project`, or all, with a toolset in force. Warns of servers (of `servers`)
-    that were never listed, unless `quiet`. `lists` of an earlier catalog are not read again if unchanged."""
-    loaded = config.load(paths.config, project)
+    that were never listed, unless `quiet`. `lists` of an earlier catalog are not read again if unchanged. A
+    configuration may be `loaded` already."""
+    loaded = loaded or config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with State.opened(paths) as state:

@@ -20,6 +20,7 @@ from typer._click.exceptions import (
 from typer.core import TyperCommand, TyperGroup
 
 from mcpctl.base.errors import UnknownCommand, WrongUsage
+from mcpctl.commands import options as opt
 
 _KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}  # in plain words
 _MANY = 10  # options, with which a command has sections of them
@@ -29,7 +30,20 @@ _FIRST = "Options"  # the section of the options without one
 class Command(TyperCommand):
     """A command that refuses an option given twice, unless the option is a list."""
 
+    @property
+    def takes_program(self) -> bool:
+        """Whether the words after `--` are the command line of a server."""
+        return any("--" in parameter.opts for parameter in self.params)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), *["[-- COMMAND [ARGS]...]"] * self.takes_program]
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self.takes_program and "--" in args:
+            args, program = args[: args.index("--")], args[args.index("--") + 1 :]
+            ctx.meta[opt.PROGRAM] = program
+            if not program and not ctx.resilient_parsing:
+                raise WrongUsage("COMMAND is missing after --", f"see: {ctx.command_path} -h", "missing")
         if not ctx.resilient_parsing:
             with _in_words(ctx):
                 try:
@@ -62,11 +76,12 @@ class Command(TyperCommand):
 
     def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
         """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""
-        if "--" in args or not any((parameter.metavar or "").startswith("[-- ") for parameter in self.params):
+        is_argument = any((parameter.metavar or "").startswith("[-- ") for parameter in self.params)
+        if "--" in args or not (is_argument or self.takes_program):
             return
         near = f"did you mean {' or '.join(sorted(error.possibilities))}? " if error.possibilities else ""
         hint = f"{near}options of the server's program go after --: -- COMMAND {error.option_name} …"
-        raise WrongUsage(f"no such option: {error.option_name}", hint, "no_such_option")
+        raise WrongUsage(f"there is no option {error.option_name}", hint, "no_such_option")
 
 
 class Group(TyperGroup):

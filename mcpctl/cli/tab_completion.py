@@ -46,6 +46,8 @@ def candidates(tree: Tree, line: str) -> tuple[str, Candidates]:
     context = _resolve_context(typer.main.get_command(tree(noun)), {}, "mcpctl", words)
     if context._protected_args:  # an earlier word is an unknown command, so nothing can follow
         return "words", []
+    if "--" in words and getattr(context.command, "takes_program", False):
+        return "files", []
     taker, rest = _resolve_incomplete(context, words, incomplete)
     items = taker.shell_complete(context, rest)
     if not items and not rest and taker is context.command:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.models import OptionInfo
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths, chosen
 from mcpctl.commands import complete
@@ -106,6 +107,28 @@ ToolKeys = Annotated[
 ]
 READING = "reading records"
 _FORMATS = ("table", "tsv", "json", "jsonl")
+
+
+PROGRAM = "mcpctl.program"  # the words after `--`, in the context of a command
+
+
+def _program(context: typer.Context) -> list[str]:
+    return list(context.meta.get(PROGRAM, ()))
+
+
+class AdHocServer(Options, section="A server that is not in config.toml"):
+    url: str | None = option("--url", "URL", "The server at this address.")
+    transport: str | None = option("--transport", "http|sse", "Streamable HTTP, or the older SSE.", ("http", "sse"))
+    header: list[str] | None = option("--header", "NAME=VALUE", "A header; 'Bearer ${VAR}' keeps secrets out.")
+    env: list[str] | None = option("--env", "NAME=VALUE", "A variable of the command; '${VAR}' keeps secrets out.")
+    program: list[str] | None = option("--", "COMMAND [ARGS]...", "The server that it starts.", callback=_program)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the command line has a server; raises `WrongUsage` where it has only a part of one."""
+        if self.url is None and not self.program and (self.transport or self.header or self.env):
+            raise WrongUsage("these options are for a server that is not in config.toml", "name it: --url URL")
+        return self.url is not None or bool(self.program)
 
 
 class Rows(Options, section="Output"):

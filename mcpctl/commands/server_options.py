@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from mcpctl.base.errors import WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+from mcpctl.config.server_settings import Server
 
 _NAMES = {
     "env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"),
@@ -67,6 +68,17 @@ class EntryOptions(_Started, section="Either"):
             "only": list(dict.fromkeys(self.only or [])),
         }  # fmt: skip
         return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+
+
+def ad_hoc(options: opt.AdHocServer) -> Server:
+    """The server that is in a command line alone; raises `WrongUsage`."""
+    from mcpctl.config import editing
+    from mcpctl.config.server_settings import check_server
+
+    words = options.program or []
+    check_program(words, "…")
+    entry = EntryOptions(**{**dict.fromkeys(EntryOptions.defaults()), **vars(options)})
+    return check_server("new", editing.entry(entry.given(words)))
 
 
 def check_no_file(words: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
 from mcpctl.commands.columns import FOUND_TOOLS, TOOLS
+from mcpctl.config.config import Config
 from mcpctl.output import Columns, ListOptions, text
 
 
@@ -43,6 +44,16 @@ def footnote(catalog: Catalog) -> None:
     if (toolset := catalog.toolset) is not None:
         legend = f"; {hints.MARK} is its override" if any(entry.hints for entry in toolset.entries) else ""
         output.say(f"only the tools of toolset '{toolset.name}'{legend}; --toolset none shows all")
+
+
+def of_ad_hoc(paths: Paths, given: opt.AdHocServer, project: str | None) -> tuple[Config, str]:
+    """The configuration with a server that the command line has, which is listed, and its name there."""
+    from mcpctl.calling import one_shot
+    from mcpctl.commands import server_options
+
+    server = server_options.ad_hoc(given)
+    with output.progress("listing tools", "servers") as on_progress:
+        return one_shot.list_ad_hoc(paths, server, on_progress, project)
 
 
 def usage(paths: Paths, columns: Columns, options: ListOptions, sort: str | None = None) -> Usage | None:

@@ -158,7 +158,7 @@ _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", 
 def is_same_program(one: Server, other: Server) -> bool:
     """Whether two entries start the same program or lead to the same address: they name the same package, image, script
     or address, or one command line has all words of the other, in their order."""
-    if _names(one) & _names(other):
+    if names(one) & names(other):
         return True
     if {one.kind, other.kind} != {STDIO}:
         return False
@@ -172,7 +172,8 @@ def _plain(server: Server) -> list[str]:
     return [PurePath(first).name, *(word for word in others if not word.startswith("-"))]
 
 
-def _names(server: Server) -> frozenset[str]:
+def names(server: Server) -> frozenset[str]:
+    """The packages, images, scripts or addresses that its command line or URL names."""
     if server.kind != STDIO:
         return frozenset((_address(server.url),))
     return frozenset(filter(None, _of_command(_words(server), server.cwd or "")))

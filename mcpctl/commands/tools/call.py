@@ -32,6 +32,7 @@ def call(
     timeout: float | None = opt.TIMEOUT,
     json: bool = opt.JSON,
     *,
+    ad_hoc: opt.AdHocServer,
     place: opt.ToolsetLocation,
 ) -> None:
     """Call a tool and print the text of its result. The call is recorded like any other.
@@ -55,20 +56,27 @@ def call(
     the result as the server sent it, or {"error": …}. The servers stay up from the first call to the last, so that one
     that remembers does, and all calls are on record. The exit status is that of the first call that failed.
 
+    With --url or -- COMMAND, KEY is the name of a tool of a server that config.toml need not have; nothing is added to
+    it. On record and for [policy] the name of that server begins with adhoc-. A server that config.toml has keeps its
+    name, and where rules are set for it, it is called by no other command line.
+
     Examples:
       mcpctl tools call time:get_current_time timezone=Europe/Oslo
       mcpctl tools call github:create_issue '{"owner": "octo", "repo": "app", "title": "Bug"}' --json
       mcpctl tools call slack:post channel=dev text=@notes.txt
       mcpctl tools call browser:screenshot url=https://example.com -o page.png
+      mcpctl tools call --url https://mcp.example.com/mcp --header 'Authorization=Bearer ${TOKEN}' search query=mcp
+      mcpctl tools call echo message=hi -- npx -y @modelcontextprotocol/server-everything
       printf '%s\\n' 'browser:open url=https://example.com' browser:screenshot | mcpctl tools call -
     """
     from mcpctl.calling import calls_in_turn, one_shot
+    from mcpctl.commands import server_options
     from mcpctl.commands.call_arguments import parse_line, read
     from mcpctl.commands.confirmation import asking
 
-    words, paths = arguments or [], place.paths()
+    words, paths, server = arguments or [], place.paths(), server_options.ad_hoc(ad_hoc) if ad_hoc.is_given else None
     if key == "-":
-        if words or output_file:
+        if words or output_file or server:
             raise WrongUsage("with -, calls are on stdin, and all that they answer on stdout", "leave the rest out")
         stdin = sys.stdin.fileno()
         if failure := calls_in_turn.run(paths, stdin, parse_line, _write_line, timeout, place.toolset, place.project):
@@ -79,10 +87,11 @@ def call(
     if output_file:
         _check_target(output_file, replaces=force)
     with asking(json=json) as ask, output.telling(key) as tell:
-        result = one_shot.call(
-            paths, key, lambda tool: read(words, tool), timeout, place.toolset, place.project, tell,
-            as_sent=json, following=words[0] if words else "", ask=ask,
-        )  # fmt: skip
+        rest = (lambda tool: read(words, tool)), timeout, place.toolset, place.project, tell
+        if server:
+            result = one_shot.call_ad_hoc(paths, server, key, *rest, as_sent=json, ask=ask)
+        else:
+            result = one_shot.call(paths, key, *rest, as_sent=json, following=words[0] if words else "", ask=ask)
     content = result.content
     if output_file and not result.failure:
         content = _save(output_file, content, replaces=force)

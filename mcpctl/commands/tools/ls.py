@@ -1,5 +1,6 @@
 """`mcpctl tools ls`"""
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.commands import options as opt
 
 
@@ -10,6 +11,7 @@ def ls(
     ),
     by: str | None = opt.option("--by", "GROUP", "Group the rows by this: risk.", ("risk",)),
     *,
+    ad_hoc: opt.AdHocServer,
     listing: opt.Listing,
     place: opt.ToolsetLocation,
 ) -> None:
@@ -25,11 +27,16 @@ def ls(
     groups, tools are in the order of their servers and of each server's own list. --sort usage, the number of recorded
     calls, and --sort last_used begin with the highest number and the latest time.
 
+    With --url or -- COMMAND, the tools are those of a server that config.toml need not have, which is asked for them
+    now. Nothing is added to config.toml. Its name begins with adhoc-; if config.toml has it, it has its name there.
+
     Examples:
       mcpctl tools ls --server github --read-only
       mcpctl tools ls --by risk --sort usage
       mcpctl tools ls --jsonl --fields key,title
       mcpctl tools ls --sort last_used --fields key,last_used
+      mcpctl tools ls --url https://mcp.example.com/mcp
+      mcpctl tools ls -- npx -y @modelcontextprotocol/server-everything
     """
     from mcpctl import output
     from mcpctl.catalog import rows
@@ -39,8 +46,15 @@ def ls(
     opt.one_of("by", by, rows.GROUPS)
     options = listing.chosen()
     filters = which.chosen()
-    order, paths = rows.Order(sort, by), place.paths()
-    with rows.catalog(paths, place.toolset, place.project, servers=filters.servers) as catalog:
+    order, paths, loaded = rows.Order(sort, by), place.paths(), None
+    if ad_hoc.is_given:
+        from msgspec.structs import replace
+
+        if filters.servers:
+            raise WrongUsage("--server is for servers in config.toml", "leave it out, or --url and --")
+        loaded, name = tool_lists.of_ad_hoc(paths, ad_hoc, place.project)
+        filters = replace(filters, servers=(name,))
+    with rows.catalog(paths, place.toolset, place.project, servers=filters.servers, loaded=loaded) as catalog:
         layout = tool_lists.ordered(order, options, with_held=catalog.has_held)
         usage = tool_lists.usage(paths, layout, options, sort)
         output.write_list(rows.listed(catalog, filters, order, usage), layout, options)

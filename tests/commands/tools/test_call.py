@@ -147,7 +147,7 @@ def test_arguments_that_cannot_be_taken_are_refused_before_anything_starts(
     mcpctl: Mcpctl, paths: Paths, words: Sequence[str]
 ) -> None:
     echoing(paths)
-    assert mcpctl("tools", "call", "s:echo", "--", *words).code == 2
+    assert mcpctl("tools", "call", "s:echo", *words).code == 2
     assert mcpctl("calls", "ls", "--count").out == "0\n"
 
 

@@ -1,0 +1,235 @@
+"""`tools ls`, `show` and `call` with a server that is in the command line alone."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.base.paths import Paths
+from mcpctl.calling import ad_hoc
+from mcpctl.config.config import Config
+from mcpctl.config.server_settings import Server
+from tests.commands.test_complete import offered
+from tests.commands.tools.test_call import server
+from tests.configured import configure, stub
+from tests.conftest import Mcpctl
+from tests.servers import command
+from tests.table import for_each
+
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+STRING = json.dumps(SCHEMA)
+COUNTER = command("counter")
+NAME = "adhoc-counter"
+
+
+class Web(BaseHTTPRequestHandler):
+    """A server over Streamable HTTP that says which header it got."""
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answers: dict[str, Any] = {
+            "initialize": {
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "web", "version": "1"},
+            },
+            "tools/list": {"tools": [{"name": "who", "inputSchema": SCHEMA}]},
+            "tools/call": {"content": [{"type": "text", "text": self.headers.get("Authorization", "nobody")}]},
+        }  # fmt: skip
+        body = b""
+        if message["method"] in answers:
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": answers[message["method"]]}
+            body = json.dumps(answer).encode()
+        self.send_response(200 if body else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Web) as web:
+        thread = threading.Thread(target=web.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{web.server_port}/mcp"
+        web.shutdown()
+        thread.join()
+
+
+@pytest.mark.process
+def test_a_command_is_a_server_for_one_command(mcpctl: Mcpctl, paths: Paths) -> None:
+    listed = mcpctl("tools", "ls", "--fields", "key", "--", *COUNTER)
+    assert listed.out.splitlines() == [f"{NAME}:count", f"{NAME}:echo"]
+    shown = mcpctl("tools", "show", "echo", "--json", "--", *COUNTER)
+    assert shown.json["key"] == f"{NAME}:echo"
+    env = ["--env", f"ECHO_SCHEMA={STRING}"]
+    for name in ("echo", f"{NAME}:echo"):  # the key as a list has it works, too
+        ran = mcpctl("tools", "call", *env, name, "text=7", "n=7", "--", *COUNTER, "--not-an-option-of-ours")
+        assert (ran.json, ran.err) == ({"text": "7", "n": 7}, "")  # typed by the schema, which nobody had listed before
+    assert not paths.config.exists()
+    rows = mcpctl("calls", "ls", "--json").json
+    assert [(row["server"], row["tool"], row["status"]) for row in rows] == [(NAME, "echo", "ok")] * 2
+    assert mcpctl("calls", "replay", "last", "--json").json[0]["why"] == f"no server '{NAME}' is configured"
+
+
+@pytest.mark.process
+def test_a_url_is_a_server_for_one_command_and_gets_its_headers(
+    mcpctl: Mcpctl, paths: Paths, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHO", "Bearer swordfish-4711")
+    name = f"adhoc-{url.removeprefix('http://').removesuffix('/mcp').replace('.', '-').replace(':', '-')}"
+    assert mcpctl("tools", "ls", "--url", url, "--fields", "key").out == f"{name}:who\n"
+    assert mcpctl("tools", "call", "--url", url, "who").out == "nobody\n"
+    ran = mcpctl("tools", "call", "who", "--url", url, "--header", "Authorization=${WHO}")
+    assert ran.out == "Bearer swordfish-4711\n"
+    records = "".join(file.read_text(encoding="utf-8") for file in paths.data.rglob("*.jsonl"))
+    assert name in records
+    assert "swordfish" not in records
+
+
+@pytest.mark.process
+def test_the_policy_decides_on_it_by_its_name(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    configure(paths, {}, policy={"deny": ["adhoc-*:echo"]})
+    ran = mcpctl("tools", "call", "echo", "a=1", "--", *COUNTER, str(started))
+    assert (ran.code, "denied by the policy (deny adhoc-*:echo" in ran.err) == (6, True)
+    assert not started.exists()
+    ran = mcpctl("tools", "call", "count", "--", *COUNTER)
+    assert ran.code == 0
+    configure(paths, {}, policy={"default": "deny"})
+    assert mcpctl("tools", "call", "count", "--", *COUNTER).code == 0  # which only reads
+    configure(paths, {}, policy={"default": "deny", "auto_approve_read_only": False})
+    assert mcpctl("tools", "call", "count", "--", *COUNTER).code == 6
+    configure(paths, {}, policy={})
+    ran = mcpctl("tools", "call", "echo", "a=1", "--", *COUNTER)
+    assert (ran.code, "needs your consent" in ran.err) == (6, True)
+    assert [row["status"] for row in mcpctl("calls", "ls", "--json").json] == ["denied", "denied", "ok", "ok", "denied"]
+
+
+@pytest.mark.process
+def test_one_that_is_configured_keeps_its_name_and_what_is_set_for_it(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": {**server("counter"), "tools": {"echo": False}}})
+    assert mcpctl("tools", "ls", "--fields", "key", "--", *COUNTER).out == "s:count\n"
+    assert mcpctl("tools", "call", "count", "--", *COUNTER).code == 0
+    ran = mcpctl("tools", "call", "echo", "--", *COUNTER)
+    assert (ran.code, ran.err.splitlines()[0]) == (6, "mcpctl: tool 's:echo' is not permitted")
+    assert {row["server"] for row in mcpctl("calls", "ls", "--json").json} == {"s"}
+
+
+BOUND: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"tools": {"drop": False}}, {}),
+    ({"only": ["read"]}, {}),
+    ({"enabled": False}, {}),
+    ({}, {"policy": {"deny": ["gh:*"]}}),
+    ({}, {"policy": {}}),
+]
+SPELLINGS = [
+    "npx server-github", "npx -y server-github@latest --more", "/usr/bin/npx -y server-github",
+    "env A=b npx server-github", "sh -c 'npx server-github'", "uvx server_github",
+    "node node_modules/server-github/dist/index.js",
+]  # fmt: skip
+
+
+@for_each(("entry", "sections"), BOUND)
+@for_each("line", SPELLINGS)
+def test_a_bound_server_cannot_be_called_by_another_command_line(
+    mcpctl: Mcpctl, paths: Paths, line: str, entry: dict[str, Any], sections: dict[str, Any]
+) -> None:
+    import shlex
+
+    configure(paths, {"gh": {"command": "npx", "args": ["-y", "server-github"], **entry}}, **sections)
+    for verb in (["call", "drop"], ["ls"], ["show", "drop"]):
+        ran = mcpctl("tools", *verb, "--", *shlex.split(line))
+        assert (ran.code, ran.err.splitlines()) == (6, [
+            "mcpctl: this is the program of server 'gh', whose rules are by its name",
+            "hint: name its tools as gh:TOOL; another entry of it is made with: mcpctl servers add",
+        ]), verb  # fmt: skip
+    ran = mcpctl("tools", "ls", "--url", "http://127.0.0.1:1/gh")
+    assert ran.code == 4  # another program is another server
+
+
+def test_an_address_in_another_spelling_is_bound_as_well(mcpctl: Mcpctl, paths: Paths) -> None:
+    entry = {"url": "https://mcp.example.com/mcp", "tools": {"drop": False}}
+    configure(paths, {"remote": entry, "proxied": {"command": "npx", "args": ["mcp-remote", "https://b.example/mcp"]}})
+    for url in (
+        "https://MCP.example.com./mcp/",
+        "https://mcp.example.com:443//mcp?x=1",
+        "https://mcp.example.com/%6dcp",
+    ):
+        assert mcpctl("tools", "call", "drop", "--url", url).code == 6, url
+    assert mcpctl("tools", "call", "drop", "--", "npx", "mcp-remote", "https://mcp.example.com/mcp").code == 6
+
+
+def test_rules_for_a_name_that_is_gone_do_not_reach_it(paths: Paths) -> None:
+    """An `allow` for time:* is no yes to whatever calls itself time."""
+    names = {
+        "uvx mcp-server-time": "adhoc-mcp-server-time",
+        "npx -y @modelcontextprotocol/server-everything@1.2": "adhoc-server-everything",
+        "./tools/My_Server.py": "adhoc-my-server",
+        "docker run -i --rm mcp/time": "adhoc-time",
+        "--": "adhoc-server",
+    }
+    for line, name in names.items():
+        program, *args = line.split()
+        assert ad_hoc.beside(Config(paths.config), Server(command=program, args=args))[1] == name
+    for url, name in {
+        "https://user:secret@mcp.example.com:8443/a?key=b": "adhoc-mcp-example-com-8443",
+        "http://[::1]:80/mcp": "adhoc-1-80",
+    }.items():
+        assert ad_hoc.beside(Config(paths.config), Server(url=url))[1] == name
+    taken = Config(paths.config, servers={"adhoc-time": Server(command="x")}, problems={"adhoc-time-": "broken"})
+    assert ad_hoc.beside(taken, Server(command="time"))[1] == "adhoc-time--"
+
+
+@for_each(
+    ("words", "code", "message", "hint"),
+    [
+        (["ls", "--"], 2, "COMMAND is missing after --", "see: mcpctl tools ls -h"),
+        (["ls", "--header", "a=b"], 2, "these options are for a server that is not in config.toml",
+         "name it: --url URL"),
+        (["ls", "--url", "ftp://x"], 2, "this server could not be used: url: must be an http:// or https:// address",
+         "see: mcpctl servers add --help"),
+        (["ls", "--url", "http://x", "--", "y"], 2,
+         "this server could not be used: url: a server has a command or a url, not both",
+         "see: mcpctl servers add --help"),
+        (["ls", "--server", "s", "--", "y"], 2, "--server is for servers in config.toml",
+         "leave it out, or --url and --"),
+        (["call", "a", "--", "npx -y bar"], 2,
+         "'npx -y bar' is a whole command line, and no program of that name is there",
+         "give its words one by one: … -- npx -y bar"),
+        (["call", "-", "--", "y"], 2, "with -, calls are on stdin, and all that they answer on stdout",
+         "leave the rest out"),
+        (["call", "a", "npx", "-y"], 2, "there is no option -y",
+         "options of the server's program go after --: -- COMMAND -y …"),
+        (["call", "a", "--", "/no/such/file"], 4,
+         "server 'adhoc-file' did not start: there is no file '/no/such/file'",
+         "run the command by itself to see why"),
+        (["ls", "--url", "http://127.0.0.1:9/mcp?token=abcdefghijkl"], 4,
+         "server 'adhoc-127-0-0-1-9' cannot be used: nothing listens there (connection refused)", "check the address"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_one_is_told(mcpctl: Mcpctl, words: Sequence[str], code: int, message: str, hint: str) -> None:
+    ran = mcpctl("tools", *words)
+    assert (ran.code, ran.err) == (code, f"mcpctl: {message}\nhint: {hint}\n")
+
+
+@pytest.mark.process
+def test_a_mistyped_tool_is_told_with_the_near_one(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("tools", "call", "ecko", "--", *COUNTER)
+    assert (ran.code, ran.err) == (3, f"mcpctl: no tool '{NAME}:ecko'\nhint: did you mean echo?\n")
+
+
+def test_after_the_dashes_files_are_offered(paths: Paths) -> None:
+    from tests import command_tree
+
+    configure(paths, {"s": stub()})
+    assert command_tree.candidates("tools call x --  ")[0] == "files"
+    assert command_tree.candidates("tools ls -- npx ")[0] == "files"
+    assert "--url" in offered("tools ls --u")
