@@ -108,7 +108,7 @@ def test_wrong_usage_is_told_as_every_failure_is(mcpctl: Mcpctl, words: Sequence
     ("line", "message", "hint"),
     [
         ("calls ls --bogus", "there is no option --bogus", "see: mcpctl calls ls -h"),
-        ("calls ls --sever x", "there is no option --sever", "did you mean --server? see: mcpctl calls ls -h"),
+        ("calls ls --servr x", "there is no option --servr", "did you mean --server? see: mcpctl calls ls -h"),
         ("--bogus", "there is no option --bogus", "see: mcpctl -h"),
         ("tools -x", "there is no option -x", "see: mcpctl tools -h"),
         ("dashboard --bogus", "there is no option --bogus", "see: mcpctl dashboard -h"),

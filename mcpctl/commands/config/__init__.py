@@ -1,1 +1,1 @@
-"""The file config.toml: edit it, check it, and its JSON Schema."""
+"""The file config.toml, its check and its schema."""

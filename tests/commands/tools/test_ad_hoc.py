@@ -64,14 +64,14 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.process
-def test_a_command_is_a_server_for_one_command(mcpctl: Mcpctl, paths: Paths) -> None:
+def test_a_command_is_a_server_for_one_command(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     listed = mcpctl("tools", "ls", "--fields", "key", "--", *COUNTER)
     assert listed.out.splitlines() == [f"{NAME}:count", f"{NAME}:echo"]
     shown = mcpctl("tools", "show", "echo", "--json", "--", *COUNTER)
     assert shown.json["key"] == f"{NAME}:echo"
     env = ["--env", f"ECHO_SCHEMA={STRING}"]
     for name in ("echo", f"{NAME}:echo"):  # the key as a list has it works, too
-        ran = mcpctl("tools", "call", *env, name, "text=7", "n=7", "--", *COUNTER, "--not-an-option-of-ours")
+        ran = mcpctl("tools", "call", *env, name, "text=7", "n=7", "--", *COUNTER, str(tmp_path / "pids"))
         assert (ran.json, ran.err) == ({"text": "7", "n": 7}, "")  # typed by the schema, which nobody had listed before
     assert not paths.config.exists()
     rows = mcpctl("calls", "ls", "--json").json
