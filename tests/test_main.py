@@ -108,7 +108,7 @@ def test_wrong_usage_is_told_as_every_failure_is(mcpctl: Mcpctl, words: Sequence
     ("line", "message", "hint"),
     [
         ("calls ls --bogus", "there is no option --bogus", "see: mcpctl calls ls -h"),
-        ("calls ls --servr x", "there is no option --servr", "did you mean --server? see: mcpctl calls ls -h"),
+        ("tools ls --jsonlx", "there is no option --jsonlx", "did you mean --jsonl or --json? see: mcpctl tools ls -h"),
         ("--bogus", "there is no option --bogus", "see: mcpctl -h"),
         ("tools -x", "there is no option -x", "see: mcpctl tools -h"),
         ("dashboard --bogus", "there is no option --bogus", "see: mcpctl dashboard -h"),
@@ -176,6 +176,7 @@ def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
     assert all(f"\n  {noun} " in out for noun in (*NOUNS, "serve", "demo", "help", "version"))
 
 
+FILTERS = ("session", "server", "tool", "status", "client", "project", "hint", "outcome", "arg", "error", "code")
 LISTS = {
     ("install", "--rename"), ("servers import", "--rename"),
     ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--oauth"), ("servers add", "--inherit-env"),
@@ -193,7 +194,7 @@ LISTS = {
     *(
         (words, f"--{filter_}")
         for words in ("calls ls", "calls stats", "calls export", "calls tail", "sessions ls", "sessions stats")
-        for filter_ in ("session", "server", "tool", "status", "client", "project", "hint")
+        for filter_ in FILTERS
     ),
 }  # fmt: skip
 """Options that may be given again and again; each of the others is refused the second time."""

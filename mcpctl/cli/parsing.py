@@ -77,9 +77,9 @@ class Command(TyperCommand):
     def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
         """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""
         is_argument = any((parameter.metavar or "").startswith("[-- ") for parameter in self.params)
-        if "--" in args or not (is_argument or self.takes_program):
+        if "--" in args or not (is_argument or (self.takes_program and not error.possibilities)):
             return
-        near = f"did you mean {' or '.join(sorted(error.possibilities))}? " if error.possibilities else ""
+        near = f"did you mean {' or '.join(error.possibilities)}? " if error.possibilities else ""
         hint = f"{near}options of the server's program go after --: -- COMMAND {error.option_name} …"
         raise WrongUsage(f"there is no option {error.option_name}", hint, "no_such_option")
 
@@ -150,7 +150,7 @@ def _in_words(ctx: Any) -> Iterator[None]:
 def _wrong_usage(error: UsageError, ctx: Any) -> WrongUsage:
     see = f"see: {ctx.command_path} -h"
     if isinstance(error, NoSuchOption):
-        near = " or ".join(sorted(error.possibilities or ()))
+        near = " or ".join(error.possibilities or ())  # the nearest first
         hint = f"did you mean {near}? {see}" if near else see
         return WrongUsage(f"there is no option {error.option_name}", hint, "no_such_option")
     if isinstance(error, MissingParameter) and error.param:

@@ -53,9 +53,14 @@ class Web(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class Webs(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Say nothing of clients that have gone."""
+
+
 @pytest.fixture
 def url() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Web) as web:
+    with Webs(("127.0.0.1", 0), Web) as web:
         thread = threading.Thread(target=web.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{web.server_port}/mcp"
