@@ -193,7 +193,7 @@ LISTS = {
     *((f"tools {verb}", "--server") for verb in ("ls", "search", "export", "diff")),
     *(
         (words, f"--{filter_}")
-        for words in ("calls ls", "calls stats", "calls export", "calls tail", "sessions ls", "sessions stats")
+        for words in ("calls ls", "calls stats", "calls export", "calls tail", "sessions ls", "sessions stats", "policy decisions")
         for filter_ in FILTERS
     ),
 }  # fmt: skip
