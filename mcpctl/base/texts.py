@@ -5,6 +5,7 @@ import unicodedata
 _HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")  # controls, marks of format and direction, tags, unassigned characters
 _KEPT = "\n\t"
 _BREAKS = ("Zl", "Zp")
+_LONG = (("min", "s", 1, 60, 60), ("h", "min", 60, 60, 24), ("d", "h", 3600, 24, float("inf")))  # units of durations
 _SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")  # letters and marks without shape
 
 
@@ -36,3 +37,15 @@ def escaped(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun, such as `1 tool`, `2 tools` or `1,000 tools`."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def duration(milliseconds: int) -> str:
+    """A time as people read it, such as `85 ms`, `1.1 s`, `2 min 5 s` or `3 h 10 min`."""
+    seconds = milliseconds / 1000
+    if milliseconds < 1000:
+        return f"{milliseconds} ms"
+    if round(seconds, 1) < 60:
+        return f"{seconds:.1f} s".replace(".0 ", " ")
+    unit, smaller, size, ratio = next(each[:4] for each in _LONG if round(seconds / each[2]) < each[3] * each[4])
+    large, small = divmod(round(seconds / size), ratio)
+    return f"{large:,} {unit} {small} {smaller}" if small else f"{large:,} {unit}"

@@ -1,19 +1,19 @@
 """Calls and searches: a list with its filters, and one of them whole, as REST answers and as pages."""
 
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from mcpctl.base import hints
 from mcpctl.base.errors import McpctlError, WrongUsage
-from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS, CALL_SORTS, CALL_STATUSES
+from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS, CALL_SORTS
 from mcpctl.base.models import Found, Row
-from mcpctl.dashboard import rest_names
+from mcpctl.dashboard import call_filters, rest_names
 from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
 from mcpctl.dashboard.page_query import ROWS, PageQuery
 from mcpctl.dashboard.rendering import from_json, indented, page, texts
@@ -27,13 +27,11 @@ from mcpctl.dashboard.rest import (
     answer,
     listing,
 )
-from mcpctl.store.filters import HINTS, CallFilter
+from mcpctl.store.filters import CallFilter
 from mcpctl.store.recordable import obstacle
 from mcpctl.store.records import Records
 
-_FIELDS = tuple(name for name in CALL_FIELDS if name not in CALL_PAYLOADS)
-_SESSIONS = 100  # sessions to choose from
-_NAMES = 12  # servers, and tools of one, that have links: those with the most calls
+LISTED = (*(name for name in CALL_FIELDS if name not in CALL_PAYLOADS), "error_line", "arguments_line")
 
 
 def tool_calls(request: Request, query: Parameters) -> Response:
@@ -59,35 +57,18 @@ def _listed(records: Records, query: Parameters, fields: Sequence[str], *session
 
 
 def calls_page(request: Request) -> Response:
-    query = PageQuery.of(request)
-    with dashboard_of(request).records() as records:
+    if address := call_filters.address_of(request):
+        return RedirectResponse(address, HTTPStatus.SEE_OTHER)
+    dashboard, query = dashboard_of(request), PageQuery.of(request)
+    with dashboard.records() as records:
         if session := query.get("sessionId"):
             query.values["sessionId"] = records.session_id(session)
-        listed = _listed(records, query, _FIELDS)
+        listed = _listed(records, query, LISTED)
         rows = list(listed.rows(ROWS + 1, query.offset))
         older = query.older(rows[ROWS - 1]["id"]) if len(rows) > ROWS else ""
-        names = _names(records, query.get("server"))
-        return page(
-            request, "calls.html", query=query, calls=rows[:ROWS], total=listed.count(), older=older,
-            sessions=_to_choose(records, query.get("sessionId")),
-            filters=query.filters({"status": CALL_STATUSES, "hint": HINTS, **names}),
-        )  # fmt: skip
-
-
-def _to_choose(records: Records, chosen: str) -> Sequence[Row]:
-    recent = list(records.sessions().rows(_SESSIONS, 0))
-    if chosen and all(row["id"] != chosen for row in recent):
-        recent += records.sessions(CallFilter(sessions=(chosen,))).rows(1, 0)
-    return recent
-
-
-def _names(records: Records, server: str) -> Mapping[str, Sequence[str]]:
-    counted = {name: Counter[str]() for name in ("server", "tool")}
-    for (of, tool), (count, _) in records.usage().items():
-        counted["server"][of] += count
-        if of == server:
-            counted["tool"][tool] = count
-    return {name: [value for value, _ in values.most_common(_NAMES)] for name, values in counted.items()}
+        total = listed.count()
+        bar = call_filters.bar(dashboard, records, query, records.resolved(query.calls()), total)
+        return page(request, "calls.html", query=query, calls=rows[:ROWS], total=total, older=older, bar=bar)
 
 
 def tool_call(request: Request, query: Parameters) -> Response:
@@ -103,9 +84,9 @@ def call_page(request: Request) -> Response:
         row = records.call(request.path_params["id"])
         query = PageQuery(request.url.path, {"sessionId": row["session_id"]})
         if "tool" not in row:
-            return page(request, "search.html", query=query, search=_search(row))
+            return page(request, "search.html", query=query, search=search(row))
         # A later round is in the same session; a replay, which also names its call, is in a session of its own.
-        rounds = records.calls(CallFilter(sessions=(row["session_id"],), parents=(row["id"],)), _FIELDS)
+        rounds = records.calls(CallFilter(sessions=(row["session_id"],), parents=(row["id"],)), LISTED)
         then, now = from_json(row["annotations"]), _hints_now(dashboard, row)
         return page(
             request, "call.html", query=query, call=row, rounds=list(rounds.rows(ROWS, 0)),
@@ -142,11 +123,8 @@ def discoveries(request: Request, query: Parameters) -> Response:
         return listing(query, "discoveries", records.discoveries(records.resolved(wanted)), rest_names.DISCOVERY)
 
 
-def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:
-    return [_search(row) for row in records.discoveries(wanted).rows(at_most, 0)]
-
-
-def _search(row: Row) -> Row:
+def search(row: Row) -> Row:
+    """A search with its queries and the tools that it found, as far as they can be read."""
     query, results = from_json(row["query"]), from_json(row["results"])
     queries = query if isinstance(query, list) else [] if query is None else [query]
     hits = [hit for hit in results if isinstance(hit, dict)] if isinstance(results, list) else []

@@ -1,17 +1,22 @@
-"""Charts by day: the places of their bars, for inline SVG without text of its own, so that it can be stretched."""
+"""Plots over time: the places of their bars and lines, for inline SVG without text, which can be stretched."""
 
 import datetime
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from typing import NamedTuple, Self
+from urllib.parse import urlencode
 
 from mcpctl.base.models import Row
-from mcpctl.base.texts import counted
+from mcpctl.base.texts import counted, duration
 from mcpctl.store import filters
 
-HEIGHT = 100  # the height of a chart in its own units; each day is one unit wide
+HEIGHT = 100  # the height of a plot in its own units; each hour or day is one unit wide
 MOST_DAYS = 366
-FEWEST_DAYS = 14  # days in a chart of all records: one day alone would be a bar as wide as the page
-_GAP = 0.2  # the free part of a day's width
+FEWEST_DAYS = 14  # days in a plot of all records: one day alone would be a bar as wide as the page
+MOST_BY_HOUR = 2  # days that are shown by the hour
+_MOST = {"hour": 24 * MOST_BY_HOUR, "day": MOST_DAYS}
+_GAP = 0.2  # the free part of the width of an hour or day
+_KINDS = {"errors": "failed", "refused": "refused", "done": "done"}  # from the foot of a bar to its top
 
 
 class Bar(NamedTuple):
@@ -24,56 +29,110 @@ class Bar(NamedTuple):
 
 class Column(NamedTuple):
     title: str
+    address: str  # of its calls
     bars: Sequence[Bar]
+    begins_day: bool  # of several days that are shown by the hour
 
 
-_Parts = Sequence[tuple[str, int, int]]  # the kind, the low and the high end of each bar of a day
+class Line(NamedTuple):
+    kind: str
+    path: str
 
 
-class Chart(NamedTuple):
+class Plot(NamedTuple):
     columns: Sequence[Column]
-    top: int  # the value at its full height
-    first: str
-    last: str
+    axis: Sequence[str]  # its values from the top to the foot, with the same distance between all
+    first: str = ""
+    middle: str = ""
+    last: str = ""
+    lines: Sequence[Line] = ()
+
+    @property
+    def heights(self) -> Sequence[float]:
+        return [round(HEIGHT * place / (len(self.axis) - 1), 2) for place in range(1, len(self.axis) - 1)]
 
 
-class Days(NamedTuple):
-    """Days that have a place in a chart, whether or not there were calls."""
+class Span(NamedTuple):
+    """The time that a plot shows, whether or not there were calls in all of it: days, a few of them by the hour."""
 
     first: datetime.date
     last: datetime.date
 
     @classmethod
-    def until_today(cls, count: int) -> Self:
+    def until_today(cls, days: int) -> Self:
         today = datetime.date.today()
-        return cls(today - datetime.timedelta(days=count - 1), today)
+        return cls(today - datetime.timedelta(days=days - 1), today)
 
     @property
     def begin(self) -> str | None:
         return filters.moment("since", str(self.first))
 
+    @property
+    def unit(self) -> str:
+        """The group of totals of which a plot has a column for each."""
+        return "hour" if (self.last - self.first).days < MOST_BY_HOUR else "day"
 
-def calls(rows: Sequence[Row], shown: Days) -> Chart:
-    """The calls of each day, with those that failed at the foot; `rows` are totals by day."""
+    def columns(self, rows: Sequence[Row]) -> list[tuple[datetime.datetime, Row | None]]:
+        """Each hour or day with its totals; the hours end with the one that has begun."""
+        by_begin = {datetime.datetime.fromisoformat(row[self.unit]): row for row in rows if row[self.unit]}
+        first, last = (datetime.datetime.combine(day, datetime.time()) for day in self)
+        if self.unit == "hour":
+            last = min(last.replace(hour=23), datetime.datetime.now().replace(minute=0, second=0, microsecond=0))
+        first, last = min(first, *by_begin, first), max(last, *by_begin, last)
+        count = min((last - first) // self._step + 1, _MOST[self.unit])  # a record may have any time
+        begins = (last - self._step * number for number in reversed(range(count)))
+        return [(begin, by_begin.get(begin)) for begin in begins]
 
-    def column(day: str, row: Row | None) -> tuple[str, _Parts]:
-        total, failed = (row["calls"], min(row["failed"], row["calls"])) if row else (0, 0)
-        title = f"{day}: {counted(total, 'call')}, {failed:,} failed"
-        return title, (("failed", 0, failed), ("fine", failed, total))
+    @property
+    def _step(self) -> datetime.timedelta:
+        return datetime.timedelta(**{f"{self.unit}s": 1})
 
-    return _chart(rows, shown, largest(rows, "calls"), column)
+    def name(self, begin: datetime.datetime) -> str:
+        return f"{begin:%Y-%m-%d %H:00}" if self.unit == "hour" else f"{begin:%Y-%m-%d}"
+
+    def within(self, name: str) -> dict[str, str]:
+        """The parameters of the calls of an hour or day, by its name in totals."""
+        begin = datetime.datetime.fromisoformat(name)
+        form = "%Y-%m-%dT%H:%M" if self.unit == "hour" else "%Y-%m-%d"
+        return {"since": f"{begin:{form}}", "until": f"{begin + self._step:{form}}"}
 
 
-def times(rows: Sequence[Row], shown: Days) -> Chart:
-    """The times of calls on each day, in milliseconds: to p50, and from there to p95."""
+def calls(rows: Sequence[Row], shown: Span) -> Plot:
+    """The calls of each hour or day, with those that failed at the foot; `rows` are totals by it."""
+    columns = shown.columns(rows) if rows else []
+    top = _round(max((row["calls"] for row in rows), default=0))
+    made = []
+    for place, (begin, row) in enumerate(columns):
+        bars, low = [], 0
+        for field, kind in _KINDS.items():
+            if value := row[field] if row else 0:
+                bars.append(_bar(kind, place, low, low + value, top))
+                low += value
+        made.append(_column(shown, begin, place, _words(row), bars))
+    return _plot(shown, columns, made, [f"{value:,}" for value in (top, top // 2, 0)])
 
-    def column(day: str, row: Row | None) -> tuple[str, _Parts]:
-        if row is None or row["p95_ms"] is None:
-            return f"{day}: no call has ended", ()
-        p50, p95 = row["p50_ms"], row["p95_ms"]
-        return f"{day}: p50 {p50:,} ms, p95 {p95:,} ms", (("half", 0, p50), ("most", p50, p95))
 
-    return _chart(rows, shown, largest(rows, "p95_ms"), column)
+def times(rows: Sequence[Row], shown: Span) -> Plot:
+    """The times of calls in each hour or day, p50 and p95, on a scale of which each step is ten times the last."""
+    columns = shown.columns(rows) if rows else []
+    ended = [row for row in rows if row["p95_ms"] is not None]
+    low = math.floor(math.log10(max(1, min((row["p50_ms"] for row in ended), default=1))))
+    high = max(low + 1, math.ceil(math.log10(max(1, largest(ended, "p95_ms")))))
+
+    def height(value: int) -> float:
+        return round(HEIGHT * (high - math.log10(max(value, 1))) / (high - low), 2)
+
+    made = [
+        _column(shown, begin, place, "no call has ended" if row is None or row["p95_ms"] is None else
+                f"p50 {duration(row['p50_ms'])}, p95 {duration(row['p95_ms'])}", ())
+        for place, (begin, row) in enumerate(columns)
+    ]  # fmt: skip
+    lines = [
+        Line(kind, _path([None if row is None or row[field] is None else height(row[field]) for _, row in columns]))
+        for kind, field in (("most", "p95_ms"), ("half", "p50_ms"))
+    ]
+    axis = [duration(10**power) for power in range(high, low - 1, -1)]
+    return _plot(shown, columns, made, axis, [line for line in lines if line.path])
 
 
 def percent(value: int | None, largest: int | None) -> float:
@@ -85,26 +144,46 @@ def largest(rows: Sequence[Row], field: str) -> int:
     return max((row[field] or 0 for row in rows), default=0)
 
 
-def _chart(
-    rows: Sequence[Row], shown: Days, top: int, column: Callable[[str, Row | None], tuple[str, _Parts]]
-) -> Chart:
-    days = _days(rows, shown)
-    columns = []
-    for place, (day, row) in enumerate(days):
-        title, parts = column(day, row)
-        columns.append(Column(title, [_bar(kind, place, low, high, top) for kind, low, high in parts if high > low]))
-    return Chart(columns, top, days[0][0] if days else "", days[-1][0] if days else "")
+def _words(row: Row | None) -> str:
+    if row is None:
+        return "no calls"
+    parts = (f"{row[field]:,} {kind}" for field, kind in _KINDS.items() if row[field] and kind != "done")
+    return ", ".join([counted(row["calls"], "call"), *parts])
 
 
-def _days(rows: Sequence[Row], shown: Days) -> list[tuple[str, Row | None]]:
-    by_day = {row["day"]: row for row in rows if row["day"]}
-    if not by_day:
-        return []
-    last = max(datetime.date.fromisoformat(max(by_day)), shown.last)
-    first = min(datetime.date.fromisoformat(min(by_day)), shown.first)
-    first = max(first, last - datetime.timedelta(days=MOST_DAYS - 1))
-    days = (str(first + datetime.timedelta(days=number)) for number in range((last - first).days + 1))
-    return [(day, by_day.get(day)) for day in days]
+def _round(value: int) -> int:
+    """The least even number at the top of an axis that has one digit, and zeros."""
+    power = int("1" + "0" * (len(str(value)) - 1))
+    return next(top for top in range(2 * power, 11 * power, 2 * power) if top >= value)
+
+
+def _column(shown: Span, begin: datetime.datetime, place: int, words: str, bars: Sequence[Bar]) -> Column:
+    name = shown.name(begin)
+    begins_day = shown.unit == "hour" and begin.hour == 0 and place > 0
+    return Column(f"{name}: {words}", f"/tool-calls?{urlencode(shown.within(name))}", bars, begins_day)
+
+
+def _plot(
+    shown: Span,
+    columns: Sequence[tuple[datetime.datetime, Row | None]],
+    made: Sequence[Column],
+    axis: Sequence[str],
+    lines: Sequence[Line] = (),
+) -> Plot:
+    if not columns:
+        return Plot((), ())
+    first, middle, last = (shown.name(columns[place][0]) for place in (0, len(columns) // 2, -1))
+    return Plot(made, axis, first, middle, last, lines)
+
+
+def _path(heights: Sequence[float | None]) -> str:
+    """A line through the places that have a value, level within each, and broken where there is none."""
+    parts, is_drawn = [], False
+    for place, height in enumerate(heights):
+        if height is not None:
+            parts.append(f"{'L' if is_drawn else 'M'}{place + _GAP / 2:g} {height:g}H{place + 1 - _GAP / 2:g}")
+        is_drawn = height is not None
+    return "".join(parts)
 
 
 def _bar(kind: str, place: int, low: int, high: int, top: int) -> Bar:

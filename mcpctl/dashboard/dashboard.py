@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
@@ -63,24 +63,38 @@ class Summaries:
         self._few = few
         self._kept: dict[tuple[tuple[str, ...], CallFilter], _Counted] = {}
 
+    def are_few(self, records: Records) -> bool:
+        return sum(calls for calls, _ in records.usage().values()) <= self._few
+
     def totals(self, records: Records, *by: str, wanted: CallFilter = EVERYTHING) -> Summary:
-        """The rows of `records.totals`, denied calls `apart`, now or as last counted; `wanted` has times of days."""
-        if sum(calls for calls, _ in records.usage().values()) <= self._few:
-            return Summary(apart(records.totals(*by, criteria=wanted)))
+        """The rows of `records.totals`, now or as last counted; `wanted` has times of days."""
+        return self._counted(records, by, wanted, lambda: records.totals(*by, criteria=wanted))
+
+    def errors(self, records: Records, wanted: CallFilter, at_most: int) -> Summary:
+        """The first rows of `records.errors`, likewise."""
+        return self._counted(records, ("error",), wanted, lambda: list(records.errors(wanted).rows(at_most, 0)))
+
+    def count(self, records: Records, wanted: CallFilter) -> int | None:
+        """The number of the calls that match, likewise; None where a text would be looked for in too many."""
+        if wanted.grep and not self.are_few(records):
+            return None
+        counted = self._counted(records, ("count",), wanted, lambda: [{"calls": records.calls(wanted).count()}])
+        return int(counted.rows[0]["calls"])
+
+    def _counted(
+        self, records: Records, by: tuple[str, ...], wanted: CallFilter, count: Callable[[], Sequence[Row]]
+    ) -> Summary:
+        if self.are_few(records):
+            return Summary(count())
         key, version = (by, wanted), records.version()
         counted = self._kept.get(key)
         if counted is None or (counted.version != version and time.monotonic() >= counted.due):
             counted_at, start = clock.now(), time.monotonic()
-            totals, end = apart(records.totals(*by, criteria=wanted)), time.monotonic()
-            counted = _Counted(totals, version, counted_at, end + max(_AT_LEAST_S, _SHARE * (end - start)))
+            rows, end = count(), time.monotonic()
+            counted = _Counted(rows, version, counted_at, end + max(_AT_LEAST_S, _SHARE * (end - start)))
             newest = [*self._kept.items()][1 - _KEPT :]
             self._kept = {**dict(newest), key: counted}
         return Summary(counted.rows, None if counted.version == version else counted.counted_at)
-
-
-def apart(totals: Sequence[Row]) -> Sequence[Row]:
-    """Totals in which a denied call has not failed: a policy that works is not a fault."""
-    return [{**row, "failed": row["failed"] - row["denied"]} for row in totals]
 
 
 @dataclass(eq=False)

@@ -170,6 +170,8 @@ def _models() -> Iterator[Any]:
     )  # fmt: skip
     held = _row("Held", fields.Held, rest_names.HELD)
     yield from (decision, listed, called, session, call, tool, server, discovery, read, group, failures, approval, held)
+    about = "Some of the events of a session, and the number of all."
+    yield _model("Timeline", about, **_timeline(call, discovery, read, decision))
     for name, row, member, noun in (
         ("SessionList", session, "sessions", "sessions"), ("ToolCallList", call, "tool_calls", "calls"),
         ("ToolList", tool, "tools", "tools"), ("ServerList", server, "servers", "servers"),
@@ -181,6 +183,17 @@ def _models() -> Iterator[Any]:
     ):  # fmt: skip
         total = int, Field(description="The number of all that match.")
         yield _model(name, f"Some of the {noun}, and the number of all.", **{member: _several(row), "total": total})
+
+
+def _timeline(call: Any, discovery: Any, read: Any, decision: Any) -> dict[str, Any]:
+    kinds = {"call": call, "search": discovery, "read": read, "decision": decision}
+    of_kinds = {name: (model, Field(**_LEFT_OUT)) for name, model in kinds.items()}
+    event = _model(
+        "TimelineEvent", "An event, under the member that it names. A decision is on an attempt that became no call.",
+        event=(Literal["call", "search", "read", "decision"], ...), timestamp=_text("The time when it began."),
+        decisions=(list[decision], Field(description="The decisions about it, in their order.")), **of_kinds,
+    )  # fmt: skip
+    return {"timeline": _several(event), "total": (int, Field(description="The number of all."))}
 
 
 MODELS: dict[str, type[BaseModel]] = {each.__name__: each for each in _models()}  # tests compare answers with these

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple, Self
 from urllib.parse import urlencode
 
@@ -10,14 +11,22 @@ from starlette.requests import Request
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Found, Row
 from mcpctl.dashboard.rest import Parameters
+from mcpctl.store import filters
 
 ROWS = 50
-FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", "project", "since", "until")
+RANGE = "range"  # a value of `since` in addresses: its two ends are still to be given
+FILTERS = (
+    "grep", "tool", "server", "client", "project", "outcome", "status", "failed", "error", "code", "arg",
+    "redacted", "hint", "min_duration", "since", "until", "sessionId",
+)  # fmt: skip
+_SHORTEST = 8  # characters of an id
 _PLACE = ("offset", "before")
-_EXCLUSIVE = ("status", "failed")
+_EXCLUSIVE = ("status", "failed", "outcome")
 _OF_EVENTS = {"sessionId": "session_id"}
 _ONE_NAME = ("server", "tool", "project")  # filters of one value here, and of several in the address of events
-_UNFOLLOWED = ("since", "until", "failed", "status")  # filters that an event may come to match later, or never
+_UNFOLLOWED = (  # filters that an event may come to match later, or never
+    "since", "until", "failed", "outcome", "status", "error", "code",
+)  # fmt: skip
 
 
 class Choice(NamedTuple):
@@ -53,6 +62,7 @@ class PageQuery(Parameters):
     def __init__(self, path: str, given: Mapping[str, str]) -> None:
         super().__init__(given.items(), tuple(given))
         self._path = path
+        self.asks_range = False
         self.values = {name: value for name, value in given.items() if name not in _PLACE}  # no place
         self.before = given.get("before", "")  # the id of the call after which the list goes on
 
@@ -62,7 +72,21 @@ class PageQuery(Parameters):
         if query.get("failed"):
             query["failed"] = "" if query["failed"] in ("false", "0") else "true"
         query["sessionId"] = query.get("sessionId") or query.get("session_id", "")
-        return cls(request.url.path, {name: query[name] for name in (*names, *_PLACE) if query.get(name)})
+        asks_range = query.get("since") == RANGE
+        if asks_range:
+            del query["since"]
+        made = cls(request.url.path, {name: query[name] for name in (*names, *_PLACE) if query.get(name)})
+        made.asks_range = asks_range
+        return made
+
+    def only(self, name: str) -> Self:
+        """The query that has this filter alone."""
+        return type(self)(self._path, {name: self.values[name]})
+
+    def as_local(self, name: str) -> str:
+        """The moment of `since` or `until`, as a field for a time here has it."""
+        moment = filters.moment(name, self.get(name) or None)
+        return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%dT%H:%M}" if moment else ""
 
     def get(self, name: str) -> str:
         return self.values.get(name, "")
@@ -136,7 +160,9 @@ class PageQuery(Parameters):
     def words(name: str, value: str) -> str:
         if name == "hint":
             return "not declared" if value == "undeclared" else re.sub("^no-", "not ", value)
-        return value.replace("_", " ").replace(",", ", ") if name == "status" else value
+        if name in ("outcome", "status"):
+            return "failed" if value == "error" else value.replace("_", " ").replace(",", ", ")
+        return value[:_SHORTEST] if name == "sessionId" else value
 
     # ---- rows
 

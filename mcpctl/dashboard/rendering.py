@@ -23,19 +23,19 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from mcpctl.answers import readable
 from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage, warn
-from mcpctl.base.texts import escaped
+from mcpctl.base.models import OUTCOMES
+from mcpctl.base.texts import duration, escaped
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.dashboard import badges, first_run
 from mcpctl.dashboard.dashboard import Dashboard, Waiting, dashboard_of, login_of
 from mcpctl.output import text
 from mcpctl.policy import pausing
-from mcpctl.store.filters import FAILED
 
 MOST_SHOWN = 1 << 16  # characters of one JSON text on a page; the whole is in the REST interface
 _SHORTEST = 8  # characters of an id in a row, as in lists on a terminal
 _LONGEST = 300  # characters of a text in a row of a table; the page of one thing shows it whole
-_BROKEN = tuple(status for status in FAILED if status != "denied")  # the statuses of calls that pages count as failed
+_OUTCOMES = {status: outcome for outcome, statuses in OUTCOMES.items() for status in statuses}
 _NAVIGATION = (
     ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
     ("/servers", "Servers"), ("/stats", "Statistics"), ("/approvals", "Approvals"), ("/review", "Review"),
@@ -139,14 +139,15 @@ def _templates() -> jinja2.Environment:
         finalize=_visible, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(
-        moment=_moment, local=_local, cut=_cut, duration=_duration, answered=text.answered, from_json=from_json,
-        name=_name, labelled=_labelled, age=_age,
+        moment=_moment, local=_local, cut=_cut, answered=text.answered, from_json=from_json, name=_name,
+        labelled=_labelled, age=_age,
+        duration=lambda ms: "-" if ms is None else duration(ms),
         short=lambda id_: (id_ or "-")[:_SHORTEST],
         number=lambda value: "-" if value is None else f"{value:,}",
         words=lambda value: str(value).replace("_", " ").replace("-", " "),
         segment=partial(quote, safe=""),  # whatever slashes and dots it has
     )  # fmt: skip
-    environment.globals.update(badges=badges.badges, hints_of=badges.hints_of, broken=",".join(_BROKEN))
+    environment.globals.update(badges=badges.badges, hints_of=badges.hints_of, outcomes=_OUTCOMES)
     return environment
 
 
@@ -182,8 +183,10 @@ def _local(timestamp: str | None) -> str:
     then = _here(timestamp)
     if then is None:
         return timestamp or "-"
-    is_today = then.date() == datetime.now().astimezone().date()
-    return then.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")
+    today = datetime.now().astimezone().date()
+    if then.date() == today:
+        return f"{then:%H:%M:%S}"
+    return f"{then:%b} {then.day} {then:%H:%M:%S}" if then.year == today.year else f"{then:%Y-%m-%d %H:%M:%S}"
 
 
 def _here(timestamp: str | None) -> datetime | None:
@@ -191,12 +194,6 @@ def _here(timestamp: str | None) -> datetime | None:
         return datetime.fromisoformat(timestamp).astimezone() if timestamp else None
     except (ValueError, OverflowError):
         return None
-
-
-def _duration(milliseconds: int | None) -> str:
-    if milliseconds is None:
-        return "-"
-    return f"{milliseconds} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:,.1f} s"
 
 
 def _name(text: str) -> Markup:

@@ -1,12 +1,13 @@
 """Totals as REST answers and as a page: calls, failures, times and tokens, by day, tool, server and client."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mcpctl.base import tool_keys
 from mcpctl.base.errors import WrongUsage
-from mcpctl.base.models import Found
+from mcpctl.base.models import Found, Row
 from mcpctl.dashboard import charts, rest_names
 from mcpctl.dashboard.dashboard import dashboard_of
 from mcpctl.dashboard.page_query import PageQuery
@@ -16,14 +17,11 @@ from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
 
 _MOST = 50  # rows of each table: those with the most calls, or the most of what they are sorted by
-_DAYS = {"7d": 7, "30d": 30}
-_SINCE = {"7d": "7 days", "30d": "30 days", "all": "All"}
-_SORTS = {"calls": "Calls", "failed": "Failures", "p95_ms": "p95", "total_tokens": "Tokens"}
-_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "all": (), "day": ("day",), "tool": ("server", "tool"), "server": ("server",), "client": ("client_name",),
-}  # fmt: skip
+_DAYS = {"today": 1, "yesterday": 2, "7d": 7, "30d": 30}
+_SINCE = {"today": "Today", "yesterday": "Since yesterday", "7d": "7 days", "30d": "30 days", "all": "All"}
+_SORTS = {"calls": "Calls", "errors": "Failures", "p95_ms": "p95", "total_tokens": "Tokens"}
+_TABLES: Mapping[str, tuple[str, ...]] = {"tool": ("server", "tool"), "server": ("server",), "client": ("client_name",)}
 _KINDS = ("call", "read")
-_SORTED = ("tool", "server", "client")
 _WINDOW = "30d"  # shown first
 
 
@@ -43,20 +41,35 @@ def stats(request: Request, query: Parameters) -> Response:
 def stats_page(request: Request) -> Response:
     dashboard, query = dashboard_of(request), PageQuery.of(request, ("since", "sort"))
     since, sort = query.one_of("since", _SINCE, _WINDOW), query.one_of("sort", _SORTS, "calls")
-    shown = charts.Days.until_today(_DAYS.get(since, charts.FEWEST_DAYS))
+    shown = charts.Span.until_today(_DAYS.get(since, charts.FEWEST_DAYS))
     wanted = CallFilter(since=shown.begin if since in _DAYS else None)
+    groups: Mapping[str, tuple[str, ...]] = {"all": (), "time": (shown.unit,), **_TABLES}
     with dashboard.records() as records:
-        found = {name: dashboard.summaries.totals(records, *groups, wanted=wanted) for name, groups in _GROUPS.items()}
+        found = {name: dashboard.summaries.totals(records, *by, wanted=wanted) for name, by in groups.items()}
+        found["errors"] = dashboard.summaries.errors(records, wanted, _MOST + 1)
+        saving = dashboard.saving(records, wanted)
     counted = {name: summary.rows for name, summary in found.items()}
-    counted |= {name: sorted(counted[name], key=lambda row: -(row[sort] or 0)) for name in _SORTED}
-    days = counted["day"]
+    of = {"since": str(shown.first)} if since in _DAYS else {}
+    counted |= {name: _linked(sorted(counted[name], key=lambda row: -(row[sort] or 0)), of) for name in _TABLES}
+    times = [{**row, "of": shown.within(row[shown.unit])} for row in counted["time"]]
     return page(
-        request, "stats.html", days=days, counted=counted, totals=counted["all"][0],
-        calls=charts.calls(days, shown), times=charts.times(days, shown), percent=charts.percent,
-        largest=charts.largest, most=_MOST,
+        request, "stats.html", shown=shown, counted=counted, totals=counted["all"][0], errors=counted["errors"],
+        calls=charts.calls(times, shown), times=charts.times(times, shown), percent=charts.percent,
+        largest=charts.largest, most=_MOST, of=of, saving=saving, rows=times,
         as_of=min((each.counted_at for each in found.values() if each.counted_at), default=None),
         filters=[query.orders("Since", "since", _SINCE, _WINDOW), query.orders("Order", "sort", _SORTS, "calls")],
     )  # fmt: skip
+
+
+def _linked(rows: Sequence[Row], of: Mapping[str, str]) -> Sequence[Row]:
+    """The rows, each with the parameters of its calls; there are none for the calls without a client."""
+    return [{**row, "of": {**of, **named} if (named := _named(row)) else None} for row in rows]
+
+
+def _named(row: Row) -> Mapping[str, str]:
+    if "tool" in row:
+        return {"tool": tool_keys.join(row["server"], row["tool"])}
+    return {name: row[field] for name, field in (("server", "server"), ("client", "client_name")) if row.get(field)}
 
 
 OPERATIONS = (Operation("/stats", stats, "StatList", (*WINDOW, "by", "sort", "kind", *OF_CALLS)),)

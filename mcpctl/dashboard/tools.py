@@ -21,7 +21,7 @@ from mcpctl.catalog.drift import RULES
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import ToolParameter, parameters
 from mcpctl.dashboard import badges, rest_names
-from mcpctl.dashboard.dashboard import Dashboard, apart, dashboard_of
+from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
 from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import indented, page
 from mcpctl.dashboard.rest import OF_TOOLS, WINDOW, Operation, Parameters, answer, listing
@@ -190,7 +190,7 @@ def _pinned(paths: Paths, catalog: Catalog, tool: Tool) -> Row | None:
 def _totals(dashboard: Dashboard, tool: Tool) -> Row | None:
     wanted = CallFilter(servers=(tool.server,), tools=(tool.key,))
     with dashboard.records() as records:
-        rows = apart(records.totals("server", "tool", criteria=wanted))
+        rows = records.totals("server", "tool", criteria=wanted)
     return next((row for row in rows if row["tool"] == tool.name), None)  # a name with a star matches others, too
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mcpctl.base.models import RawJson, Row
-from mcpctl.base.texts import counted
+from mcpctl.base.texts import counted, duration
 
 _UNSAFE = (  # not compiled before there is a text to look at that is not plain
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
@@ -174,14 +174,14 @@ def decision(row: Row) -> str:
 
 def answered(row: Row) -> str:
     made, channel, waited_ms = row["decision"], row["channel"], row["waited_ms"]
-    after = "" if waited_ms is None else f", after {seconds(waited_ms)}"
+    after = "" if waited_ms is None else f", after {duration(waited_ms)}"
     if made == "unanswerable":
         itself = f"declined by the client itself, in {waited_ms} ms"
         return _NOBODY.get(channel, "nobody could be asked") if waited_ms is None else itself
     if made == "expired" and channel == "dismissed":
         return f"the form was closed without an answer{after}"
     if made == "expired":
-        return "nobody answered" if waited_ms is None else f"nobody answered in {seconds(waited_ms)}"
+        return "nobody answered" if waited_ms is None else f"nobody answered in {duration(waited_ms)}"
     if channel in ("rule", "grant"):
         return str(made)
     if made in ("approved", "declined") and channel in ("client", "terminal", "dashboard"):
@@ -194,10 +194,6 @@ _NOBODY = {
     "asked": "the client was asked before",
     "limit": "too many questions were open in the client",
 }
-
-
-def seconds(milliseconds: int) -> str:
-    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.3g} s"
 
 
 def call(row: Row) -> Iterator[str]:

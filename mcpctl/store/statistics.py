@@ -81,6 +81,14 @@ def totals(
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+def counted(db: sqlite3.Connection, by: Sequence[str], criteria: CallFilter = EVERYTHING) -> Counter[str]:
+    """The rows that a list has, by what these groups are together, with a colon between them."""
+    conditions, groups = filters.calls(criteria), ", ".join(f"+{_EXPRESSIONS[name]}" for name in by)
+    numbers = ", ".join(str(number) for number, _ in enumerate(by, 1))
+    rows = db.execute(f"SELECT {groups}, count(*) FROM calls{conditions.where} GROUP BY {numbers}", conditions.values)
+    return Counter({":".join(name or "" for name in names): count for *names, count in rows})
+
+
 class _Percentiles:
     """An aggregate of SQL: the 50th and the 95th percentile, each in 20 characters; null of nothing."""
 

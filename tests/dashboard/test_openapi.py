@@ -93,6 +93,7 @@ def client(browser: Browser, paths: Paths) -> Iterator[TestClient]:
 PATHS = {
     "/sessions": ["", "?limit=1"],
     "/sessions/{id}": [CLAUDE, ALIVE, "last"],
+    "/sessions/{id}/timeline": [CLAUDE, ALIVE],
     "/sessions/{id}/tool-calls": [CLAUDE, ALIVE],
     "/tool-calls": ["", "?payloads=false"],
     "/tool-calls/{id}": [call_id(number) for number in range(1, 9)],

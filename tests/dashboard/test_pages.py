@@ -76,49 +76,90 @@ def test_active_sessions_come_first(browser: Browser, paths: Paths) -> None:
     page = markup.seen(browser(), "/")
     journal.close()
     assert markup.keys(page) == [recorded.CLAUDE, recorded.CURSOR]
-    assert "1 active, then the newest" in page.text
+    assert page.target("1 active") == "/sessions?status=active"
 
 
 def test_what_waits_for_consent_is_counted_and_named(browser: Browser, paths: Paths) -> None:
     waiting(paths, 7)
     page = markup.seen(browser(), "/")
-    assert page.target("7 calls wait for your consent") == "/approvals"
+    assert page.target("7 calls wait for your yes") == "/approvals"
     assert page.text.count("notes:delete_note") == 5
     assert '{"id": 6}' in page.text and '{"id": 1}' not in page.text
 
 
-def test_held_tools_are_named(browser: Browser, paths: Paths) -> None:
+def test_what_is_held_is_named_and_led_to(browser: Browser, paths: Paths) -> None:
     configured.configure(paths, {"notes": configured.stub()}, policy={"mode": "enforce"})
     configured.listed(paths, "notes", [configured.READ])
     configured.pinned(paths, "notes")
     configured.listed(paths, "notes", [configured.READ | {"description": "Reads and mails."}, configured.WRITE])
     page = markup.seen(browser(), "/")
-    assert "held until you approve" in page.text
-    assert page.target("notes:read") == "/tools/notes%3Aread"
+    assert page.target("2 held until you review them") == "/review"
+    assert "notes:read changed" in page.text
+    assert "2 are held" in markup.seen(browser(), "/review").text
 
 
 def test_a_configuration_that_cannot_be_read_spoils_no_page(browser: Browser, paths: Paths) -> None:
     recorded.two_sessions(paths)
     paths.config.parent.mkdir(parents=True, exist_ok=True)
     paths.config.write_text("[servers", encoding="utf-8")
-    assert "Which tools are held cannot be told" in markup.seen(browser(), "/").text
+    page = markup.seen(browser(), "/")
+    assert "config.toml cannot be used" in page.text and "Nothing to do" not in page.text
     assert "Not known:" in markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}").text
 
 
-def test_days_have_links_to_their_calls(browser: Browser, paths: Paths) -> None:
+def test_every_number_of_today_leads_to_just_so_many_calls(browser: Browser, paths: Paths) -> None:
     recorded.two_sessions(paths)
-    page = markup.seen(browser(), "/")
-    day = "since=2100-01-01&until=2100-01-02"
-    assert page.target("2100-01-01") == f"/tool-calls?{day}"
-    failures = page.target("2 failed on 2100-01-01")
-    assert failures == f"/tool-calls?status=tool_error,failed,cancelled,interrupted&{day}"
-    found = markup.seen(browser(), failures).text
-    assert "2 calls, newest first" in found
-    assert "status tool error, failed, cancelled, interrupted" in found
-    denied = page.target("1 denied on 2100-01-01")
-    assert denied == f"/tool-calls?status=denied&{day}"
-    assert "1 call, newest first" in markup.seen(browser(), denied).text
-    assert "Failed 2 Denied 1" in page.text
+    client = browser()
+    page = markup.seen(client, "/")
+    assert "Calls 6 Done 3 Failed 2 40.0 % Refused 1 p50 12 ms p95 12 ms" in page.text
+    of_today = [(text, address) for address, text in page.links if address.startswith("/tool-calls?since=today")]
+    assert [text for text, _ in of_today] == ["6", "3", "2", "1", "12 ms"]
+    for count, address in of_today[:4]:
+        assert [each["data-count"] for each in markup.seen(client, address).of("section")] == [count]
+
+
+def test_nothing_to_do_is_said_only_where_that_is_so(browser: Browser, paths: Paths) -> None:
+    said = "Nothing to do: no call waits for your yes, nothing is held, and every server that was used has started."
+    assert said not in markup.seen(browser(), "/").text, "a client is still to be connected"
+    configured.demo_tools(paths)
+    recorded.two_sessions(paths)
+    assert said in markup.seen(browser(), "/").text
+    waiting(paths, 1)
+    assert said not in markup.seen(browser(), "/").text
+
+
+def test_hours_lead_to_their_calls(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    client = browser()
+    page = markup.seen(client, "/")
+    hour = "since=2100-01-01T12%3A00&until=2100-01-01T13%3A00"
+    assert page.target("2 failed") == f"/tool-calls?{hour}&outcome=error"
+    assert page.target("1 refused") == f"/tool-calls?{hour}&outcome=refused"
+    plotted = [text for address, text in page.links if address == f"/tool-calls?{hour}"]
+    assert plotted == [
+        "2100-01-01 12:00: 6 calls, 2 failed, 1 refused",
+        "2100-01-01 12:00: p50 12 ms, p95 12 ms",
+        "6 calls",
+    ]
+    for address, count in ((page.target("2 failed"), "2"), (f"/tool-calls?{hour}", "6")):
+        assert [each["data-count"] for each in markup.seen(client, address).of("section")] == [count]
+
+
+def test_failures_are_told_with_their_first_line_and_what_fails_most_with_its_calls(
+    browser: Browser, paths: Paths
+) -> None:
+    recorded.two_sessions(paths)
+    texts = ("row 1 is locked\nby another", "row 22 is locked")
+    answers = [recorded.raw({"content": [{"type": "text", "text": text}], "isError": True}) for text in texts]
+    failed = [recorded.call(n, n, status="tool_error", response=answer) for n, answer in enumerate(answers, 7)]
+    recorded.session(paths, "3c025020-0000-4000-8000-000000000003", 20, [*failed[0], *failed[1]])
+    client = browser()
+    page = markup.seen(client, "/")
+    assert "weather:get_forecast row 1 is locked 2100" in page.text and "by another" not in page.text
+    assert "2 failed weather:get_forecast row # is locked" in page.text
+    found = markup.seen(client, next(address for address, _ in page.links if "error=row+%23+is+locked" in address))
+    assert markup.keys(found) == [recorded.call_id(8), recorded.call_id(7)]
+    assert "delete_note is not permitted" not in page.text, "a refusal has not failed"
 
 
 def test_what_searching_saved_is_what_the_command_line_says(browser: Browser, paths: Paths, mcpctl: Mcpctl) -> None:
@@ -126,7 +167,7 @@ def test_what_searching_saved_is_what_the_command_line_says(browser: Browser, pa
     recorded.two_sessions(paths)
     rows = mcpctl("sessions", "stats", "--saved", "--since", "14d", "--json").json
     saved, without = (sum(row[name] for row in rows) for name in ("saved_tokens", "definitions_tokens"))
-    page = markup.seen(browser(), "/")
+    page = markup.seen(browser(), "/stats")
     assert f"Tokens {'saved' if saved > 0 else 'lost'} by searching {abs(saved):,} " in page.text
     assert (
         f"2 sessions read {without - saved:,} tokens for two tools, searches and keys, in place of {without:,}"
@@ -139,13 +180,13 @@ def test_what_searching_saved_is_what_the_command_line_says(browser: Browser, pa
 def test_what_searching_lost_is_said_so(browser: Browser, paths: Paths) -> None:
     configured.demo_tools(paths)
     recorded.session(paths, rest=[*recorded.call(1, 1), recorded.searched(2, 2, tokens=100_000)])
-    assert re.search(r"Tokens lost by searching \d\d,\d{3} ", markup.seen(browser(), "/").text)
+    assert re.search(r"Tokens lost by searching \d\d,\d{3} ", markup.seen(browser(), "/stats").text)
     assert re.search(r"Lost \d\d,\d{3} tokens", markup.seen(browser(), f"/sessions/{recorded.CLAUDE}").text)
 
 
 def test_nothing_is_said_of_what_was_saved_where_it_is_not_known(browser: Browser, paths: Paths) -> None:
     recorded.two_sessions(paths)
-    assert "by searching" not in markup.seen(browser(), "/").text
+    assert "by searching" not in markup.seen(browser(), "/stats").text
 
 
 def test_nothing_is_said_of_what_was_saved_where_it_would_be_counted_for_too_long(
@@ -153,18 +194,18 @@ def test_nothing_is_said_of_what_was_saved_where_it_would_be_counted_for_too_lon
 ) -> None:
     configured.demo_tools(paths)
     recorded.two_sessions(paths)
-    assert "by searching" in markup.seen(browser(), "/").text
+    assert "by searching" in markup.seen(browser(), "/stats").text
     monkeypatch.setattr("mcpctl.dashboard.dashboard._FEW", 5)
-    assert "by searching" not in markup.seen(browser(), "/").text
+    assert "by searching" not in markup.seen(browser(), "/stats").text
 
 
-def test_days_that_were_counted_before_say_when(
+def test_hours_that_were_counted_before_say_when(
     browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded.two_sessions(paths)
     with Records(paths) as records:
-        counted = Summary(records.totals("day"), recorded.at(30))
-    monkeypatch.setattr(Summaries, "totals", lambda *_, **__: counted)
+        counted = {by: Summary(records.totals(*by), recorded.at(30)) for by in ((), ("hour",))}
+    monkeypatch.setattr(Summaries, "totals", lambda _, __, *by, **___: counted[by])
     assert "As counted 2100-01-01 12:30:00 ; more has come since" in markup.seen(browser(), "/").text
 
 
@@ -202,22 +243,68 @@ def test_a_session_says_who_did_what(browser: Browser, paths: Paths) -> None:
         recorded.searched(9, 0.5),
         *recorded.call(1, 1, output_tokens=100),
         *recorded.call(2, 2, status="tool_error"),
-        recorded.decided(recorded.call_id(1)),
         recorded.decided(None, decision="held", enforced=False),
     ]
     recorded.session(paths, rest=lines)
-    page = markup.seen(browser(), f"/sessions/{recorded.CLAUDE}")
-    for said in ("claude-code", "2.0", "2025-11-25", "closed", "122 of calls, 40 of searches", "only recorded"):
+    client = browser()
+    page = markup.seen(client, f"/sessions/{recorded.CLAUDE}")
+    for said in ("claude-code", "2.0", "2025-11-25", "closed", "122 of calls, 40 of searches", "only recorded",
+                 "2 calls 1 failed 0 refused 1 search 162 tokens"):  # fmt: skip
         assert said in page.text
-    key = "weather:get_forecast"
-    of_tool = f"/tool-calls?sessionId={recorded.CLAUDE}&server=weather&tool=get_forecast"
+    of_tool = f"/tool-calls?sessionId={recorded.CLAUDE}&tool=weather%3Aget_forecast"
     assert page.target("2 calls") == of_tool
-    assert "2 calls, newest first" in markup.seen(browser(), of_tool).text
-    assert {address for address, text in page.links if text == key} == {
-        "/tools/weather%3Aget_forecast", *(f"/tool-calls/{recorded.call_id(number)}" for number in (1, 2)),
-    }  # fmt: skip
+    assert markup.keys(markup.seen(client, of_tool)) == [recorded.call_id(2), recorded.call_id(1)]
+    failed = markup.seen(client, page.target("1 failed"))
+    assert markup.keys(failed) == [recorded.call_id(2)]
     assert page.target("weather in a city").startswith("/tool-calls/90d15c00")
-    assert "deny = weather:*" in page.text and "/home/anna/config.toml:12" in page.text
+
+
+def test_a_session_is_told_from_its_beginning_with_questions_answers_and_gaps(browser: Browser, paths: Paths) -> None:
+    asked = recorded.decided(recorded.call_id(1), "asked", channel="client", rule="ask = notes:*")
+    yes = recorded.decided(recorded.call_id(1), "approved", channel="client", waited_ms=4200, rule="ask = notes:*")
+    begun = recorded.started(1, 2, server="notes", tool="add_note", arguments=recorded.raw({"title": "Oslo"}))
+    lines = [
+        recorded.searched(9, 0.5), begun, asked, yes, recorded.finished(1, 2.2, duration_ms=6000),
+        *recorded.call(2, 4, server="notes", tool="add_note", status="denied",
+                       error=recorded.raw({"code": "denied", "message": "not now\nor ever"})),
+        recorded.decided(recorded.call_id(2), "declined", channel="client", waited_ms=900),
+        recorded.was_read(3, 5),
+        recorded.decided(None, "held", key="notes:drop"),
+    ]  # fmt: skip
+    recorded.session(paths, rest=lines)
+    page = markup.seen(browser(), f"/sessions/{recorded.CLAUDE}")
+    told = (
+        "+ 30 s search weather in a city weather:get_forecast → 1 found 3 ms",
+        "+ 1 min 30 s notes:add_note title=Oslo asked in the client ask = notes:* , /home/anna/config.toml:12"
+        " yes: approved by the user in the client, after 4.2 s ✓ done 6 s",
+        "+ 1 min 50 s notes:add_note city=Oslo no: declined by the user in the client, after 900 ms deny = weather:* ,"
+        " /home/anna/config.toml:12 not now ⊘ refused 12 ms",
+        "resource notes note://3 ✓ done 7 ms",
+        "attempt notes:drop held",
+    )
+    places = [page.text.index(each) for each in told]
+    assert places == sorted(places)
+    rows = [each["data-key"] for each in page.of("tr") if "data-key" in each]
+    assert rows == [line.id for line in (lines[0], begun, lines[5], lines[8], lines[9])]
+
+
+def test_a_long_session_begins_on_its_first_page_and_has_ten_tools_before_all(browser: Browser, paths: Paths) -> None:
+    lines = [line for n in range(120) for line in recorded.call(f"{n:08}-x", n / 10, tool=f"tool_{n % 40}")]
+    recorded.session(paths, rest=lines)
+    client = browser()
+    first = markup.seen(client, f"/sessions/{recorded.CLAUDE}")
+    assert markup.keys(first) == [f"{number:08}-x" for number in range(50)]
+    assert (
+        first.text.index("weather:tool_0 3") < first.text.index("All 40 tools") < first.text.index("weather:tool_9 3")
+    )
+    second = markup.seen(client, first.target("Later →"))
+    assert markup.keys(second)[0] == "00000050-x"
+    assert second.target("← Earlier") == f"/sessions/{recorded.CLAUDE}"
+    live = [each["id"] for each in first.of("section") if "data-live" in each]
+    assert "timeline" not in live, "news come at its end"
+    last = markup.seen(client, f"/sessions/{recorded.CLAUDE}?offset=100")
+    assert "timeline" in [each["id"] for each in last.of("section") if "data-live" in each]
+    assert "There are only 120 rows" in markup.seen(client, f"/sessions/{recorded.CLAUDE}?offset=500").text
 
 
 def test_servers_that_do_not_work_wait_for_a_person_too(browser: Browser, paths: Paths) -> None:
@@ -226,9 +313,15 @@ def test_servers_that_do_not_work_wait_for_a_person_too(browser: Browser, paths:
         entry = config.load(paths.config).servers["down"]
         state.remember_failure("down", entry.fingerprint, "server 'down' did not start: it ended (exit 3)")
     page = markup.seen(browser(), "/")
-    assert "2 servers do not work: bad" in page.text
+    assert page.target("2 servers do not work") == "/servers?use=down"
+    assert "2 servers do not work bad" in page.text
+    listed = markup.seen(browser(), "/servers?use=down")
+    assert [address for address, text in listed.links if text in ("bad", "down", "ok")] == [
+        "/servers/bad",
+        "/servers/down",
+    ]
     assert "down did not start: it ended (exit 3)" in page.text
-    assert "Nothing." not in page.text
+    assert "Nothing to do" not in page.text
     assert page.target("down") == "/servers/down"
     servers = markup.seen(browser(), "/servers").text
     assert "down true does not start did not start: it ended (exit 3)" in servers
@@ -273,9 +366,7 @@ def test_a_tool_that_there_is_not_has_neither_a_link_nor_hints(browser: Browser,
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("/", "No session is on record yet"),
-        ("/", "Nothing. No call waits for your consent, no tool is held, and no server has failed."),
-        ("/", "No call was made in these days"),
+        ("/", "Connect a client"),
         ("/sessions", "No session is on record yet"),
         ("/tool-calls", "No call is on record yet"),
         ("/tool-calls?status=ok", "No call matches these filters"),

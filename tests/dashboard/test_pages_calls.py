@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from mcpctl.base.paths import Paths
 from tests import configured, recorded
 from tests.dashboard import markup
+from tests.table import for_each
 
 Browser = Callable[..., TestClient]
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -17,10 +18,8 @@ def test_calls_of_a_session_are_chosen_from_a_list(browser: Browser, paths: Path
     recorded.two_sessions(paths)
     page = markup.seen(browser(), f"/tool-calls?sessionId={recorded.CURSOR}&status=denied")
     assert "1 call, newest first" in page.text
-    (chosen,) = [each for each in page.of("option") if "selected" in each]
-    assert chosen["value"] == recorded.CURSOR
+    assert [each["value"] for each in page.of("option") if "selected" in each] == ["denied", recorded.CURSOR]
     assert "cursor, 2100-01-01 12:14:06, 3 calls (2c025020)" in page.text
-    assert {"type": "hidden", "name": "status", "value": "denied"} in page.of("input")
     assert page.target(f"{TIMES} without sessionId") == "/tool-calls?status=denied"
     assert page.of("main")[0]["data-events"] == (
         f"/api/v1/events?payloads=false&session_id={recorded.CURSOR}&approvals=true"
@@ -34,6 +33,10 @@ def test_calls_of_a_session_are_chosen_from_a_list(browser: Browser, paths: Path
         ("failed=true", 3),
         ("failed=false", 6),
         ("status=failed", 1),
+        ("outcome=error", 2),
+        ("outcome=refused", 1),
+        ("error=server 'weather' died", 1),
+        ("grep=Oslo&min_duration=5ms", 3),
         ("server=notes", 3),
         ("server=notes&tool=list_notes", 1),
         ("tool=weather:*", 3),
@@ -81,24 +84,70 @@ def test_a_page_lists_the_sessions_that_rest_answers(browser: Browser, paths: Pa
 def test_a_name_with_a_comma_is_one_name(browser: Browser, paths: Paths) -> None:
     of_calls = {"server": "a,b", "tool": "c,d", "project": "e,f"}
     recorded.session(paths, rest=[*recorded.call(1, 1, **of_calls), *recorded.call(2, 2)])
-    page = markup.seen(browser(), "/tool-calls")
-    for address in (page.target("a,b"), "/tool-calls?server=a%2Cb&tool=c%2Cd&project=e%2Cf"):
-        page = markup.seen(browser(), address)
-        assert "1 call, newest first" in page.text
-        assert page.of("main")[0]["data-events"] == "/api/v1/events?payloads=false", "it takes several, with commas"
+    page = markup.seen(browser(), "/tool-calls?server=a%2Cb&tool=c%2Cd&project=e%2Cf")
+    assert "1 call, newest first" in page.text
+    assert page.of("main")[0]["data-events"] == "/api/v1/events?payloads=false", "it takes several, with commas"
 
 
-def test_filters_are_links_and_can_be_taken_away(browser: Browser, paths: Paths) -> None:
+def test_one_bar_has_every_filter_with_the_calls_that_each_value_would_leave(browser: Browser, paths: Paths) -> None:
     recorded.two_sessions(paths)
-    page = markup.seen(browser(), "/tool-calls?server=notes&status=ok")
-    assert page.target("tool error") == "/tool-calls?server=notes&status=tool_error"
-    assert page.target("not destructive") == "/tool-calls?server=notes&status=ok&hint=no-destructive"
-    assert page.target("not declared") == "/tool-calls?server=notes&status=ok&hint=undeclared"
-    assert page.target("all failures") == "/tool-calls?server=notes&failed=true"
-    assert page.target("weather") == "/tool-calls?server=weather&status=ok"
-    assert page.target("list_notes") == "/tool-calls?server=notes&status=ok&tool=list_notes"
-    assert page.target(f"{TIMES} without server") == "/tool-calls?status=ok"
-    assert page.target("ok") == "/tool-calls?server=notes"
+    page = markup.seen(browser(), "/tool-calls?client=cursor&server=notes")
+    fields = ["grep", "tool", "server", "bar", "client", "project", "status", "hint", "since", "sessionId"]
+    assert sorted(each["name"] for tag in ("input", "select") for each in page.of(tag)) == sorted(fields)
+    for said in (
+        "cursor (2) claude-code (1)",
+        "done (1) failed (0) refused (1)",
+        "tool error (0)",
+        "last hour",
+        "today",
+    ):
+        assert said in page.text
+    values = {each["value"] for each in page.of("option")}
+    assert {"notes:delete_note", "error", "tool_error", "15m", "7d", "range", "no-destructive", "undeclared"} <= values
+
+
+def test_what_is_set_stands_as_chips_with_the_calls_of_each_alone(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), "/tool-calls?client=cursor&outcome=refused&since=2100-01-01&until=2100-01-02")
+    assert f"client cursor 3 {TIMES} without client outcome refused 1 {TIMES}" in page.text
+    assert f"since 2100-01-01 6 {TIMES} without since until 2100-01-02 6 {TIMES}" in page.text
+    assert page.target(f"{TIMES} without outcome") == "/tool-calls?client=cursor&since=2100-01-01&until=2100-01-02"
+    assert page.target("Take all away") == "/tool-calls"
+    times = [each["value"] for each in page.of("input") if each.get("type") == "datetime-local"]
+    assert times == ["2100-01-01T00:00", "2100-01-02T00:00"]
+
+
+@for_each(
+    ("asked", "address"),
+    [
+        ("grep=&tool=&status=&since=", ""),
+        ("grep=Oslo&tool=notes:*&status=&server=notes", "?grep=Oslo&tool=notes%3A%2A&server=notes"),
+        ("status=error&failed=true", "?outcome=error"),
+        ("status=tool_error&outcome=done", "?status=tool_error"),
+        ("since=range&client=", "?since=range"),
+        ("since=range&from=2026-11-20T08:00&until=", "?since=2026-11-20T08%3A00"),
+        ("since=range&from=&until=2026-11-20T08:00", "?until=2026-11-20T08%3A00"),
+        ("since=1h&from=2026-11-20T08:00&until=2026-11-21T08:00", "?since=1h"),
+        ("since=&from=2026-11-20T08:00&until=2026-11-21T08:00&client=zed", "?client=zed"),
+    ],
+)
+def test_the_form_leads_to_the_address_that_it_means(browser: Browser, asked: str, address: str) -> None:
+    answer = browser().get(f"/tool-calls?{asked}&bar=1", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/tool-calls{address}")
+
+
+def test_a_range_of_time_is_asked_for_where_it_is_wanted(browser: Browser) -> None:
+    page = markup.seen(browser(), "/tool-calls?since=range")
+    assert [each["name"] for each in page.of("input") if each.get("type") == "datetime-local"] == ["from", "until"]
+    assert "datetime-local" not in browser().get("/tool-calls?since=today").text
+
+
+def test_rows_say_why_they_failed_or_what_was_asked(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), "/tool-calls").text
+    assert "notes:delete_note tool 'notes:delete_note' is not permitted \u2298 refused" in page
+    assert "weather:convert_temperature server 'weather' died \u2715 failed" in page
+    assert "notes:add_note city=Oslo \u2713 done" in page
 
 
 def test_calls_go_on_after_the_last_one_that_was_shown(browser: Browser, paths: Paths) -> None:

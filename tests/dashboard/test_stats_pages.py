@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.dashboard import Summaries, Summary
 from tests import configured, recorded
+from tests.dashboard import markup
 from tests.dashboard.test_tools_pages import links, text_of
 
 Browser = Callable[..., TestClient]
@@ -19,12 +20,15 @@ def test_totals_are_those_of_the_records(browser: Browser, paths: Paths) -> None
     recorded.two_sessions(paths)
     page = browser().get("/stats?since=all").text
     text = text_of(page)
-    assert "Calls 6 Failed 2 Denied 1 p50 12 ms p95 12 ms Tokens of arguments 30 Tokens of responses 72" in text
-    assert "notes:delete_note 1 0 1 0 ms 0 ms 17" in text
-    assert "claude-code 3 1 0" in text
-    assert "2100-01-01 6 2 1 12 ms 12 ms 102" in text, "the chart's numbers are in a table too"
+    assert (
+        "Calls 6 Done 3 Failed 2 40.0 % Refused 1 p50 12 ms p95 12 ms Tokens of arguments 30 Tokens of responses 72"
+        in text
+    )
+    assert "notes:delete_note 1 calls 0 1 refused 0 ms 0 ms 17" in text
+    assert "claude-code 3 calls 1 failed 0" in text
+    assert "2100-01-01 6 calls 2 failed 1 refused 12 ms 12 ms 102" in text, "the plot's numbers are in a table too"
     assert links(page, "weather:get_forecast") == ["/tools/weather%3Aget_forecast"]
-    assert "<title>2100-01-01: 6 calls, 2 failed</title>" in page
+    assert "<title>2100-01-01: 6 calls, 2 failed, 1 refused</title>" in page
     assert "style=" not in page
 
 
@@ -35,8 +39,39 @@ def test_the_time_and_the_order_are_links(browser: Browser, paths: Paths) -> Non
     assert links(page, "All") == ["/stats?since=all&sort=p95_ms"]
     assert links(page, "30 days") == ["/stats?sort=p95_ms"]
     assert re.search(r'aria-current="true"[^>]*><bdi>7 days', page)
-    by_failures = text_of(client.get("/stats?sort=failed").text)
+    by_failures = text_of(client.get("/stats?sort=errors").text)
     assert by_failures.index("weather:convert_temperature") < by_failures.index("notes:delete_note")
+
+
+def test_every_number_of_calls_leads_to_just_so_many(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
+    recorded.two_sessions(paths)
+    client = browser()
+    for since in ("all", "7d", "today"):
+        page = markup.seen(client, f"/stats?since={since}")
+        numbers = [
+            (text, address) for address, text in page.links if re.fullmatch(r"\d+( calls| failed| refused)?", text)
+        ]
+        assert len(numbers) > 20
+        for text, address in numbers:
+            counted = [each["data-count"] for each in markup.seen(client, address).of("section")]
+            assert counted == [text.partition(" ")[0]], (text, address)
+
+
+def test_failures_of_a_tool_with_the_same_text_are_one_line(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    text = markup.seen(browser(), "/stats?since=all").text
+    assert "1 failed weather:convert_temperature server 'weather' died" in text
+    assert "1 refused notes:delete_note tool 'notes:delete_note' is not permitted" in text
+
+
+def test_a_day_or_two_are_shown_by_the_hour(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    client = browser()
+    for since, name in (("today", "2100-01-01 12:00"), ("yesterday", "2100-01-01 12:00"), ("7d", "2100-01-01")):
+        page = markup.seen(client, f"/stats?since={since}")
+        assert f"By {'day' if since == '7d' else 'hour'}" in page.text
+        assert f"{name}: 6 calls, 2 failed, 1 refused" in page.text
 
 
 def test_nothing_on_record_is_said(browser: Browser) -> None:

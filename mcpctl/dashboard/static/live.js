@@ -220,6 +220,12 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// ---- a bar of filters, which is sent once one of them has changed; the two ends of a time are given together
+
+for (const form of document.querySelectorAll("form[data-submit]")) {
+  form.addEventListener("change", (event) => event.target.type !== "datetime-local" && form.requestSubmit());
+}
+
 // ---- what is to be copied
 
 document.addEventListener("click", async (event) => {
