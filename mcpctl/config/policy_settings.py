@@ -98,12 +98,18 @@ class PolicyTable(_Lists, frozen=True, kw_only=True):
     checks: str = HOLD
     redact_responses: str = "off"
     claude_hook: bool = False
+    notify: list[str] = msgspec.field(default_factory=list)
     one_of = {
         **_ONE_OF,
         "on_change": (HOLD, WARN, ALLOW),
         "checks": (HOLD, WARN, "off"),
         "redact_responses": ("off", "secrets"),
     }
+
+    def check(self, name: str, where: str = "") -> None:
+        super().check(name, where)
+        if self.notify and (not self.notify[0].strip() or any("\0" in word for word in self.notify)):
+            raise ValueError(f'.{where}notify: must be a command and its arguments, such as ["notify-send", "mcpctl"]')
 
 
 class ProjectPolicyTable(_Lists, frozen=True, kw_only=True):

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mcpctl.base import bounds, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.models import Newest
 from mcpctl.policy import approvals, words
-from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, CallApproval
+from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, PENDING, SESSION, CallApproval
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.consent_forms import (
@@ -38,10 +39,14 @@ from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire.threads import WorkQueue, beside
 
+if TYPE_CHECKING:
+    from mcpctl.proxy.consent_notice import Notices
+
 _LOOK_S = 0.25
 _PROGRESS_S = 5.0
 _EXPIRED_S = approvals.OPEN_S + 1
 _END_S = 0.5
+_END_OF_COMMAND_S = 2.0
 _MOST_REMEMBERED = 1000
 _reading = WorkQueue()  # what a person is to read is made aside, in the order of the calls
 
@@ -59,6 +64,7 @@ class Consent:
         self._repeatable: dict[str, str] = {}  # approval ids by binding, of calls that may be repeated without effect
         self._has_granted = False
         self.ask_here: AskHere | None = None
+        self._notices: Notices | None = None
 
     async def obtain(self, call: Request, failure: Failure) -> Outcome:
         if not call.arguments_digest:
@@ -135,10 +141,20 @@ class Consent:
         expected = self._expected(call, asked.wanted.binding)
         opened = partial(approvals.open_for, wanted=asked.wanted, expected=expected)
         approval = await self._gateway.policy.run(opened)
+        notify = call.view.config.policy.table.notify
+        if notify and approval.state == PENDING and approval.created >= began and not self.ask_here:
+            self._tell(notify, approval)
         if approval.whole and approval.created >= began:
             # An approval that nobody answers in time is kept no longer than it can be answered.
             asyncio.get_running_loop().call_later(_EXPIRED_S, self._aside, approvals.forget_expired)
         return approval, asked
+
+    def _tell(self, notify: Sequence[str], approval: CallApproval) -> None:
+        if self._notices is None:
+            from mcpctl.proxy.consent_notice import Notices  # few have such a command
+
+            self._notices = Notices(self._gateway.paths)
+        self._notices.tell(notify, approval.id)
 
     def _aside(self, work: Callable[[PolicyFile], object]) -> None:
         """Work on the file that nobody waits for; nothing is done where the file cannot be had."""
@@ -316,6 +332,8 @@ class Consent:
         return tool is not None and call.view.rules.hints(subject.server, tool)["idempotentHint"].value
 
     async def end(self) -> None:
+        if self._notices:
+            await self._notices.end(_END_S if self._recorder.is_of_client else _END_OF_COMMAND_S)
         if self._has_granted:
             self._has_granted = False
             # Nobody else has this session's id: where they cannot be taken away in time, they are of no use either.

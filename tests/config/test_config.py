@@ -126,6 +126,15 @@ def test_servers_and_projects_must_be_tables(file: Path, section: str, text: str
         ("[search]\nanswer_tokens = 0", "search.answer_tokens: must be 1 or more"),
         ("[search]\nanswer_token = 5", "search.answer_token: unknown key; did you mean 'answer_tokens'?"),
         ("search = 5", "search: must be a table"),
+        ("policy.notify = 'notify-send'", "policy.notify: must be a list"),
+        (
+            "policy.notify = ['', 'x']",
+            'policy.notify: must be a command and its arguments, such as ["notify-send", "mcpctl"]',
+        ),
+        (
+            'policy.notify = ["a", "b\\u0000"]',
+            'policy.notify: must be a command and its arguments, such as ["notify-send", "mcpctl"]',
+        ),
         ('search.optimization = "fast"', "search.optimization: must be bm25, semantic, cloud or off"),
         ('search.cloud_url = "search.example"', "search.cloud_url: must be an http:// or https:// address"),
         ('search.semantic_url = "ftp://ai.example/v1"', "search.semantic_url: must be an http:// or https:// address"),
