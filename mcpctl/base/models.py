@@ -24,6 +24,7 @@ TOOLSET_FIELDS = (
 ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
 FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
 TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "place", "path", "line", "counts")
+HISTORY_FIELDS = ("key", "decision", "times", "sessions", "rule", "rule_place", "listed")
 CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
 DOCTOR_FIELDS = ("area", "status", "code", "subject", "message", "fix", "fixable")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")

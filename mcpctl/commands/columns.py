@@ -155,10 +155,18 @@ IMPORTED_RULES = Columns(
     noun="rules",
     empty="no permission rules to import",
 )
+HISTORY = Columns(
+    fields=models.HISTORY_FIELDS,
+    shown=("decision", "times", "key", "rule", "rule_place"),
+    cut=frozenset(("key", "rule", "rule_place")),
+    goes=("rule_place",),
+    noun="tools",
+    empty="nothing was called in that time",
+)
 EXPLANATION = Columns(
     fields=(
         "key", "server", "tool", "project", "toolset", "mode", "listed", "near", "decision", "enforced", "code",
-        "reason", "hint", "decided_by", "rules", "risk", "classes", "hints", "trust_hints", "grants",
+        "reason", "hint", "decided_by", "rules", "risk", "classes", "limits", "hints", "trust_hints", "grants",
         "arguments_hash",
     ),
     shown=("key", "decision"),

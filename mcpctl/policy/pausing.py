@@ -33,7 +33,7 @@ def pause(paths: Paths, until: float | None, channel: str) -> Pause:
         file.db.execute("DELETE FROM pause")
         file.db.execute("INSERT INTO pause VALUES (?, ?, ?)", paused)
     with State.connect(paths) as state:
-        state.note_policy()  # whoever runs without a policy looks at policy.db then
+        state.note_policy(again=True)
     _record(paths, PAUSED, paused, channel)
     return paused
 

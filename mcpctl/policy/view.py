@@ -61,7 +61,7 @@ def access_of(
     applies only with a policy. Whether one is required is for the process's own project to say."""
     policy = config.policy
     if not policy.is_on:
-        return _seen(config, claims, None), UNBOUND
+        return seen_by(config, claims, None), UNBOUND
     text = own_token if claims.token is None else claims.token
     token = None if text is None else identified(text, tokens, now)
     problem = NOT_VALID if text is not None and token is None else ""
@@ -70,10 +70,11 @@ def access_of(
     access = Access(token, problem, policy.enforces)
     if access.is_barred:
         return _nothing_of(config), access
-    return _seen(config, claims, token if policy.enforces else None), access
+    return seen_by(config, claims, token if policy.enforces else None), access
 
 
-def _seen(config: Config, claims: Claims, token: Token | None) -> Config:
+def seen_by(config: Config, claims: Claims, token: Token | None = None) -> Config:
+    """The configuration that a request of these claims sees."""
     project = claims.project
     must_say = config.project is None and config.policy.enforces and not claims.of_person
     if project == "" or (project is None and must_say):

@@ -1,7 +1,6 @@
 """The records, for commands, completion, search and pages: lists, single things, totals, and news."""
 
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -19,6 +18,7 @@ from mcpctl.store.query import BY_TIME, COLUMNS, Conditions
 
 if TYPE_CHECKING:
     from mcpctl.store.events import Event, JournalEvents
+    from mcpctl.store.history import History
 
 _PATIENCE_S = 0.5
 _PAUSES = 20  # after so many everything is looked at again: not every file system shows that a folder has changed
@@ -182,13 +182,6 @@ class Records:
             "decisions": self.decisions(session=id_),
         }
 
-    def timeline(self, ref: str, call_fields: Sequence[str]) -> Found:
-        """The events of a session, from its beginning on: rows of `timeline.of_session`."""
-        from mcpctl.store import timeline
-
-        columns = {name: (COLUMNS["calls"] | MADE)[name] for name in call_fields}
-        return timeline.of_session(self._db, self.session_id(ref), columns)
-
     def client_of(self, session_id: str) -> str | None:
         """The name of a session's client; None where it has none, or is gone."""
         row = self._db.execute("SELECT client_name FROM sessions WHERE id = ?", (session_id,)).fetchone()
@@ -224,11 +217,10 @@ class Records:
             return rows
         return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
 
-    def counted(self, by: Sequence[str], criteria: CallFilter = EVERYTHING) -> Counter[str]:
-        """The rows of `calls` by some of `statistics.GROUPS`, with a colon between several."""
-        from mcpctl.store import statistics
+    def history(self, criteria: CallFilter) -> "History":
+        from mcpctl.store.history import History
 
-        return statistics.counted(self._db, by, criteria)
+        return History(self._db, criteria)
 
     def names(self, noun: str) -> Iterator[str]:
         """The names of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""

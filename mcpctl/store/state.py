@@ -280,8 +280,10 @@ class State:
         """Whether a `policy.db` was made beside it."""
         return self._setting("policy") is not None
 
-    def note_policy(self) -> None:
-        self._set("policy", "")
+    def note_policy(self, *, again: bool = False) -> None:
+        """Note that one was made; written `again`, processes that run without it look whether it is there."""
+        if again or not self.has_policy():
+            self._set("policy", "")
 
     def found_harmless(self) -> str:
         """The hash of texts in which a check has found nothing."""

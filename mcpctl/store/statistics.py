@@ -30,11 +30,12 @@ _FOLLOWED = (  # by their numbers, which the index of the totals has
 _DONE, _REFUSED = (f"coalesce(sum(status = '{status}'), 0)" for status in ("ok", "denied"))
 _FAILED = f"coalesce(sum({schema.call_failed('dead')}), 0)"
 _ERRORS = f"({_FAILED} - {_REFUSED})"
+# The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
+# round applies, since calls are chosen and grouped by how they ended.
+# Which were followed is looked up only where there is such a round: that goes through all calls.
+CALLS = f"coalesce(sum(CASE status WHEN 'input_required' THEN calls.rowid NOT IN ({_FOLLOWED}) ELSE 1 END), 0)"
 _OF = {
-    # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
-    # round applies, since calls are chosen and grouped by how they ended.
-    # Which were followed is looked up only where there is such a round: that goes through all calls.
-    "calls": f"coalesce(sum(CASE status WHEN 'input_required' THEN calls.rowid NOT IN ({_FOLLOWED}) ELSE 1 END), 0)",
+    "calls": CALLS,
     "done": _DONE,
     "errors": _ERRORS,
     "refused": _REFUSED,
