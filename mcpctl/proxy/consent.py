@@ -34,7 +34,6 @@ from mcpctl.proxy.consent_forms import (
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.proxy.request import Request
-from mcpctl.proxy.running_dashboard import dashboard_url
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire.threads import WorkQueue, beside
@@ -308,6 +307,8 @@ class Consent:
 
     async def _pending(self, failure: Failure, approval: CallApproval) -> Failure:
         until = words.clock(approval.expires)
+        from mcpctl.proxy.running_dashboard import dashboard_url
+
         dashboard = await beside(dashboard_url, self._gateway.paths)
         return failure.about(approval=approval.id, until=until, dashboard=dashboard)
 
