@@ -1,6 +1,7 @@
 """The records, for commands, completion, search and pages: lists, single things, totals, and news."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -182,6 +183,13 @@ class Records:
             "decisions": self.decisions(session=id_),
         }
 
+    def timeline(self, ref: str, call_fields: Sequence[str]) -> Found:
+        """The events of a session, from its beginning on: rows of `timeline.of_session`."""
+        from mcpctl.store import timeline
+
+        columns = {name: (COLUMNS["calls"] | MADE)[name] for name in call_fields}
+        return timeline.of_session(self._db, self.session_id(ref), columns)
+
     def client_of(self, session_id: str) -> str | None:
         """The name of a session's client; None where it has none, or is gone."""
         row = self._db.execute("SELECT client_name FROM sessions WHERE id = ?", (session_id,)).fetchone()
@@ -216,6 +224,12 @@ class Records:
         if not sort:
             return rows
         return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
+
+    def counted(self, by: Sequence[str], criteria: CallFilter = EVERYTHING) -> Counter[str]:
+        """The rows of `calls` by some of `statistics.GROUPS`, with a colon between several."""
+        from mcpctl.store import statistics
+
+        return statistics.counted(self._db, by, criteria)
 
     def history(self, criteria: CallFilter) -> "History":
         from mcpctl.store.history import History
