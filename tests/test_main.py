@@ -184,6 +184,7 @@ LISTS = {
     *(("servers set", f"--{name}") for name in ("env", "header", "inherit-env", "deny", "project", "only", "arg")),
     ("servers set", "--oauth"), ("servers set", "--unset"), ("servers login", "--scope"),
     *((f"tools {verb}", name) for verb in ("ls", "show", "call") for name in ("--header", "--env", "--")),
+    *(("policy decisions", f"--{filter_}") for filter_ in (*FILTERS, "decision", "channel")),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
@@ -193,7 +194,7 @@ LISTS = {
     *((f"tools {verb}", "--server") for verb in ("ls", "search", "export", "diff")),
     *(
         (words, f"--{filter_}")
-        for words in ("calls ls", "calls stats", "calls export", "calls tail", "sessions ls", "sessions stats", "policy decisions")
+        for words in (*(f"calls {verb}" for verb in ("ls", "stats", "export", "tail")), "sessions ls", "sessions stats")
         for filter_ in FILTERS
     ),
 }  # fmt: skip
