@@ -94,7 +94,7 @@ def inert(text: str) -> str:
     return _COMMAND.sub("# #", text)
 
 
-_PIECE = re.compile(r" *(?:\bmcpctl [^;]+|\S+ *)")
+_PIECE = re.compile(r" *(?:\bmcpctl (?:(?!, | \()[^;])+[;,]?(?= |$) *|\S+ *)")  # a word, or a command to its end
 
 
 def folded(text: str) -> str:
