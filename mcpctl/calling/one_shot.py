@@ -96,9 +96,7 @@ def call_ad_hoc(
             await gateway.load(server_name, view)
             subject = Subject(CALL, server_name, name, gateway.catalog(view).find(server_name, name), view)
             if subject.tool is None and decide(subject).outcome != REFUSE:
-                failures = await gateway.refresh([server_name], CALLER)
-                if server_name in failures:
-                    raise UpstreamFailed(failures[server_name], f"see: mcpctl servers check {server_name}")
+                await _list(gateway, server_name)
             passed = arguments(gateway.catalog(gateway.view(CALLER)).find(server_name, name))
             return await session.call(tool_keys.join(server_name, name), passed, as_sent=as_sent)
 
@@ -116,10 +114,30 @@ def list_ad_hoc(
 ) -> tuple[Config, str]:
     """List a server that may be in no configuration; the configuration with it, and its name there."""
     loaded, name = ad_hoc.beside(load(paths, project), server)
-    _, failure = _refresh(loaded, paths, [name], on_progress)
-    if failure:
-        raise ad_hoc.told(failure, server, name)
+    _check_enabled(loaded, name)
+
+    async def listed() -> None:
+        async with listing(loaded, paths, [name], on_progress) as (gateway, one_done):
+            await _list(gateway, name)
+            one_done()
+
+    try:
+        asyncio.run(listed())
+    except McpctlError as error:
+        raise ad_hoc.told(error, server, name) from None
     return loaded, name
+
+
+async def _list(gateway: Gateway, name: str) -> None:
+    try:
+        await gateway.upstreams[name].refresh_all(CALLER)
+    except Failed as error:
+        raise words.for_person(error.failure, f"mcpctl servers check {name}") from None
+
+
+def _check_enabled(loaded: Config, name: str) -> None:
+    if not loaded.server(name).enabled:
+        raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
 
 
 def prompt(
@@ -173,15 +191,9 @@ def refresh(
     paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None
 ) -> tuple[Found, UpstreamFailed | None]:
     """List the tools of these servers, or of all enabled: the rows, and the failure to raise once they are printed."""
-    return _refresh(load(paths, project), paths, names, on_progress)
-
-
-def _refresh(
-    loaded: Config, paths: Paths, names: Sequence[str], on_progress: Progress
-) -> tuple[Found, UpstreamFailed | None]:
+    loaded = load(paths, project)
     for name in names:
-        if not loaded.server(name).enabled:
-            raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
+        _check_enabled(loaded, name)
     servers = list(dict.fromkeys(names)) or list(loaded.enabled)
     if not servers and loaded.problems:
         hint = f"fix it in {loaded.path}, or change it with: mcpctl servers set {next(iter(loaded.problems))}"

@@ -43,7 +43,8 @@ def _synopsis(node: Node) -> Iterator[str]:
     yield f".B {roff.escaped(' '.join(node.path))}"
     arguments = " ".join(roff.italic(argument.takes) for argument in node.arguments)
     below = f"{roff.italic('COMMAND')} ..." if node.needs_child else f"[{roff.italic('COMMAND')} ...]"
-    yield f"[{roff.italic('OPTIONS')}] {below if node.children else arguments}".rstrip()
+    program = f" [{roff.escaped('--')} {roff.italic('COMMAND')} ...]" * any("--" in each.names for each in node.options)
+    yield f"[{roff.italic('OPTIONS')}] {below if node.children else arguments}".rstrip() + program
 
 
 def _commands(node: Node) -> Iterator[str]:

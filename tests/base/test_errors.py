@@ -34,7 +34,8 @@ def test_a_terminal_gets_lines_that_end_between_words_and_whole_commands(monkeyp
         "mcpctl: a policy that asks", "would protect 12 tools here;", "see it with:",
         "mcpctl policy explain notes:add_note",
     ]  # fmt: skip
-    assert errors.folded("take it with mcpctl servers import --from x.json, and say its value (or none)").split("\n") == [
+    text = "take it with mcpctl servers import --from x.json, and say its value (or none)"
+    assert errors.folded(text).split("\n") == [
         "take it with", "mcpctl servers import --from x.json,", "and say its value (or none)",
     ]  # fmt: skip
     assert errors.folded("  an indented line, as a server wrote it") == "  an indented line, as a\nserver wrote it"

@@ -231,6 +231,18 @@ def test_a_mistyped_tool_is_told_with_the_near_one(mcpctl: Mcpctl) -> None:
     assert (ran.code, ran.err) == (3, f"mcpctl: no tool '{NAME}:ecko'\nhint: did you mean echo?\n")
 
 
+@pytest.mark.process
+def test_one_that_needs_a_login_is_told_with_how_to_get_one(mcpctl: Mcpctl) -> None:
+    from tests.oauth import sites
+
+    with sites.running() as site:
+        for words in (["ls"], ["call", "x"]):
+            ran = mcpctl("tools", *words, "--url", site.url)
+            assert ran.code == 4
+            hint = f"add it, then log in: mcpctl servers add NAME --url {site.url} && mcpctl servers login NAME"
+            assert ran.err.endswith(f" needs a login\nhint: {hint}\n")
+
+
 def test_after_the_dashes_files_are_offered(paths: Paths) -> None:
     from tests import command_tree
 
