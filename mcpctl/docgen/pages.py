@@ -43,8 +43,9 @@ def _synopsis(node: Node) -> Iterator[str]:
     yield f".B {roff.escaped(' '.join(node.path))}"
     arguments = " ".join(roff.italic(argument.takes) for argument in node.arguments)
     below = f"{roff.italic('COMMAND')} ..." if node.needs_child else f"[{roff.italic('COMMAND')} ...]"
-    program = f" [{roff.escaped('--')} {roff.italic('COMMAND')} ...]" * any("--" in each.names for each in node.options)
-    yield f"[{roff.italic('OPTIONS')}] {below if node.children else arguments}".rstrip() + program
+    yield f"[{roff.italic('OPTIONS')}] {below if node.children else arguments}".rstrip()
+    if any("--" in option.names for option in node.options):
+        yield f"[{roff.escaped('--')} {roff.italic('COMMAND')} ...]"
 
 
 def _commands(node: Node) -> Iterator[str]:
