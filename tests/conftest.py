@@ -180,7 +180,7 @@ def _check(ran: Ran, args: tuple[str, ...]) -> None:
     assert "Traceback" not in ran.err
     if ran.code:
         # What a check finds and what a tool answers is data, whatever it says.
-        answers = {"check", "diff", "doctor", "eval", "refresh", "replay"}.intersection(args)
+        answers = {"check", "diff", "doctor", "eval", "init", "refresh", "replay"}.intersection(args)
         answers |= {"call"} if {"call", "--json"}.issubset(args) else set()
         assert ran.out == "" or answers, ran
         assert ran.err != ""

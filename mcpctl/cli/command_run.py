@@ -13,8 +13,8 @@ _MEANT = {  # words of other programs, each with the verb or command here
     "delete": "rm", "describe": "show", "exec": "call", "execute": "call", "find": "search", "info": "show",
     "inspect": "show", "invoke": "call", "list": "ls", "log": "logs", "ps": "sessions ls", "query": "search",
     "remove": "rm", "run": "call", "watch": "tail", "update": "refresh",
-    "history": "calls ls", "init": "install", "mcp": "serve", "proxy": "serve", "session": "sessions",
-    "setup": "install", "start": "serve", "status": "doctor", "test": "servers check",
+    "history": "calls ls", "mcp": "serve", "proxy": "serve", "session": "sessions",
+    "setup": "init", "start": "serve", "status": "doctor", "test": "servers check",
     "configure": "config edit", "settings": "config edit", "validate": "config check",
     "ui": "dashboard", "usage": "calls stats", "verify": "doctor", "web": "dashboard",
 }  # fmt: skip

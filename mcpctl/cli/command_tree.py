@@ -21,10 +21,10 @@ GROUPS = {  # of the help, in its order, as are all that follow: each noun and c
     "Use": ("serve", "tools", "prompts", "resources", "toolsets", "annotate"),
     "Look": ("dashboard", "sessions", "calls", "db"),
     "Decide": ("policy", "approvals", "tokens"),
-    "Set up": ("install", "uninstall", "servers", "config", "doctor"),
+    "Set up": ("init", "install", "uninstall", "servers", "config", "doctor"),
     "Learn": ("demo", "help", "version"),
 }
-COMMANDS = ("serve", "install", "uninstall", "doctor", "demo", "help", "version")  # the commands without a noun
+COMMANDS = ("serve", "init", "install", "uninstall", "doctor", "demo", "help", "version")  # the commands without a noun
 NOUNS = tuple(name for names in GROUPS.values() for name in names if name not in COMMANDS)
 ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
 _FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")  # these verbs come first

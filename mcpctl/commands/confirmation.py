@@ -62,12 +62,19 @@ def agrees(question: str, *, default: bool = False) -> bool:
 
 def ask(question: str) -> None:
     """Ask about a change that was shown; raises `Refused` if the answer is no."""
+    code = "declined"
     try:
-        is_yes = agrees(question)
+        if agrees(question):
+            return
     except KeyboardInterrupt:
-        is_yes = False
-    if not is_yes:
-        raise Refused("nothing was written: you said no", "see the change again with: --dry-run", "declined")
+        code = "interrupted"
+    raise Refused("nothing was written: you said no", "see the change again with: --dry-run", code)
+
+
+def freed(paths: Paths, before: str, after: str) -> str:
+    """The tools, in words, that a change of config.toml lets be called without a yes; empty where there are none."""
+    keys = loosening.by_config(paths, before, after)
+    return loosening.told(keys) if keys else ""
 
 
 def agree(summary: Iterable[str], *, yes: bool) -> bool:

@@ -164,12 +164,28 @@ def replace(path: Path, before: str | None, after: str, permit: Permit) -> None:
 
     def permitted(current: bytes | None) -> bytes:
         if current != (None if before is None else before.encode()):
-            hint = f"edit it again: mcpctl config edit; compare with: diff {path} FILE"
-            raise Unusable(f"{path} was changed meanwhile, and stays as it is", hint, "changed_meanwhile")
+            raise Unusable(f"{path} was changed meanwhile, and stays as it is", "try again", "changed_meanwhile")
         permit((before or "").removeprefix(files.BOM), after.removeprefix(files.BOM))
         return after.encode()
 
     files.edit(path, permitted, _ELSEWHERE)
+
+
+def with_values(path: Path, before: str, table: str, values: Mapping[str, Any]) -> str:
+    """The text with these values in a table that is there; its other keys and all comments stay."""
+
+    def change(document: Any) -> None:
+        with before_comments(document[table]) as changed:
+            for key, value in values.items():
+                changed[key] = value
+
+    return _changed(path, before.encode(), change)
+
+
+def with_lines(before: str, lines: str) -> str:
+    """The text, or that of a new file, with lines at its end."""
+    end = "\r\n" if "\r\n" in before else "\n"
+    return f"{(before or FIRST_LINE).rstrip()}{end}{end}{lines.replace(chr(10), end)}"
 
 
 def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:

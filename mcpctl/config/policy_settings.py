@@ -28,7 +28,7 @@ _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
 _BRACKETS = re.compile(r"\[[^\[\]]+\]")
 _ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
 _FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)  # a rule as Claude Code and others write it
-_RATE = re.compile(r"([1-9]\d{0,8}) ?/ ?([1-9]\d{0,4})?([smhd])", re.ASCII)
+RATE = re.compile(r"([1-9]\d{0,8}) ?/ ?([1-9]\d{0,4})?([smhd])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _MOST_CALLS, _LONGEST_S = 10_000, 366 * 86_400  # each call within that time is kept
 _NAMED = 4
@@ -202,7 +202,7 @@ def in_force(
 
 
 def rate_of(text: str) -> Rate | None:
-    match = _RATE.fullmatch(text)
+    match = RATE.fullmatch(text)
     return Rate(int(match[1]), int(match[2] or 1) * _SECONDS[match[3]], text) if match else None
 
 

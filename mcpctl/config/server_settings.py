@@ -28,7 +28,7 @@ GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"  # in a browser
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; servers read no other headers that h11 would take.
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 
 _PORTS = 65_535
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749, 3.3
@@ -154,7 +154,7 @@ def _check_remote(server: Server) -> None:
     if not URL.match(server.url) and without_values(server.url) == server.url:
         raise ValueError(".url: must be an http:// or https:// address")
     for name in server.headers:
-        if not _HEADER_NAME.match(name):
+        if not HEADER_NAME.match(name):
             raise ValueError(f".headers: {name!r} is not a name of a header")
     if server.oauth:
         _check_oauth(server.oauth, {name.lower() for name in server.headers})

@@ -8,8 +8,8 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from mcpctl.base import bounds
-from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, GLOB
-from mcpctl.config.server_settings import ALL, LOCAL_ONLY, MINIMAL, NAME, REMOTE_ONLY, Server
+from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, GLOB, LIMIT, RATE
+from mcpctl.config.server_settings import ALL, HEADER_NAME, LOCAL_ONLY, MINIMAL, NAME, REMOTE_ONLY, Server
 from mcpctl.config.toml import MAX_S, Section
 from mcpctl.docgen.config_page import STRUCTS, UNSET, default_of
 from mcpctl.docgen.texts import TEXTS
@@ -25,14 +25,16 @@ def _all_of(pattern: re.Pattern[str]) -> str:
     return f"^(?:{pattern.pattern.removesuffix(chr(92) + 'Z')})$"
 
 
-_RULES = {"items": {"anyOf": [{"enum": list(CLASSES)}, {"type": "string", "pattern": _all_of(GLOB)}]}}
+_RULE = {"anyOf": [{"enum": list(CLASSES)}, {"type": "string", "pattern": _all_of(GLOB)}]}
 _FORMS: Mapping[str, Schema] = {  # of values that no type and no table of allowed values tells
     "command": {"pattern": r"\S"},
     "toolset": {"minLength": 1},
     "tools": {"additionalProperties": {"enum": [True, False, ASK, ALLOW]}},
     "inherit_env": {"anyOf": [{"enum": [ALL, MINIMAL]}, {"type": "array", "items": {"type": "string"}}]},
     "only": {"maxItems": bounds.ONLY},
-    **dict.fromkeys((ALLOW, ASK, DENY), _RULES),
+    "headers": {"propertyNames": {"pattern": _all_of(HEADER_NAME)}},
+    **{key: {"items": _RULE} for key in (ALLOW, ASK, DENY)},
+    LIMIT: {"propertyNames": _RULE, "additionalProperties": {"type": "string", "pattern": _all_of(RATE)}},
 }
 
 

@@ -12,7 +12,7 @@ from tests.conftest import Mcpctl
 from tests.test_layout import EVERY
 
 WITHOUT_JSON = {
-    "serve", "demo", "help", "annotate schema", "config edit", "config schema", "policy hook", "calls export",
+    "serve", "init", "demo", "help", "annotate schema", "config edit", "config schema", "policy hook", "calls export",
     "calls response",
 }  # fmt: skip
 """Commands that run, that teach, that talk with a person, or that print a format of its own kind."""

@@ -57,7 +57,7 @@ def _is_accepted(paths: Paths, before: str, after: str) -> bool:
             return False
         config.parsed(paths.config, text)
         confirmation.ask("Write it as it is? Servers with problems are skipped.")
-    freed = _freed(paths, before, after)
+    freed = confirmation.freed(paths, before, after) if _is_usable(paths, before) else ""
     if freed and confirmation.may_be_a_person():
         output.say(f"these could be called without a question: {freed}", always=True)
         if not confirmation.agrees("Write it all the same?"):
@@ -65,13 +65,6 @@ def _is_accepted(paths: Paths, before: str, after: str) -> bool:
                 return False
             raise Refused("nothing was written: you said no", "", "declined")
     return True
-
-
-def _freed(paths: Paths, before: str, after: str) -> str:
-    from mcpctl.catalog import loosening
-
-    keys = loosening.by_config(paths, before, after) if _is_usable(paths, before) else []
-    return loosening.told(keys) if keys else ""
 
 
 def _gate(paths: Paths, before: str) -> editing.Permit:

@@ -22,7 +22,7 @@ from tests.table import for_each
 
 VALUES: list[Any] = [
     "text", "", " ", "https://a.example/b", 0, 1, -1, 1.5, -0.5, 2e7 + 0.5, True, [], ["text"], ["a", 1], [["a"]], {},
-    {"a": "b"}, {"a": 1}, {"a": True},
+    {"a": "b"}, {"a": 1}, {"a": True}, {"a:b": "x"}, {"a:*": "10/h"},
 ]  # fmt: skip
 STRICTER = {  # settings with rules that no schema has: the reader alone refuses these
     "servers.url": ["text", "", " "], "servers.oauth.issuer": ["text", " "],
