@@ -49,7 +49,6 @@ def ls(
       mcpctl calls ls --status tool_error --since 1h30m --json | jq -r '.[].tool'
     """
     from mcpctl import output
-    from mcpctl.base.fields import CALL_FIELDS
     from mcpctl.commands import columns
 
     opt.one_of("kind", kind, _KINDS)
@@ -64,9 +63,8 @@ def ls(
     with data.records() as records:
         criteria = filters.resolved(records, data.paths())
         if kind == "call":
-            output.write_list(
-                records.calls(criteria, (*CALL_FIELDS, *columns.CALLS.also), sort), columns.CALLS, options
-            )
+            fields = output.chosen_fields(columns.CALLS, options)
+            output.write_list(records.calls(criteria, fields, sort), columns.CALLS, options)
         elif kind == "read":
             output.write_list(records.reads(criteria), columns.READS, options)
         else:
