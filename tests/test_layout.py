@@ -116,7 +116,9 @@ INSIDE = {
 """What only the store itself uses: everybody else asks `Records` and `State`."""
 
 
-OF_POLICY_DB = {f"policy/{name}.py" for name in ("approvals", "limits", "pausing", "pins", "policy_file", "tokens")}
+OF_POLICY_DB = {f"policy/{name}.py" for name in (
+    "approvals", "limits", "pausing", "pins", "policy_file", "tokens", "versions",
+)}  # fmt: skip
 OF_ALL = {"docgen/records_page.py", "doctor/health.py"}
 """The manual's page of the tables, and what looks at every file as it lies."""
 

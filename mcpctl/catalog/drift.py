@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcpctl.base import definitions, hints
@@ -14,9 +14,10 @@ from mcpctl.catalog import cache
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Listed
 from mcpctl.catalog.lock_file import Lock
-from mcpctl.policy import pins
+from mcpctl.policy import pins, versions
 from mcpctl.policy.pins import ServerPins, ShownList
 from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.versions import History
 from mcpctl.store.state import ListKey
 
 _LOOK = "Read what changed; if it is right: mcpctl tools approve KEY"
@@ -159,6 +160,46 @@ def since_pinned(
             changes = _ServerChanges(catalog, file, (server, fingerprint), suspicion, with_unpinned).changes()
             changed.update(dict.fromkeys(change for change in changes if filters.has(server, change.tool)))
     return sorted(changed, key=_order)
+
+
+def since_moment(
+    catalog: Catalog, file: PolicyFile, filters: ChangeFilter, moment: float, suspicion: Suspicion
+) -> list[ToolChange]:
+    """The changes since a moment of tools as they were last listed, whether or not they were approved."""
+    changed: dict[ToolChange, None] = {}
+    for server in catalog.config.enabled:
+        lists = [*catalog.every(server), *catalog.features(server)]
+        lists = [listed for listed in lists if kind_of_list(listed.capabilities) != RESOURCES]
+        if not lists or not filters.has_server(server):
+            continue
+        of_server = versions.history(file, server)
+        for change in _since(server, lists, of_server, moment, suspicion):
+            if filters.has(server, change.tool):
+                changed[change] = None
+    return sorted(changed, key=_order)
+
+
+def _since(
+    server: str, lists: Sequence[Listed], of_server: History, moment: float, suspicion: Suspicion
+) -> Iterator[ToolChange]:
+    for listed in lists:
+        for tool in listed.tools:
+            when = of_server.seen(listed.capabilities, tool.name, definitions.pin_of(tool))
+            before = of_server.at(listed.capabilities, tool.name, moment)
+            if before is None:
+                changes = of_new(tool, suspicion)
+            elif definitions.is_pin_of(before.pin, tool):
+                continue
+            else:
+                changes = of_tool(cache.tool(server, tool.name, before.definition), tool, suspicion)
+            yield from (replace(change, message=f"{change.message}{when}") for change in changes)
+        said = of_server.at(listed.capabilities, versions.INSTRUCTIONS, moment)
+        if said and not kind_of_list(listed.capabilities) and said.definition != listed.instructions:
+            pin = definitions.hashed(listed.instructions)
+            message = f"{_INSTRUCTIONS_CHANGED}{of_server.seen(listed.capabilities, versions.INSTRUCTIONS, pin)}"
+            yield ToolChange(server, "", "W804", message, said.definition, listed.instructions)
+    shown = {versions.INSTRUCTIONS, *(tool.name for listed in lists for tool in listed.tools)}
+    yield from (of_gone(server, name) for name in sorted(of_server.names(moment) - shown))
 
 
 def suspicion(catalog: Catalog) -> Suspicion:

@@ -28,9 +28,10 @@ _NAME_THEM = "name tools, --server NAME or --all"
 
 def compare(
     paths: Paths, keys: Sequence[str], servers: Sequence[str], lock: Path | None, project: str | None,
-    selected: Selection, kind: str,
+    selected: Selection, kind: str, moment: float | None = None,
 ) -> None:  # fmt: skip
-    """Print the changes since tools were pinned, or against a lock file; raises `Problems` if one fails the check."""
+    """Print the changes since tools were pinned, or a moment, or against a lock file; raises `Problems` if one fails
+    the check."""
     locked = lock_file.read(lock) if lock else None
     with rows.catalog(paths, project=project, servers=servers) as catalog:
         chosen = chosen_tools(catalog, keys, servers)
@@ -38,7 +39,10 @@ def compare(
             changes = drift.against(catalog, locked, chosen, drift.suspicion(catalog))
         else:
             with pinned(paths, catalog) as file:
-                changes = drift.since_pinned(catalog, file, chosen, drift.suspicion(catalog))
+                if moment is None:
+                    changes = drift.since_pinned(catalog, file, chosen, drift.suspicion(catalog))
+                else:
+                    changes = drift.since_moment(catalog, file, chosen, moment, drift.suspicion(catalog))
         suites = [str(lock)] if lock else [name for name in catalog.config.enabled if chosen.has_server(name)]
         changed = drift.rows(changes, selected, locked)
     if kind == "text":

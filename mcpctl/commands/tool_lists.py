@@ -62,6 +62,10 @@ def usage(paths: Paths, columns: Columns, options: ListOptions, sort: str | None
     return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None
 
 
+def unused(listed: Found) -> Found:
+    return Found.of([row for row in listed.rows(None, 0) if not row["usage"]], filtered=True)
+
+
 def recorded_usage(paths: Paths) -> Usage:
     from mcpctl.store import records
 

@@ -68,6 +68,16 @@ STEPS = (
     ("titles of tools", "ALTER TABLE approvals ADD COLUMN title TEXT NOT NULL DEFAULT ''"),
     ("effects of tools", "ALTER TABLE approvals ADD COLUMN effect TEXT NOT NULL DEFAULT ''"),
     ("findings in arguments", "ALTER TABLE approvals ADD COLUMN found TEXT NOT NULL DEFAULT ''"),
+    (
+        "versions",
+        "CREATE TABLE versions (server TEXT NOT NULL, capabilities TEXT NOT NULL, name TEXT NOT NULL,"
+        " seen REAL NOT NULL, pin TEXT NOT NULL, definition TEXT NOT NULL,"
+        " PRIMARY KEY (server, capabilities, name, seen)) WITHOUT ROWID",
+    ),
+    (
+        "versions that are pinned",
+        "INSERT OR IGNORE INTO versions SELECT server, capabilities, name, seen, pin, definition FROM pins",
+    ),
 )
 KIND = DatabaseKind(
     "policy",

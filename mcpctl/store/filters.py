@@ -346,6 +346,14 @@ def moment(called: str, text: str | None) -> str | None:
         raise WrongUsage(f"'{text}' is not a time", hint) from None
 
 
+def seconds(called: str, text: str | None) -> float | None:
+    """The same in seconds since the epoch."""
+    import datetime
+
+    at = moment(called, text)
+    return None if at is None else datetime.datetime.fromisoformat(at).timestamp()
+
+
 def milliseconds(called: str, text: str) -> int:
     ms = _milliseconds(text)
     if ms is None:

@@ -10,6 +10,7 @@ def ls(
         "--sort", "FIELD", "Sort the rows by key, tool, usage or last_used.", ("key", "tool", "usage", "last_used")
     ),
     by: str | None = opt.option("--by", "GROUP", "Group the rows by this: risk.", ("risk",)),
+    unused: bool = opt.flag("--unused", "Only tools without a call on record."),
     *,
     ad_hoc: opt.AdHocServer,
     listing: opt.Listing,
@@ -35,6 +36,7 @@ def ls(
       mcpctl tools ls --by risk --sort usage
       mcpctl tools ls --jsonl --fields key,title
       mcpctl tools ls --sort last_used --fields key,last_used
+      mcpctl tools ls --unused --fields key
       mcpctl tools ls --url https://mcp.example.com/mcp
       mcpctl tools ls -- npx -y @modelcontextprotocol/server-everything
     """
@@ -56,6 +58,7 @@ def ls(
         filters = replace(filters, servers=(name,))
     with rows.catalog(paths, place.toolset, place.project, servers=filters.servers, loaded=loaded) as catalog:
         layout = tool_lists.ordered(order, options, with_held=catalog.has_held)
-        usage = tool_lists.usage(paths, layout, options, sort)
-        output.write_list(rows.listed(catalog, filters, order, usage), layout, options)
+        usage = tool_lists.usage(paths, layout, options, "usage" if unused else sort)
+        listed = rows.listed(catalog, filters, order, usage)
+        output.write_list(tool_lists.unused(listed) if unused else listed, layout, options)
         tool_lists.footnote(catalog)

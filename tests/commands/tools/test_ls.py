@@ -181,6 +181,15 @@ def test_usage_is_the_calls_on_record_and_last_used_when_the_newest_began(mcpctl
     assert {row["key"]: (row["usage"], row["last_used"]) for row in rows} == USED
 
 
+def test_tools_that_were_never_called_are_listed_alone(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    rows = mcpctl("tools", "ls", "--unused", "--json").json
+    assert [row["key"] for row in rows] == ["notes:search_notes", "weather:set_alert"]
+    assert mcpctl("tools", "ls", "--unused", "--count").out == "2\n"
+    assert keys(mcpctl, "--unused", "--server", "weather") == ["weather:set_alert"]
+
+
 def test_without_records_no_tool_was_used_and_no_index_is_made(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     rows = mcpctl("tools", "ls", "--json").json
