@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache as cache_of
 from typing import NamedTuple
 
 import msgspec
@@ -18,9 +19,9 @@ from mcpctl.catalog.drift import ChangeFilter, ToolChange
 from mcpctl.catalog.lists_in_memory import Listed, instructions_tool
 from mcpctl.checks.findings import ERROR, ToolFinding
 from mcpctl.policy import pins
-from mcpctl.policy.decide import ALLOW, decide
+from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
-from mcpctl.policy.pins import ShownList
+from mcpctl.policy.pins import Pin, ShownList
 from mcpctl.policy.policy_file import PolicyFile
 
 _WORST = (SUSPICIOUS, pins.CHANGED, pins.NEW, NOT_LOCKED)
@@ -54,16 +55,25 @@ def keys(catalog: Catalog) -> dict[str, str]:
     """Why each is held, by its key; only what would be shown to clients otherwise."""
     if not catalog.config.policy.enforces:
         return {}
+    for server in catalog.config.enabled:
+        list(_lists(catalog, server))  # read before all are checked together, which would be done again otherwise
     catalog.check_together()
     found: dict[str, str] = {}
     for server in catalog.config.enabled:
-        for listed in _lists(catalog, server):
-            for each in listed.drifts:
-                if each.is_held:
-                    found[each.key] = min(found.get(each.key, each.why), each.why, key=_WORST.index)
-    tools = [key for key in found if ":" in key and not is_feature(key.partition(":")[2])]
-    permitted = {tool.key for tool in catalog.known()} if tools else set()
-    return {key: why for key, why in found.items() if key not in tools or key in permitted}
+        for each in _lists(catalog, server):
+            for drift_ in each.drifts:
+                if drift_.is_held and _would_be_found(catalog, each, drift_.key):
+                    found[drift_.key] = min(found.get(drift_.key, drift_.why), drift_.why, key=_WORST.index)
+    return found
+
+
+def _would_be_found(catalog: Catalog, list_: Listed, key: str) -> bool:
+    server, _, name = key.partition(":")
+    tool = list_.by_name.get(name)
+    if tool is None or is_feature(name):
+        return True
+    view = msgspec.structs.replace(catalog.view, toolset=None)
+    return decide(Subject(FIND, server, name, replace(tool, held=""), view)).outcome == ALLOW
 
 
 def listed(catalog: Catalog, file: PolicyFile) -> list[Held]:
@@ -72,13 +82,14 @@ def listed(catalog: Catalog, file: PolicyFile) -> list[Held]:
         return []
     check, changes = _check(catalog), drift.since_pinned(catalog, file, ChangeFilter(found))
     every = drift.shown(catalog, file, ChangeFilter(found))
+    pinned = cache_of(lambda server: pins.pinned(file, server))
     rows = []
     for key, why in found.items():
         lists = _of_key(every, key)
         tools = _distinct(lists)
         findings = dict.fromkeys(finding for tool in tools for finding in check(tool))
         of_key = [change for change in changes if join(change.server, change.tool) == key]
-        was = _decision(catalog, _pinned(file, tools[0]))[0]
+        was = _decision(catalog, _pinned(pinned(tools[0].server), tools[0]))[0]
         then = _decision(catalog, replace(tools[0], held="", is_approved=True))
         rows.append(Held(key, tools[0], why, list(findings), of_key, _hashed(lists), was, *then))
     return sorted(rows, key=lambda each: each.badness)
@@ -123,9 +134,9 @@ def _distinct(lists: Sequence[ShownList]) -> list[Tool]:
     return list(tools.values()) or [instructions_tool(lists[0].of.server, "\n\n".join(texts))]
 
 
-def _pinned(file: PolicyFile, tool: Tool) -> Tool | None:
+def _pinned(of_server: Sequence[Pin], tool: Tool) -> Tool | None:
     """A tool as it was pinned last."""
-    of_name = [pin for pin in pins.pinned(file, tool.server) if pin.name == tool.name]
+    of_name = [pin for pin in of_server if pin.name == tool.name]
     if not of_name:
         return None
     last = max(of_name, key=lambda pin: pin.approved or pin.seen)

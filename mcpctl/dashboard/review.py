@@ -16,7 +16,7 @@ from mcpctl.dashboard import rest_names
 from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of
 from mcpctl.dashboard.guard import form_of, require_answering
 from mcpctl.dashboard.page_query import PageQuery
-from mcpctl.dashboard.rendering import indented, page
+from mcpctl.dashboard.rendering import MOST_SHOWN, Excerpt, indented, page
 from mcpctl.dashboard.rest import WINDOW, Operation, Parameters, answer, listing
 from mcpctl.output import findings
 from mcpctl.policy.policy_file import PolicyFile
@@ -112,7 +112,8 @@ def _page(request: Request, notice: str = "", status: int = 200) -> Response:
 
 
 def _shown(each: Held) -> Row:
-    as_sent = indented(each.tool.text) if each.tool.name else None
+    text = each.tool.description
+    as_sent = indented(each.tool.text) if each.tool.name else Excerpt(text[:MOST_SHOWN], len(text))
     return {**_row(each), "is_loosened": each.is_loosened, "tool": each.tool, "as_sent": as_sent}
 
 
@@ -126,7 +127,7 @@ def approve_form(request: Request) -> Response:
     except McpctlError as error:
         if error.code not in ("changed_since", "not_held"):
             raise
-        message = f"{error.message[:1].upper()}{error.message[1:]}; nothing was approved: {error.hint}."
+        message = f"{error.message}; nothing was approved: {error.hint}."
         return _page(request, message, 409 if error.code == "changed_since" else 404)
     return RedirectResponse(f"/review?{urlencode({'approved': key})}", _SEE_OTHER)
 

@@ -51,11 +51,13 @@ def record(paths: Paths) -> None:
 
 
 def define(paths: Paths) -> None:
-    """A server whose tools are called and described so."""
+    """A server whose tools are called and described so, and were described otherwise when they were pinned."""
     schemas = ({"type": "object", "title": text, "properties": {text: {"description": text}}} for text in TEXTS)
-    configured.configure(paths)
+    configured.configure(paths, policy={"confirm_destructive": True})
+    configured.listed(paths, "notes", [{"name": text, "description": text[::-1]} for text in TEXTS], instructions="x")
+    configured.pinned(paths, "notes")
     definitions = [
         {"name": text, "title": text, "description": text * 3, "annotations": {"title": text}, "inputSchema": schema}
         for text, schema in zip(TEXTS, schemas, strict=True)
     ]
-    configured.listed(paths, "notes", definitions)
+    configured.listed(paths, "notes", definitions, instructions="\n".join(TEXTS))

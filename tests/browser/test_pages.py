@@ -178,6 +178,7 @@ HOSTILE = {
     "failed": [f"/tool-calls/{hostile.call_id(number + 1000)}" for number in (1, 7, 9)],
     "tools": ["/tools"],
     "tool": [f"/tools/{quote('notes:' + text, safe='')}" for text in hostile.TEXTS if len(text) < 1000],
+    "review": ["/review", *(f"/hints/{quote('notes:' + text, safe='')}" for text in hostile.TEXTS if len(text) < 1000)],
     "server": ["/servers", "/servers/notes", f"/servers/{quote(hostile.TEXTS[0], safe='')}"],
     "stats": ["/stats?since=all"],
 }  # fmt: skip
