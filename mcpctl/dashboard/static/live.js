@@ -147,8 +147,8 @@ function isRead(part) {
   if (part.contains(document.activeElement)) return true;
   if (!main.contains(part)) return false;
   const selection = getSelection();
-  return scrollY > 0 || (isPointing && part.matches(":hover"))
-    || (!selection.isCollapsed && selection.containsNode(part, true));
+  return (scrollY > 0 && !("grows" in part.dataset)) // what grows at its end moves nothing above
+    || (isPointing && part.matches(":hover")) || (!selection.isCollapsed && selection.containsNode(part, true));
 }
 
 function settle(isAsked) {
