@@ -14,7 +14,7 @@ from mcpctl.policy.consent import hidden_words
 from mcpctl.policy.shown_arguments import CUT, Block, Room, shown
 from mcpctl.policy.words import clock
 
-LITTLE, PAGE = Room(36, 16, 140), Room(400, 200, 1000)
+LITTLE, PAGE = Room(36, 16, 140), Room(48, 24, 400)
 _BAR = "  | "
 _LONGEST_NAME = 100
 _LONGEST_KEY = 256

@@ -50,13 +50,12 @@ def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordab
     rules, arguments, tool = call.view.rules, call.arguments or b"{}", subject.tool
     text, hints = arguments.decode("utf-8", "replace"), rules.hints(subject.server, tool) if tool else None
     risk, shown = failure.facts["risk"], values.shown(arguments)
-    title = tool.definition.get("title") if tool else None
     wanted = CallApproval(
         approvals.binding_of(subject.grant, call.arguments_digest), *subject.grant, risk,
         words.hints_of(hints) if hints else "no list of its server has it", shown.beginning, call.arguments_digest,
         *words.rule_of(failure.facts["ruling"], call.view.config), shown.whole, shown.hidden, shown.left_out,
         client=values.name(call.caller.client.name or ""),
-        title=title[:_LONGEST_TITLE] if isinstance(title, str) else "",
+        title=((tool.title if tool else None) or "")[:_LONGEST_TITLE],
         effect=effect_of(risk, hints), found=", ".join(checker.found_in(text)),
     )  # fmt: skip
     if not is_here and not can_fill_forms(call.caller.capabilities):

@@ -56,7 +56,7 @@ def test_what_is_long_is_cut_among_others_and_whole_on_its_own_page(browser: Bro
         approval = approvals.open_for(file, asked)
     client = browser()
     page = client.get("/approvals").text
-    assert "2,802 lines not shown" in page
+    assert "2,977 lines not shown" in page
     assert f'<a href="/approvals/{approval.id}">show all of it</a>' in page
     assert "the checks find in them: 'rm -rf ~/' ." in text_of(page)
     assert '<span class="gone">  - b</span><span class="come">  + c</span>' in page
