@@ -8,11 +8,10 @@ from msgspec.structs import replace
 from mcpctl.base.errors import McpctlError, NotFound, Refused, UpstreamFailed
 from mcpctl.config.config import Config
 from mcpctl.config.entry_secrets import masked_url
-from mcpctl.config.server_settings import Server
+from mcpctl.config.server_settings import AD_HOC, Server
 from mcpctl.policy.loosening import is_same_program, names
 from mcpctl.secrets.redact import mask
 
-_LEAD = "adhoc-"  # no rule for a server of the configuration matches it; one for adhoc-* matches every one
 _LONGEST = 60
 
 
@@ -20,12 +19,15 @@ def beside(loaded: Config, server: Server) -> tuple[Config, str]:
     """The configuration with one more server, and the name of that. One that the configuration has is that one, with
     its rules; raises `Refused` where another of it could get around them."""
     entries = loaded.servers
-    if name := next((name for name, entry in entries.items() if entry.fingerprint == server.fingerprint), None):
-        is_bare = not (server.headers or server.env)
-        changed = {} if is_bare else {"headers": server.headers, "env": server.env}
-        return replace(loaded, servers={**entries, name: replace(entries[name], **changed)}), name
+    same = [name for name, entry in entries.items() if entry.fingerprint == server.fingerprint]
+    if same:
+        name = next((each for each in same if each in loaded.enabled), same[0])
+        if server.headers or server.env:
+            own = replace(entries[name], headers=server.headers, env=server.env, oauth=None)
+            return replace(loaded, servers={**entries, name: own}), name
+        return loaded, name
     for name, entry in entries.items():
-        is_bound = loaded.policy.is_on or entry.bars_tools or not entry.enabled or name in loaded.elsewhere
+        is_bound = loaded.policy.enforces or entry.bars_tools or not entry.enabled or name in loaded.elsewhere
         if is_bound and is_same_program(entry, server):
             hint = f"name its tools as {name}:TOOL; another entry of it is made with: mcpctl servers add"
             raise Refused(f"this is the program of server '{name}', whose rules are by its name", hint, "same_program")
@@ -38,12 +40,12 @@ def beside(loaded: Config, server: Server) -> tuple[Config, str]:
 def _named(server: Server) -> str:
     last = min(names(server), key=len, default=server.command).strip("/").rpartition("/")[2]
     host = re.sub(r"https?://([^/?#@]*@)?", "", server.url).partition("/")[0]
-    return _LEAD + (re.sub(r"[^A-Za-z0-9]+", "-", host or last).strip("-")[:_LONGEST] or "server")
+    return AD_HOC + (re.sub(r"[^A-Za-z0-9]+", "-", host or last).strip("-")[:_LONGEST] or "server")
 
 
 def told(error: McpctlError, server: Server, name: str) -> McpctlError:
     """The failure with a hint that works for a server without an entry."""
-    if not name.startswith(_LEAD) or name not in error.hint or "mcpctl approvals" in error.hint:
+    if not name.startswith(AD_HOC) or name not in error.hint or "mcpctl approvals" in error.hint:
         return error
     address = f"--url {shlex.quote(masked_url(server.url))}"
     how = address if server.url else f"-- {mask(shlex.join((server.command, *server.args)))}"

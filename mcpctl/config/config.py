@@ -18,7 +18,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.config import policy_settings, toml
 from mcpctl.config.policy_settings import Policy, PolicyTable
-from mcpctl.config.server_settings import Server, check_server
+from mcpctl.config.server_settings import AD_HOC, Server, check_server
 from mcpctl.config.settings import (
     TOKEN_BYTES,
     ClientSettings,
@@ -154,7 +154,10 @@ def no_server(name: str, known: Iterable[str]) -> NotFound:
     if name == OWN:
         hint = "read an answer that was kept with: mcpctl calls response ID --path P"
         return NotFound(f"{OWN}:{READ_TOOL} is for the clients of mcpctl serve", hint, "server_not_found")
-    hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")
+    otherwise = "list servers with: mcpctl servers ls"
+    if name.startswith(AD_HOC):
+        otherwise = "it was in a command line alone: give its --url or -- COMMAND again"
+    hint = did_you_mean(name, known, otherwise)
     return NotFound(f"no server '{name}'", hint, "server_not_found")
 
 

@@ -13,6 +13,7 @@ from mcpctl.config import toml
 from mcpctl.config.policy_settings import ALLOW, ASK, TRUSTS
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+AD_HOC = "adhoc-"  # begins the name of a server that is in a command line alone, for its records and for rules
 UNASSIGNED = "UNASSIGNED"  # in place of a project's name: the servers that name no project
 _NAMES = "names have only letters, digits, '_' and '-'"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")

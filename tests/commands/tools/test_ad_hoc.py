@@ -243,6 +243,12 @@ def test_one_that_needs_a_login_is_told_with_how_to_get_one(mcpctl: Mcpctl) -> N
             assert ran.err.endswith(f" needs a login\nhint: {hint}\n")
 
 
+def test_a_name_on_record_says_that_it_has_no_entry(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("tools", "call", "adhoc-time:now")
+    hint = "it was in a command line alone: give its --url or -- COMMAND again"
+    assert (ran.code, ran.err) == (3, f"mcpctl: no server 'adhoc-time'\nhint: {hint}\n")
+
+
 def test_after_the_dashes_files_are_offered(paths: Paths) -> None:
     from tests import command_tree
 
