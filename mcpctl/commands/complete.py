@@ -272,7 +272,8 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
     _, noun, verb = ctx.command_path.split(" ")
-    names = named_by_fields(f"{noun} {verb}", ctx.params.get("kind") or ",".join(ctx.params.get("by") or ()))
+    kind = ",".join(ctx.params["by"] or ()) if "by" in ctx.params else ctx.params.get("kind")
+    names = named_by_fields(f"{noun} {verb}", kind or "")
     return [(f"{before}{comma}{name}", "") for name in names if name.startswith(part.lower()) and name not in given]
 
 

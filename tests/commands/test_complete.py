@@ -132,6 +132,7 @@ TAKE_A_PROJECT = {
     "annotate rm",
     "annotate set",
     "calls export",
+    "policy decisions",
     "calls ls",
     "calls replay",
     "calls stats",
@@ -265,7 +266,7 @@ def test_what_a_running_serve_has_just_written_is_offered(paths: Paths) -> None:
         ("calls ls --status ", ["running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required",
                                 "interrupted"]),
         ("sessions ls --status ", ["active", "closed"]),
-        ("calls ls --kind ", ["call", "discovery"]),
+        ("calls ls --kind ", ["call", "discovery", "read"]),
         ("servers add x --transport ", ["http", "sse"]),
     ],
 )  # fmt: skip

@@ -15,7 +15,7 @@ def check(
     report: checks.Report,
     place: opt.ToolsetLocation,
 ) -> None:
-    """Check the rules of the policy: that each of them matches a tool, and decides at least once.
+    """Check that each rule of the policy has an effect. It has one if it matches a tool, and decides at least once.
 
     It names rules that match no tool (W901), rules that never decide, since an earlier one always does (W902), the same
     rule in two lists (W903), rules that cannot be judged, since a server has never listed its tools (I901), and rules
