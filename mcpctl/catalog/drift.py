@@ -173,6 +173,8 @@ def since_moment(
         if not lists or not filters.has_server(server):
             continue
         of_server = versions.history(file, server)
+        if not of_server.of:
+            continue  # never seen while there was a policy
         for change in _since(server, lists, of_server, moment, suspicion):
             if filters.has(server, change.tool):
                 changed[change] = None

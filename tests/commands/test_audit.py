@@ -1,4 +1,4 @@
-"""Ten questions of an auditor, each answered by one command."""
+"""Questions about the records that one command answers, by its filters."""
 
 import time
 from typing import Any
