@@ -1,11 +1,13 @@
 """Texts of strangers without the characters that nobody sees, a model reads and a terminal obeys; numbers of things."""
 
 import unicodedata
+from collections.abc import Sequence
 
 _HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")  # controls, marks of format and direction, tags, unassigned characters
 _KEPT = "\n\t"
 _BREAKS = ("Zl", "Zp")
 _LONG = (("min", "s", 1, 60, 60), ("h", "min", 60, 60, 24), ("d", "h", 3600, 24, float("inf")))  # units of durations
+_LONGEST_NAME = 60
 _SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")  # letters and marks without shape
 
 
@@ -49,3 +51,9 @@ def duration(milliseconds: int) -> str:
     unit, smaller, size, ratio = next(each[:4] for each in _LONG if round(seconds / each[2]) < each[3] * each[4])
     large, small = divmod(round(seconds / size), ratio)
     return f"{large:,} {unit} {small} {smaller}" if small else f"{large:,} {unit}"
+
+
+def beginning(names: Sequence[str], most: int) -> str:
+    """The first of these names, and how many more there are."""
+    shown = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…" for name in names[:most]]
+    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -9,6 +9,7 @@ from typing import Any
 from mcpctl.base.errors import NotFound, Unusable, WrongUsage
 from mcpctl.base.models import CLIENT_FIELDS, Row
 from mcpctl.base.paths import Paths
+from mcpctl.base.texts import beginning
 from mcpctl.clients import (
     client_config,
     client_files,
@@ -29,6 +30,7 @@ from mcpctl.clients.uninstalling import FileChange, Installed
 from mcpctl.config import config, editing
 from mcpctl.config.server_settings import check_server
 
+_TOLD = 20  # servers that a summary names
 Options = Mapping[str, Path | str | bool | None]  # the options of `serve` for the entry, by their names
 
 
@@ -162,6 +164,8 @@ def write(plan: Plan, permit: editing.Permit) -> None:
     """Make the changes, that of config.toml first: no server is ever in neither file. `permit` may raise `Refused`."""
     if plan.changes_config:
         editing.edit(plan.paths.config, plan.put, permit)
+    elif not plan.paths.config.exists():  # an entry that names it needs it
+        editing.replace(plan.paths.config, None, editing.FIRST_LINE, permit)
     for change in plan.changes:
         change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
         change.write(plan.paths)
@@ -199,7 +203,7 @@ def broken(plan: Plan) -> list[str]:
 
 def _moves(plan: Plan) -> Iterator[str]:
     for change in plan.changes:
-        names = ", ".join(change.names) or "no server, only an entry goes in"
+        names = beginning(change.names, _TOLD) or "no server, only an entry goes in"
         what = names if change.action != "unchanged" else "nothing: it is in already"
         yield f"{change.client.title}: {what} ({change.path})"
 

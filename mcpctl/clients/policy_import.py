@@ -1,7 +1,7 @@
 """The permission rules of clients, put into config.toml: by `policy import`, and by `install` beside their servers."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from mcpctl.base.errors import NotFound, warn
 from mcpctl.base.models import POLICY_IMPORT_FIELDS, Row
 from mcpctl.base.paths import Paths
+from mcpctl.base.texts import beginning
 from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.clients import client_files, client_kinds, import_preview, rule_readers
@@ -171,7 +172,7 @@ class PolicyImport:
             # Codex and Gemini CLI have rules within the entries that are gone.
             source = f" --from {copy}" if copy and self.client in ("codex", "gemini") else ""
             yield (
-                f"{self.name}: these permission rules need a [policy] here: {_beginning(self.need_policy, 5)}; "
+                f"{self.name}: these permission rules need a [policy] here: {beginning(self.need_policy, 5)}; "
                 f"take them over with: mcpctl policy import {self.client}{source}"
             )
 
@@ -263,11 +264,7 @@ def remarks(batch: PolicyImport) -> Iterator[str]:
             f" {CLIENTS[batch.name].title} would ask"
         )
     for why, rules in reasons.items():
-        yield f"left out: {_beginning(rules, 3)}: {why}"
-
-
-def _beginning(rules: Sequence[str], most: int) -> str:
-    return ", ".join(rules[:most]) + (f" and {len(rules) - most} more" if len(rules) > most else "")
+        yield f"left out: {beginning(rules, 3)}: {why}"
 
 
 def of_clients(clients: Iterable[str], paths: Paths) -> list[PolicyImport]:

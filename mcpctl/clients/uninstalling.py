@@ -18,6 +18,7 @@ from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, NotFound
 from mcpctl.base.models import INSTALL_FIELDS, Row
 from mcpctl.base.paths import Paths
+from mcpctl.base.texts import beginning
 from mcpctl.clients import client_config, client_kinds, import_preview
 from mcpctl.clients.client_config import NAME
 from mcpctl.clients.client_draft import ClientDraft, Place
@@ -30,6 +31,7 @@ SECTIONS: list[Place] = [
 _MOST_COPIES = 5
 _HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
 _NAMED = 12
+_TOLD = 20  # servers that a summary names
 
 
 class _About(msgspec.Struct, kw_only=True):
@@ -289,7 +291,7 @@ def _back(change: Removal) -> list[str]:
 def summary(changes: Sequence[Removal]) -> Iterator[str]:
     for change in changes:
         if change.action != "unchanged":
-            names = ", ".join(_back(change))
+            names = beginning(_back(change), _TOLD)
             back = f"; {names} {'comes' if len(_back(change)) == 1 else 'come'} back" if names else ""
             yield f"{change.client.title}: mcpctl goes{back} ({change.path})"
         if change.kept is None and change.action == "removed":

@@ -41,7 +41,9 @@ def show(diff: Iterable[str]) -> None:
 
 def reply(question: str) -> str:
     """The line that a person types; raises KeyboardInterrupt at Ctrl-C and Ctrl-D. stdout stays as it is."""
-    typer.echo(f"{question} ", err=True, nl=False)
+    from mcpctl.output.text import line_of
+
+    typer.echo(line_of(f"{question} "), err=True, nl=False)
     line = ""
     try:
         line = sys.stdin.readline()

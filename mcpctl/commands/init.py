@@ -7,10 +7,12 @@ from mcpctl import output
 from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.base.models import Found
 from mcpctl.base.paths import Paths
+from mcpctl.base.texts import beginning
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 _NONE = "none"
+_MOST_NAMED = 10
 _POLICIES = ("careful", "balanced", "record")
 
 
@@ -186,7 +188,7 @@ class _Steps:
         names = list(config.load(self._paths.config).enabled)
         if not names:
             output.say("there is no server yet; add one with: mcpctl servers add; or look at: mcpctl demo", always=True)
-        elif self._agrees(f"Start {', '.join(names)}?"):
+        elif self._agrees(f"Start {beginning(names, _MOST_NAMED)}?"):
             listing = opt.Rows(fields=None, json=False, jsonl=False, format="auto")
             located = opt.ProjectLocation(project=None, config=self._place.config, data_dir=self._place.data_dir)
             self._do(lambda: check(None, None, listing=listing, place=located))
@@ -233,7 +235,9 @@ class _Steps:
         names = tuple(preview.totals)
         fields = ("tool", "risk", *names)
         if preview.rows:
-            columns = output.Columns(fields=fields, shown=fields, noun="tools")
+            columns = output.Columns(
+                fields=fields, shown=fields, cut=frozenset(("tool",)), goes=("risk",), noun="tools"
+            )
             output.write_list(Found.of(preview.rows), columns, output.ListOptions("table"))
         for name in names:
             means = policy_presets.PRESETS[name].means if name in texts else "as it is in config.toml"

@@ -13,7 +13,7 @@ from mcpctl.config import config, server_settings
 
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
 SCHEMA = Path(__file__).with_name("config.schema.json")
-FIRST_LINE = f"#:schema {SCHEMA}\n"  # of a new file: editors find the schema by it
+FIRST_LINE = f"#:schema {SCHEMA.as_uri()}\n"  # of a new file: editors find the schema by it
 Permit = Callable[[str, str], None]  # raises `Refused` where nobody may replace the first text by the second
 
 
@@ -29,7 +29,7 @@ def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None
                 f"change it with: mcpctl servers set {name}; or remove it first with: mcpctl servers rm {name}",
                 "server_exists",
             )
-        servers[name] = dict(table)
+        _put(servers, name, table)
 
     edit(path, change, permit)
 
@@ -89,11 +89,16 @@ def is_sse(url: str) -> bool:
 def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
     servers = document.setdefault("servers", {}) if entries else {}
     for name, table in entries.items():
-        after = cut_trailing_comments(servers.get(name))
-        servers[name] = dict(table)
-        if after:
-            cut_trailing_comments(servers[name])  # they replace the blank line that tomlkit adds
-            body_of(servers[name]).extend(after)
+        _put(servers, name, table)
+
+
+def _put(servers: Any, name: str, table: Mapping[str, Any]) -> None:
+    """Put an entry before the comments behind it, or behind the last one, which are about the next table."""
+    after = cut_trailing_comments(servers[name] if name in servers else servers)
+    servers[name] = dict(table)
+    if after:
+        cut_trailing_comments(servers[name])  # they replace the blank line that tomlkit adds
+        body_of(servers[name]).extend(after)
 
 
 def entry_of(path: Path, document: Any, name: str) -> Any:

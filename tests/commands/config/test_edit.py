@@ -9,7 +9,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.commands import confirmation
 from mcpctl.config import config
-from mcpctl.config.editing import FIRST_LINE
+from mcpctl.config.editing import FIRST_LINE, SCHEMA
 from mcpctl.store.records import Records
 from tests.conftest import MCPCTL, Mcpctl, Ran
 from tests.terminal import Terminal
@@ -74,7 +74,7 @@ def test_a_new_file_begins_with_the_line_that_names_the_schema(
     paths.config.unlink()
     assert mcpctl("servers", "add", "a", "run").code == 0
     assert text(paths).startswith(FIRST_LINE)
-    assert Path(FIRST_LINE.split()[1]).is_file()
+    assert f"#:schema {SCHEMA.as_uri()}\n" == FIRST_LINE  # in which spaces are escaped
 
 
 def test_a_problem_is_shown_with_its_line_and_the_text_is_edited_again(

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from mcpctl.base.models import POLICY_IMPORT_FIELDS
 from mcpctl.base.paths import Paths
@@ -150,8 +149,7 @@ def test_at_a_terminal_it_shows_the_change_and_asks(
     by_hand(paths)
     claude(user)
     monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
-    monkeypatch.setattr(typer, "confirm", lambda *_, **__: answer)
-    ran = mcpctl("policy", "import", "claude-code")
+    ran = mcpctl("policy", "import", "claude-code", stdin="y\n" if answer else "n\n")
     assert '+deny = ["github:delete_repo"]' in ran.err
     assert ran.code == (0 if answer else 6)
     assert (paths.config.read_text(encoding="utf-8") == BY_HAND) is not answer

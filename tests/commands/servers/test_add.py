@@ -402,3 +402,15 @@ def test_a_person_is_told_which_file_was_changed(mcpctl: Mcpctl, paths: Paths, t
         ran = mcpctl("servers", *words, tty=True)
         assert f" {paths.config}" in " ".join(ran.err.split())
     assert mcpctl("servers", *add).err == ""
+
+
+def test_comments_before_the_next_table_stay_there(mcpctl: Mcpctl, paths: Paths) -> None:
+    paths.config.parent.mkdir(parents=True)
+    paths.config.write_text(
+        '[servers.a]\ncommand = "a"\n\n# about the policy\n[policy]\n# deny = []\n', encoding="utf-8"
+    )
+    assert mcpctl("servers", "add", "b", "--from-script", "--", "b").code == 0
+    assert paths.config.read_text(encoding="utf-8") == (
+        '[servers.a]\ncommand = "a"\n\n[servers.b]\ncommand = "b"\ninherit_env = "minimal"\n\n'
+        "# about the policy\n[policy]\n# deny = []\n"
+    )
