@@ -76,7 +76,7 @@ def address_of(request: Request) -> str | None:
     return f"{request.url.path}?{urlencode(values)}" if values else request.url.path
 
 
-def bar(dashboard: Dashboard, records: Records, query: PageQuery, wanted: CallFilter, total: int) -> Bar:
+def bar(dashboard: Dashboard, records: Records, query: PageQuery, wanted: CallFilter, total: int | None) -> Bar:
     counted = _counted(records, wanted) if dashboard.summaries.are_few(records) else {}
     names = _names(counted or _recent(records))
     options = {
@@ -147,8 +147,8 @@ def _sessions(records: Records, chosen: str) -> Sequence[Row]:
     return recent
 
 
-def _chip(dashboard: Dashboard, records: Records, query: PageQuery, name: str, total: int) -> Chip:
-    rows: int | None = total
+def _chip(dashboard: Dashboard, records: Records, query: PageQuery, name: str, total: int | None) -> Chip:
+    rows = total
     if len(query.values) > 1:
         rows = dashboard.summaries.count(records, records.resolved(query.only(name).calls()))
     return Chip(name, query.words(name, query.get(name)), query.link(name, None), rows)

@@ -1,10 +1,11 @@
 """Calls and searches: a list with its filters, and one of them whole, as REST answers and as pages."""
 
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -32,6 +33,8 @@ from mcpctl.store.recordable import obstacle
 from mcpctl.store.records import Records
 
 LISTED = (*(name for name in CALL_FIELDS if name not in CALL_PAYLOADS), "error_line", "arguments_line")
+_AT_ONCE = 10_000  # calls in which a text is looked for before the time is looked at again
+_MOMENT_S = 0.15
 
 
 def tool_calls(request: Request, query: Parameters) -> Response:
@@ -48,12 +51,15 @@ def _listed(records: Records, query: Parameters, fields: Sequence[str], *session
     """The calls that match and come after `before`; the count includes those before it."""
     wanted = records.resolved(query.calls())
     wanted = replace(wanted, sessions=sessions or wanted.sessions)
-    before = query.one("before")
     sort = query.choice("sort", CALL_SORTS)
-    if before and sort:
+    if sort and query.one("before"):
         raise WrongUsage("before goes on with a list in the order of time, and sort is another", "use offset")
-    after = replace(wanted, before=before and records.call_id(before))
-    return replace(records.calls(wanted), rows=records.calls(after, fields, sort).rows)
+    return replace(records.calls(wanted), rows=records.calls(_after(records, query, wanted), fields, sort).rows)
+
+
+def _after(records: Records, query: Parameters, wanted: CallFilter) -> CallFilter:
+    before = query.one("before")
+    return replace(wanted, before=before and records.call_id(before))
 
 
 def calls_page(request: Request) -> Response:
@@ -63,12 +69,42 @@ def calls_page(request: Request) -> Response:
     with dashboard.records() as records:
         if session := query.get("sessionId"):
             query.values["sessionId"] = records.session_id(session)
-        listed = _listed(records, query, LISTED)
-        rows = list(listed.rows(ROWS + 1, query.offset))
-        older = query.older(rows[ROWS - 1]["id"]) if len(rows) > ROWS else ""
-        total = listed.count()
-        bar = call_filters.bar(dashboard, records, query, records.resolved(query.calls()), total)
-        return page(request, "calls.html", query=query, calls=rows[:ROWS], total=total, older=older, bar=bar)
+        wanted = records.resolved(query.calls())
+        total: int | None = None
+        if dashboard.summaries.is_quick(records, wanted):
+            listed = _listed(records, query, LISTED)
+            looked = Looked(list(listed.rows(ROWS + 1, query.offset)))
+            total = listed.count()
+        else:
+            looked = _look(records, _after(records, query, wanted))
+        rows, last = looked.rows[:ROWS], looked.last
+        if len(looked.rows) > ROWS:
+            last = rows[-1]
+        bar = call_filters.bar(dashboard, records, query, wanted, total)
+        return page(
+            request, "calls.html", query=query, calls=rows, total=total, last=last, bar=bar, most=ROWS,
+            older=query.older(last["id"]) if last else "",
+        )  # fmt: skip
+
+
+class Looked(NamedTuple):
+    """The first calls that match, and the last one that was looked at where there are older ones."""
+
+    rows: Sequence[Row]
+    last: Row | None = None
+
+
+def _look(records: Records, wanted: CallFilter) -> Looked:
+    """The newest calls with a text, which is looked for in some after others, and only for a moment."""
+    end, rest, found = time.monotonic() + _MOMENT_S, wanted, list[Row]()
+    while True:
+        all_of_them = records.calls(replace(rest, grep=None, arguments=()), ("id", "started_at"))
+        last = next(iter(all_of_them.rows(1, _AT_ONCE)), None)
+        some = replace(rest, since=last["started_at"]) if last else rest
+        found += records.calls(some, LISTED).rows(ROWS + 1 - len(found), 0)
+        if last is None or len(found) > ROWS or time.monotonic() > end:
+            return Looked(found, last)
+        rest = replace(rest, until=last["started_at"])
 
 
 def tool_call(request: Request, query: Parameters) -> Response:

@@ -74,9 +74,13 @@ class Summaries:
         """The first rows of `records.errors`, likewise."""
         return self._counted(records, ("error",), wanted, lambda: list(records.errors(wanted).rows(at_most, 0)))
 
+    def is_quick(self, records: Records, wanted: CallFilter) -> bool:
+        """Whether the calls that match are found in a moment: no text is looked for in too many."""
+        return not (wanted.grep or wanted.arguments) or self.are_few(records)
+
     def count(self, records: Records, wanted: CallFilter) -> int | None:
-        """The number of the calls that match, likewise; None where a text would be looked for in too many."""
-        if wanted.grep and not self.are_few(records):
+        """The number of the calls that match, likewise; None where that takes too long."""
+        if not self.is_quick(records, wanted):
             return None
         counted = self._counted(records, ("count",), wanted, lambda: [{"calls": records.calls(wanted).count()}])
         return int(counted.rows[0]["calls"])

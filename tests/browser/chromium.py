@@ -6,7 +6,8 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -169,9 +170,16 @@ class Tab:
 
     def follow(self, selector: str) -> Self:
         """Click on what leads to another page."""
+        with self.leads_on():
+            self.click(selector)
+        return self
+
+    @contextmanager
+    def leads_on(self) -> Iterator[None]:
+        """Do what leads to another page, and wait for it."""
         before = self._loaded
-        self.click(selector)
-        return self.loaded_after(before)
+        yield
+        self.loaded_after(before)
 
     def see(self, expression: str) -> Any:
         """The value of JavaScript in the page; of a promise, what it promised."""

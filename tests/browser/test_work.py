@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from mcpctl.base.paths import Paths
+from tests import recorded
 from tests.browser.chromium import Chromium, Tab
 from tests.browser.conftest import Dashboard
 from tests.configured import DEMO
@@ -87,3 +89,48 @@ def test_the_seventh_tab_loads_while_others_follow(client: Client, dashboard: St
     assert [tab.status for tab in tabs] == [200] * 7
     said = [tab.until("document.getElementById('live').innerText") for tab in tabs]
     assert sorted(said) == ["live"] * 4 + ["updated every 30 s"] * 3
+
+
+def test_a_filter_that_changes_is_sent_at_once(paths: Paths, dashboard: Started) -> None:
+    recorded.two_sessions(paths)
+    visitor = dashboard().person()
+    tab = visitor.tab("/tool-calls")
+    for name, value, query, rows in (
+        ("status", "error", "?outcome=error", 2),
+        ("client", "cursor", "?client=cursor&outcome=error", 1),
+        ("status", "", "?client=cursor", 3),
+        ("since", "range", "?client=cursor&since=range", 3),
+    ):
+        tab.see(f"document.querySelector('select[name={name}]').value = '{value}'; 0")
+        with tab.leads_on():
+            tab.see(
+                f"document.querySelector('select[name={name}]').dispatchEvent(new Event('change', {{bubbles: true}}))"
+            )
+        assert (tab.see("location.search"), tab.see(ROWS)) == (query, rows), name
+    tab.see("document.querySelector('[name=from]').value = '2100-01-01T12:11'; 0")
+    tab.see("document.querySelector('[name=until]').value = '2100-01-01T12:13'; 0")
+    tab.follow("form.bar button")
+    assert tab.see("[...document.querySelectorAll('[type=datetime-local]')].map(e => e.value)") == [
+        "2100-01-01T12:11", "2100-01-01T12:13",
+    ]  # fmt: skip
+    assert tab.see(ROWS) == 2
+
+
+def test_the_first_call_of_a_long_session_is_in_sight(paths: Paths, dashboard: Started, pictures: Keep) -> None:
+    calls = (recorded.call(f"{number:08}-x", number / 20, tool=f"tool_{number % 248}") for number in range(1000))
+    recorded.session(paths, rest=[line for lines in calls for line in lines])
+    tab = dashboard().person().tab(f"/sessions/{recorded.CLAUDE}")
+    for width in (1440, 1024, 390):
+        tab.size(width, 900)
+        assert tab.see("document.querySelector('.timeline tbody tr').getBoundingClientRect().bottom < 900"), width
+    pictures(tab, "session")
+    assert tab.see("document.querySelectorAll('#tools > .wide tbody tr').length") == 10
+    assert not tab.see("document.querySelector('#tools details').open")
+
+
+def test_an_hour_in_a_plot_leads_to_its_calls(paths: Paths, dashboard: Started) -> None:
+    recorded.two_sessions(paths)
+    tab = dashboard().person().tab("/")
+    tab.follow(".plot a:last-of-type")
+    assert tab.see("location.search") == "?since=2100-01-01T12%3A00&until=2100-01-01T13%3A00"
+    assert tab.see(ROWS) == 6

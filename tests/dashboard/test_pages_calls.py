@@ -136,6 +136,35 @@ def test_the_form_leads_to_the_address_that_it_means(browser: Browser, asked: st
     assert (answer.status_code, answer.headers["location"]) == (303, f"/tool-calls{address}")
 
 
+def test_a_text_is_looked_for_in_many_calls_a_part_at_a_time(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cities = ["Oslo" if number in (3, 117) else "Rome" for number in range(120)]
+    calls = [
+        line for number, city in enumerate(cities)
+        for line in recorded.call(f"{number:08}-x", number / 10, arguments=recorded.raw({"city": city}))
+    ]  # fmt: skip
+    recorded.session(paths, rest=calls)
+    client = browser()
+    assert "2 calls, newest first" in markup.seen(client, "/tool-calls?grep=oslo").text
+    monkeypatch.setattr("mcpctl.dashboard.dashboard.Summaries.are_few", lambda *_: False)
+    monkeypatch.setattr("mcpctl.dashboard.calls._AT_ONCE", 10)
+    for asked in ("grep=oslo", "arg=city%3DOslo"):
+        whole = markup.seen(client, f"/tool-calls?{asked}")
+        assert markup.keys(whole) == ["00000117-x", "00000003-x"]
+        assert "All calls with it, newest first" in whole.text
+    many = markup.seen(client, "/tool-calls?grep=rome")
+    assert "The newest calls with it" in many.text and len(markup.keys(many)) == 50
+    assert markup.keys(markup.seen(client, many.target("Older →")))[0] == "00000068-x"
+    monkeypatch.setattr("mcpctl.dashboard.calls._MOMENT_S", 0)
+    part = markup.seen(client, "/tool-calls?grep=oslo")
+    assert markup.keys(part) == ["00000117-x"] and "1 call among those since 2100-01-01 12:10:54" in part.text
+    pages = 1
+    while links := [address for address, text in part.links if text == "look at older ones"]:
+        part, pages = markup.seen(client, links[0]), pages + 1
+    assert markup.keys(part) == ["00000003-x"] and pages > 5
+
+
 def test_a_range_of_time_is_asked_for_where_it_is_wanted(browser: Browser) -> None:
     page = markup.seen(browser(), "/tool-calls?since=range")
     assert [each["name"] for each in page.of("input") if each.get("type") == "datetime-local"] == ["from", "until"]
