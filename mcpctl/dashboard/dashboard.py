@@ -1,16 +1,19 @@
 """The object that every handler of the dashboard gets: its records, catalog, totals, logins and event streams."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from functools import partial
+from typing import Any, NamedTuple, TypeVar, cast
 
 from starlette.requests import Request
 
 from mcpctl.base.errors import McpctlError
-from mcpctl.base.models import Row
+from mcpctl.base.models import Newest, Row
 from mcpctl.base.paths import Paths
 from mcpctl.calling import token_savings
 from mcpctl.calling.token_savings import Saving
@@ -30,6 +33,8 @@ _FEW = 20_000  # calls that are counted in less time than a page may wait
 _AT_LEAST_S = 2
 _SHARE = 20
 _KEPT = 32
+_PATIENCE_S = 0.2  # so long a page waits for totals of many calls
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,9 @@ class Summaries:
     def __init__(self, few: int = _FEW) -> None:
         self._few = few
         self._kept: dict[tuple[tuple[str, ...], CallFilter], _Counted] = {}
+        self._changing = threading.Lock()
+        self._aside: dict[Hashable, Future[Any]] = {}  # counts that go on
+        self._last: Newest[Hashable, tuple[Any, str]] = Newest(_KEPT)
 
     def are_few(self, records: Records) -> bool:
         return sum(calls for calls, _ in records.usage().values()) <= self._few
@@ -73,6 +81,40 @@ class Summaries:
     def errors(self, records: Records, wanted: CallFilter, at_most: int) -> Summary:
         """The first rows of `records.errors`, likewise."""
         return self._counted(records, ("error",), wanted, lambda: list(records.errors(wanted).rows(at_most, 0)))
+
+    def in_a_moment(
+        self, records: Records, key: Hashable, count: Callable[[Records], T]
+    ) -> tuple[T | None, str | None]:
+        """All that `count` counts for a page, and when it did so if it counts again for longer than a page may wait,
+        which goes on aside. None where it has not counted that before."""
+        if self.are_few(records):
+            return count(records), None
+        with self._changing:
+            counting = self._aside.get(key)
+            if counting is None:
+                counting = self._aside[key] = Future()
+                work = partial(self._count_aside, counting, records.another(), key, count)
+                threading.Thread(target=work, name="counting", daemon=True).start()
+        try:
+            return counting.result(_PATIENCE_S), None
+        except TimeoutError:
+            return self._last.get(key, (None, None))
+
+    def _count_aside(
+        self, counting: "Future[T]", opened: Records, key: Hashable, count: Callable[[Records], T]
+    ) -> None:
+        begun = clock.now()
+        try:
+            with opened as records:
+                counted = count(records)
+            with self._changing:
+                self._last[key] = counted, begun
+            tell: Callable[[], None] = partial(counting.set_result, counted)
+        except Exception as error:  # for those who wait
+            tell = partial(counting.set_exception, error)
+        with self._changing:
+            del self._aside[key]  # before anybody is told, who may ask again
+        tell()
 
     def is_quick(self, records: Records, wanted: CallFilter) -> bool:
         """Whether the calls that match are found in a moment: no text is looked for in too many."""

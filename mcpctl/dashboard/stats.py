@@ -1,6 +1,8 @@
 """Totals as REST answers and as a page: calls, failures, times and tokens, by day, tool, server and client."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,12 +11,13 @@ from mcpctl.base import tool_keys
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Found, Row
 from mcpctl.dashboard import charts, rest_names
-from mcpctl.dashboard.dashboard import dashboard_of
+from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
 from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.rest import OF_CALLS, WINDOW, Operation, Parameters, listing
 from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
+from mcpctl.store.records import Records
 
 _MOST = 50  # rows of each table: those with the most calls, or the most of what they are sorted by
 _DAYS = {"today": 1, "yesterday": 2, "7d": 7, "30d": 30}
@@ -43,22 +46,31 @@ def stats_page(request: Request) -> Response:
     since, sort = query.one_of("since", _SINCE, _WINDOW), query.one_of("sort", _SORTS, "calls")
     shown = charts.Span.until_today(_DAYS.get(since, charts.FEWEST_DAYS))
     wanted = CallFilter(since=shown.begin if since in _DAYS else None)
-    groups: Mapping[str, tuple[str, ...]] = {"all": (), "time": (shown.unit,), **_TABLES}
     with dashboard.records() as records:
-        found = {name: dashboard.summaries.totals(records, *by, wanted=wanted) for name, by in groups.items()}
-        found["errors"] = dashboard.summaries.errors(records, wanted, _MOST + 1)
-        saving = dashboard.saving(records, wanted)
-    counted = {name: summary.rows for name, summary in found.items()}
+        found, as_of = dashboard.summaries.in_a_moment(
+            records, ("stats", wanted), partial(_counted, dashboard, wanted, shown.unit)
+        )
+    orders = [query.orders("Since", "since", _SINCE, _WINDOW), query.orders("Order", "sort", _SORTS, "calls")]
+    if found is None:
+        return page(request, "stats.html", filters=orders, is_counting=True)
     of = {"since": str(shown.first)} if since in _DAYS else {}
-    counted |= {name: _linked(sorted(counted[name], key=lambda row: -(row[sort] or 0)), of) for name in _TABLES}
-    times = [{**row, "of": shown.within(row[shown.unit])} for row in counted["time"]]
+    tables = {name: _linked(sorted(found[name], key=lambda row: -(row[sort] or 0)), of) for name in _TABLES}
+    times = [{**row, "of": shown.within(row[shown.unit])} for row in found["time"]]
     return page(
-        request, "stats.html", shown=shown, counted=counted, totals=counted["all"][0], errors=counted["errors"],
+        request, "stats.html", shown=shown, tables=tables, totals=found["all"][0], errors=found["errors"],
         calls=charts.calls(times, shown), times=charts.times(times, shown), percent=charts.percent,
-        largest=charts.largest, most=_MOST, of=of, saving=saving, rows=times,
-        as_of=min((each.counted_at for each in found.values() if each.counted_at), default=None),
-        filters=[query.orders("Since", "since", _SINCE, _WINDOW), query.orders("Order", "sort", _SORTS, "calls")],
+        largest=charts.largest, most=_MOST, of=of, saving=found["saving"], rows=times, filters=orders,
+        as_of=as_of or found["as_of"], is_counting=False,
     )  # fmt: skip
+
+
+def _counted(dashboard: Dashboard, wanted: CallFilter, unit: str, records: Records) -> Mapping[str, Any]:
+    groups: Mapping[str, tuple[str, ...]] = {"all": (), "time": (unit,), **_TABLES}
+    found = {name: dashboard.summaries.totals(records, *by, wanted=wanted) for name, by in groups.items()}
+    found["errors"] = dashboard.summaries.errors(records, wanted, _MOST + 1)
+    counted_at = [summary.counted_at for summary in found.values() if summary.counted_at]
+    rows = {name: summary.rows for name, summary in found.items()}
+    return {**rows, "saving": dashboard.saving(records, wanted), "as_of": min(counted_at, default=None)}
 
 
 def _linked(rows: Sequence[Row], of: Mapping[str, str]) -> Sequence[Row]:

@@ -60,6 +60,10 @@ class Records:
         self._stack = ExitStack()
         self._connection: sqlite3.Connection | None = None
 
+    def another(self) -> "Records":
+        """The same records, for another thread."""
+        return Records(self._paths)
+
     @classmethod
     def as_they_lie(cls, paths: Paths) -> "Records":
         """The records as the index has them, for a glance: nothing made or caught up, no waiting. Entering raises

@@ -90,6 +90,16 @@ def test_old_totals_say_when_they_were_counted(browser: Browser, paths: Paths, m
     assert "As counted 2100-01-01 12:01:00 ; more has come since." in text_of(answer.text)
 
 
+def test_totals_that_take_long_come_in_a_moment(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.two_sessions(paths)
+    monkeypatch.setattr(Summaries, "in_a_moment", lambda *_: (None, None))
+    answer = browser().get("/stats")
+    assert "are being counted, and are here in a moment" in markup.read(answer.text).text
+    assert '<meta http-equiv="refresh" content="2">' in answer.text
+
+
 def test_hostile_names_are_only_shown(browser: Browser, paths: Paths) -> None:
     hostile = "</title><script>alert(1)</script>\u202e"
     calls = recorded.call(1, 1, server=hostile, tool=hostile, client_name=hostile)

@@ -1,5 +1,6 @@
 """Totals for pages: exact where few calls are on record, else those that were counted last, with the time."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -117,3 +118,36 @@ def test_a_count_that_fails_is_tried_again(paths: Paths, journal: Journal, monke
             with pytest.raises(OSError, match="gone"):
                 summaries.totals(records)
         assert summaries.totals(records).rows[0]["calls"] == 1
+
+
+def test_a_page_does_not_wait_for_many_that_are_counted_aside(
+    paths: Paths, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpctl.dashboard.dashboard._PATIENCE_S", 0)
+    summaries, go_on = Summaries(few=0), threading.Event()
+
+    def count(records: Records) -> int:
+        assert go_on.wait(20)
+        return int(records.totals()[0]["calls"])
+
+    with Records(paths) as records:
+        assert summaries.in_a_moment(records, "page", count) == (None, None)
+        go_on.set()
+        monkeypatch.setattr("mcpctl.dashboard.dashboard._PATIENCE_S", 20)
+        assert summaries.in_a_moment(records, "page", count) == (1, None)
+        go_on.clear()
+        call_again(journal, 2)
+        monkeypatch.setattr("mcpctl.dashboard.dashboard._PATIENCE_S", 0)
+        counted, counted_at = summaries.in_a_moment(records, "page", count)
+        go_on.set()
+        assert counted == 1 and counted_at is not None, "the last count, while it is counted again"
+        monkeypatch.setattr("mcpctl.dashboard.dashboard._PATIENCE_S", 20)
+        assert summaries.in_a_moment(records, "page", count) == (2, None)
+
+
+def test_whoever_waits_for_a_count_that_fails_is_told(paths: Paths, journal: Journal) -> None:
+    def fail(_: Records) -> int:
+        raise OSError("gone")
+
+    with Records(paths) as records, pytest.raises(OSError, match="gone"):
+        Summaries(few=0).in_a_moment(records, "page", fail)
