@@ -31,9 +31,10 @@ def steps(dashboard: Dashboard) -> Sequence[Step]:
     if has_servers and is_connected and is_called:
         return ()
     return (
-        Step("Add your servers", has_servers, "mcpctl servers add time -- uvx mcp-server-time",
-             "or leave it to the next step, which takes over those that your client has"),
-        Step("Connect a client", is_connected, "mcpctl install claude-code",
-             "or cursor, vscode, codex and others; it shows its changes, and asks; then start the client again"),
+        Step("Add your servers", has_servers, "mcpctl init",
+             "it goes through it with you, and takes over the servers of your clients; or add one by its command:"
+             " mcpctl servers add time -- uvx mcp-server-time"),
+        Step("Connect a client", is_connected, "mcpctl install",
+             "it lists the clients that are here, with the command for each; start the client again afterwards"),
         Step("See its first call", is_called, "", "ask it for something that needs a tool: its call appears here"),
     )  # fmt: skip

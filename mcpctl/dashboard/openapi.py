@@ -161,7 +161,13 @@ def _models() -> Iterator[Any]:
     grouped = rest_names.total(groups)
     group = _row("Stat", _Group, grouped, left_out={name.rest for name in grouped[: len(groups)]})
     failures = _row("ErrorGroup", fields.ErrorGroup, rest_names.ERROR_GROUP)
-    server = _row("Server", fields.ServerRow, rest_names.SERVER)
+    meanings = fields.meanings(fields.Total) | {"last_done": "The start of the last call that was done, or null."}
+    types = {"p95_ms": int | None, "last_done": str | None}
+    health = _model(
+        "Health", "The calls of a server in the last 24 hours.",
+        **{name: (types.get(name, int), Field(description=meanings[name])) for name in rest_names.HEALTH_FIELDS},
+    )  # fmt: skip
+    server = _row("Server", fields.ServerRow, rest_names.SERVER, types={"health": health})
     discovery, read = (
         _row(name, row, names)
         for name, row, names in (
@@ -169,7 +175,22 @@ def _models() -> Iterator[Any]:
         )
     )  # fmt: skip
     held = _row("Held", fields.Held, rest_names.HELD)
-    yield from (decision, listed, called, session, call, tool, server, discovery, read, group, failures, approval, held)
+    yield from (
+        decision,
+        listed,
+        called,
+        session,
+        call,
+        tool,
+        health,
+        server,
+        discovery,
+        read,
+        group,
+        failures,
+        approval,
+        held,
+    )
     about = "Some of the events of a session, and the number of all."
     yield _model("Timeline", about, **_timeline(call, discovery, read, decision))
     for name, row, member, noun in (

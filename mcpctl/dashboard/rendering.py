@@ -81,10 +81,13 @@ def _paused(dashboard: Dashboard) -> str:
 
 def _error_page(request: Request, error: McpctlError, status: int) -> HTMLResponse:
     """The page of a failure; without the names of the pages for a request that is not logged in."""
-    login = getattr(request.state, "login", None)
+    login, path = getattr(request.state, "login", None), request.url.path
+    dashboard = dashboard_of(request) if login and "app" in request.scope else None
     values = {
         "path": "", "navigation": _NAVIGATION if login else (), "login": login, "may_answer": True, "error": error,
-        "waits": dashboard_of(request).waiting() if login and "app" in request.scope else Waiting(), "paused": "",
+        "waits": dashboard.waiting() if dashboard else Waiting(), "paused": "",
+        "lists": [(name, target) for target, name in _NAVIGATION[1:] if path.startswith(f"{target}/")] if login else (),
+        "missing": path.removeprefix("/tools/") if login and path.startswith("/tools/") else "",
     }  # fmt: skip
     return HTMLResponse(_templates().get_template("error.html").render(values), status)
 

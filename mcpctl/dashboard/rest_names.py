@@ -85,7 +85,12 @@ TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fiel
 DISCOVERY, READ, DECISION = (_same(fields.names(row)) for row in (fields.Discovery, fields.Read, fields.Decision))
 DECISION_LISTED = (*DECISION, *_same(("client_name",)))
 HELD = _same(fields.names(fields.Held))
-APPROVAL, SERVER = _same(fields.names(fields.Approval)), _same(fields.names(fields.ServerRow))
+APPROVAL = _same(fields.names(fields.Approval))
+HEALTH_FIELDS = ("calls", "done", "errors", "refused", "p95_ms", "last_done")
+SERVER = (
+    *_same(fields.names(fields.ServerRow)),
+    Name("health", "health", note="Its calls in the last 24 hours; last_done is the last that was done, at any time."),
+)
 
 
 def total(groups: Sequence[str]) -> tuple[Name, ...]:

@@ -19,7 +19,7 @@ from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
 from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.rest import WINDOW, Operation, Parameters, listing
-from mcpctl.dashboard.rest_names import SERVER
+from mcpctl.dashboard.rest_names import HEALTH_FIELDS, SERVER
 from mcpctl.oauth.token_store import EXPIRED, NEEDED
 from mcpctl.store import server_logs
 from mcpctl.store.filters import CallFilter, moment
@@ -34,9 +34,16 @@ _FILTERS = {"use": {"down": "Do not work", "up": "Others"}}
 
 
 def servers(request: Request, query: Parameters) -> Response:
-    """The configured servers, their secrets masked."""
-    entries = server_rows.ls(dashboard_of(request).paths, query.one("project"))
-    return listing(query, "servers", Found.of(entries), SERVER)
+    """The configured servers, their secrets masked, with the calls of the last 24 hours."""
+    dashboard = dashboard_of(request)
+    entries, healthy = server_rows.ls(dashboard.paths, query.one("project")), _health(dashboard)
+    rows = [{**entry, "health": _of_day(healthy.get(entry["name"]))} for entry in entries]
+    return listing(query, "servers", Found.of(rows), SERVER)
+
+
+def _of_day(health: Row | None) -> Row:
+    known = health or dict.fromkeys(HEALTH_FIELDS, 0) | {"p95_ms": None, "last_done": None}
+    return {name: known[name] for name in HEALTH_FIELDS}
 
 
 def servers_page(request: Request) -> Response:

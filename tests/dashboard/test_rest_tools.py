@@ -109,9 +109,17 @@ def test_words_find_tools_as_on_the_command_line(client: TestClient, mcpctl: Mcp
     assert asked(client, "/tools", q="note", server="weather") == {"tools": [], "total": "0"}
 
 
+def calls_of(client: TestClient, server: str) -> list[Any]:
+    called: list[Any] = asked(client, "/tool-calls", server=server, since="24h")["tool_calls"]
+    return called
+
+
 def test_servers_are_those_of_the_command_line_with_their_secrets_masked(client: TestClient, mcpctl: Mcpctl) -> None:
     rows = printed(mcpctl, "servers", "ls")
-    assert asked(client, "/servers") == {"servers": rows, "total": "3"}
+    answered = asked(client, "/servers")
+    health = [row.pop("health") for row in answered["servers"]]
+    assert answered == {"servers": rows, "total": "3"}
+    assert [int(each["calls"]) for each in health] == [len(calls_of(client, row["name"])) for row in rows]
     assert set(rows[0]) == set(servers.FIELDS)
     assert "secret-value" not in client.get("/api/v1/servers").text
     assert asked(client, "/servers", fields="name", limit=1, offset=1)["servers"] == [{"name": "odd"}]

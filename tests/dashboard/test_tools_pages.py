@@ -17,6 +17,7 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey
 from tests import configured, recorded
 from tests.configured import READ, WRITE, stub
+from tests.dashboard import markup
 
 Browser = Callable[..., TestClient]
 ALL = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
@@ -349,3 +350,14 @@ def test_a_tool_that_there_is_not(browser: Browser, paths: Paths) -> None:
 def test_a_name_breaks_between_its_words(browser: Browser, paths: Paths) -> None:
     files(paths, {**WRITE, "name": "write_all<b>"})
     assert "<bdi>files:<wbr>write_<wbr>all&lt;b&gt;</bdi>" in browser().get("/tools").text
+
+
+def test_the_page_of_a_tool_that_is_not_there_leads_on(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
+    recorded.session(paths, rest=recorded.call(1, 1, server="notes", tool="delet_note"))
+    client = browser()
+    answer = client.get("/tools/notes:delet_note")
+    page = markup.read(answer.text)
+    assert (answer.status_code, "notes:delete_note" in page.text) == (404, True)
+    assert page.target("All tools") == "/tools"
+    assert markup.keys(markup.seen(client, page.target("Calls of it"))) == [recorded.call_id(1)]
