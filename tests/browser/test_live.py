@@ -125,3 +125,17 @@ def test_keys_lead_to_the_field_and_along_the_rows(paths: Paths, dashboard: Star
     assert tab.see("document.activeElement.id") == "q"
     tab.key("j")
     assert tab.see("document.activeElement.value") == "j"
+
+
+def test_the_first_steps_tick_themselves_off_while_one_looks(paths: Paths, dashboard: Started) -> None:
+    tab = watched(dashboard, "/")
+    done = "document.querySelectorAll('.steps .done').length"
+    assert tab.see(done) == 0
+    configured.demo_tools(paths)
+    tab.until(f"{done} === 1")
+    journal = recorded.opened(paths, recorded.created())
+    tab.until(f"{done} === 2")
+    journal.append(b"".join(map(journal_lines.encode, recorded.call(1, 1))))
+    tab.until("!document.querySelector('.steps') && document.querySelector('#sessions tbody tr')")
+    journal.close()
+    assert tab.faults == []

@@ -92,6 +92,21 @@ def test_every_page_fits_every_window(work: None, dashboard: Started, pictures: 
     without_errors_of_pages(tab)
 
 
+def test_prints_have_their_colours_and_no_forms_or_dark_paper(work: None, dashboard: Started) -> None:
+    visitor = dashboard().person()
+    tab = visitor.tab()
+    for name, path in PAGES.items():
+        tab.go(visitor.url + path).prefer("dark")
+        tab.call("Emulation.setEmulatedMedia", media="print")
+        style = "getComputedStyle(document.body)"
+        assert tab.see(f"[{style}.printColorAdjust, {style}.backgroundColor]") == ["exact", "rgb(255, 255, 255)"], name
+        seen = (
+            "[...document.querySelectorAll('nav, form, button')].filter(e => e.checkVisibility()).map(e => e.outerHTML)"
+        )
+        assert [each for each in tab.see(seen) if 'aria-label="Pages"' not in each] == [], name
+        tab.call("Emulation.setEmulatedMedia", media="")
+
+
 def without_errors_of_pages(tab: Tab) -> None:
     """Nothing went wrong but that a page was asked for that is not there."""
     assert [fault for fault in tab.faults if "/sessions/nobody" not in fault] == []
