@@ -94,7 +94,7 @@ def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _put(servers: Any, name: str, table: Mapping[str, Any]) -> None:
     """Put an entry before the comments behind it, or behind the last one, which are about the next table."""
-    after = cut_trailing_comments(servers[name] if name in servers else servers)
+    after = cut_trailing_comments(servers.get(name, servers))
     servers[name] = dict(table)
     if after:
         cut_trailing_comments(servers[name])  # they replace the blank line that tomlkit adds
