@@ -62,7 +62,7 @@ def agrees(question: str, *, default: bool = False) -> bool:
     return answers[answer]
 
 
-def ask(question: str) -> None:
+def ask(question: str, hint: str = "see the change again with: --dry-run") -> None:
     """Ask about a change that was shown; raises `Refused` if the answer is no."""
     code = "declined"
     try:
@@ -70,7 +70,7 @@ def ask(question: str) -> None:
             return
     except KeyboardInterrupt:
         code = "interrupted"
-    raise Refused("nothing was written: you said no", "see the change again with: --dry-run", code)
+    raise Refused("nothing was written: you said no", hint, code)
 
 
 def freed(paths: Paths, before: str, after: str) -> str:

@@ -8,6 +8,8 @@ from mcpctl.base.rules import Selection
 from mcpctl.commands import options as opt
 from mcpctl.config import config, editing
 
+_AGAIN = "edit it again with: mcpctl config edit"
+
 
 def edit(*, place: opt.Location) -> None:
     """Edit config.toml in your editor, and check it.
@@ -56,14 +58,14 @@ def _is_accepted(paths: Paths, before: str, after: str) -> bool:
         if confirmation.agrees("Edit it again?", default=True):
             return False
         config.parsed(paths.config, text)
-        confirmation.ask("Write it as it is? Servers with problems are skipped.")
+        confirmation.ask("Write it as it is? Servers with problems are skipped.", _AGAIN)
     freed = confirmation.freed(paths, before, after) if _is_usable(paths, before) else ""
     if freed and confirmation.may_be_a_person():
         output.say(f"these could be called without a question: {freed}", always=True)
         if not confirmation.agrees("Write it all the same?"):
             if confirmation.agrees("Edit it again?", default=True):
                 return False
-            raise Refused("nothing was written: you said no", "", "declined")
+            raise Refused("nothing was written: you said no", _AGAIN, "declined")
     return True
 
 
