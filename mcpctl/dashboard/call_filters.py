@@ -77,7 +77,8 @@ def address_of(request: Request) -> str | None:
 
 
 def bar(dashboard: Dashboard, records: Records, query: PageQuery, wanted: CallFilter, total: int | None) -> Bar:
-    counted = _counted(records, wanted) if dashboard.summaries.are_few(records) else {}
+    are_few = dashboard.summaries.are_few(records) and dashboard.summaries.is_quick(records, wanted)
+    counted = _counted(records, wanted) if are_few else {}
     names = _names(counted or _recent(records))
     options = {
         **{name: _options(query, name, names[name], counted.get(name)) for name in ("client", "project")},

@@ -77,14 +77,26 @@ def calls_page(request: Request) -> Response:
             total = listed.count()
         else:
             looked = _look(records, _after(records, query, wanted))
+            if looked.last is None and query.is_first and len(looked.rows) <= ROWS:
+                total = len(looked.rows)
         rows, last = looked.rows[:ROWS], looked.last
         if len(looked.rows) > ROWS:
             last = rows[-1]
         bar = call_filters.bar(dashboard, records, query, wanted, total)
+        followed = _followed(records, wanted) if total else 0
         return page(
-            request, "calls.html", query=query, calls=rows, total=total, last=last, bar=bar, most=ROWS,
-            older=query.older(last["id"]) if last else "",
+            request, "calls.html", query=query, calls=rows, total=total, followed=followed, last=last, bar=bar,
+            most=ROWS, older=query.older(last["id"]) if last else "",
         )  # fmt: skip
+
+
+def _followed(records: Records, wanted: CallFilter) -> int:
+    """How many of them are rounds with a later one: a call in several rounds has a row for each, and counts once."""
+    if wanted.statuses and "input_required" not in wanted.statuses:
+        return 0
+    asking = replace(wanted, statuses=("input_required",))
+    rows = records.calls(asking).count()
+    return rows - int(records.totals(criteria=asking)[0]["calls"]) if rows else 0
 
 
 class Looked(NamedTuple):

@@ -30,6 +30,7 @@ from mcpctl.toolsets.toolset_files import NONE
 
 MOST_EXPORTS = 4  # exports at once: each has a thread and a database connection of its own until its client has read it
 _FEW = 20_000  # calls that are counted in less time than a page may wait
+_FEW_TEXTS = 2_000  # calls in which a text is looked for in less time than that
 _AT_LEAST_S = 2
 _SHARE = 20
 _KEPT = 32
@@ -117,8 +118,9 @@ class Summaries:
         tell()
 
     def is_quick(self, records: Records, wanted: CallFilter) -> bool:
-        """Whether the calls that match are found in a moment: no text is looked for in too many."""
-        return not (wanted.grep or wanted.arguments) or self.are_few(records)
+        """Whether the calls that match are counted in a moment: no text is looked for in many."""
+        is_plain = not (wanted.grep or wanted.arguments)
+        return is_plain or sum(calls for calls, _ in records.usage().values()) <= min(self._few, _FEW_TEXTS)
 
     def count(self, records: Records, wanted: CallFilter) -> int | None:
         """The number of the calls that match, likewise; None where that takes too long."""

@@ -304,7 +304,7 @@ def test_a_long_session_begins_on_its_first_page_and_has_ten_tools_before_all(br
     assert "timeline" not in live, "news come at its end"
     last = markup.seen(client, f"/sessions/{recorded.CLAUDE}?offset=100")
     assert "timeline" in [each["id"] for each in last.of("section") if "data-live" in each]
-    assert "There are only 120 rows" in markup.seen(client, f"/sessions/{recorded.CLAUDE}?offset=500").text
+    assert "There are only 120 events" in markup.seen(client, f"/sessions/{recorded.CLAUDE}?offset=500").text
 
 
 def test_servers_that_do_not_work_wait_for_a_person_too(browser: Browser, paths: Paths) -> None:

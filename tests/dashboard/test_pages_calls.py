@@ -147,12 +147,12 @@ def test_a_text_is_looked_for_in_many_calls_a_part_at_a_time(
     recorded.session(paths, rest=calls)
     client = browser()
     assert "2 calls, newest first" in markup.seen(client, "/tool-calls?grep=oslo").text
-    monkeypatch.setattr("mcpctl.dashboard.dashboard.Summaries.are_few", lambda *_: False)
+    monkeypatch.setattr("mcpctl.dashboard.dashboard._FEW_TEXTS", 10)
     monkeypatch.setattr("mcpctl.dashboard.calls._AT_ONCE", 10)
     for asked in ("grep=oslo", "arg=city%3DOslo"):
         whole = markup.seen(client, f"/tool-calls?{asked}")
         assert markup.keys(whole) == ["00000117-x", "00000003-x"]
-        assert "All calls with it, newest first" in whole.text
+        assert "2 calls, newest first" in whole.text
     many = markup.seen(client, "/tool-calls?grep=rome")
     assert "The newest calls with it" in many.text and len(markup.keys(many)) == 50
     assert markup.keys(markup.seen(client, many.target("Older →")))[0] == "00000068-x"
@@ -298,6 +298,15 @@ def test_the_rounds_of_a_call_lead_to_each_other(browser: Browser, paths: Paths)
     page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(2)}")
     assert page.target("10ca1100") == f"/tool-calls/{recorded.call_id(1)}"
     assert f"It cannot be called again: it is a later round of the call {recorded.call_id(1)}" in page.text
+
+
+def test_a_call_in_several_rounds_is_listed_in_all_and_counted_once(browser: Browser, paths: Paths) -> None:
+    asking = recorded.call(1, 1, status="input_required", error=recorded.raw(None))
+    recorded.session(paths, rest=[*asking, *recorded.call(2, 2, parent_id=recorded.call_id(1)), *recorded.call(3, 3)])
+    client = browser()
+    assert "2 calls in 3 rounds, newest first" in markup.seen(client, "/tool-calls").text
+    assert "2 calls, newest first" in markup.seen(client, "/tool-calls?outcome=done").text
+    assert "Calls 2 Done 2 Failed 0" in markup.seen(client, "/stats?since=all").text
 
 
 def test_a_call_that_runs_is_said_to(browser: Browser, paths: Paths) -> None:
