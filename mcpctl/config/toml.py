@@ -20,6 +20,7 @@ _Section = TypeVar("_Section", bound="Section")
 MAX_S = 1e7
 _AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
 _TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
+_FORMS = {"limit": ', such as limit = { "shop:refund*" = "10/h" }'}  # of keys that are easily taken for a text
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +61,8 @@ def converted(table: Any, kind: type[_Struct]) -> _Struct:
     where = (where or "").replace("[...]", "")
     if expected := re.match(r"Expected `([^`]*)`", what):
         kinds = [_TYPES.get(name, name) for name in expected[1].split(" | ") if name != "null"]
-        raise ValueError(f"{where}: must be {' or '.join(dict.fromkeys(kinds)).replace('float', 'a number')}")
+        form = _FORMS.get(where.rpartition(".")[2], "")
+        raise ValueError(f"{where}: must be {' or '.join(dict.fromkeys(kinds)).replace('float', 'a number')}{form}")
     if unknown := re.search(r"unknown field `([^`]*)`", what):
         names = [f.name for f in msgspec.structs.fields(_kind_at(where, kind))]
         hint = did_you_mean(unknown[1], names, f"known are {', '.join(names)}")

@@ -97,7 +97,7 @@ class Pause(NamedTuple):
     @property
     def told(self) -> str:
         since, *until = (time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(at)) for at in self[:2] if at is not None)
-        return f"paused since {since}, until {until[0] if until else 'the user ends it'}"
+        return f"paused since {since}, until {until[0] if until else 'it is resumed'}"
 
 
 class PolicyFile:

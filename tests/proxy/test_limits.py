@@ -236,8 +236,8 @@ def test_explain_says_how_much_is_left(mcpctl: Mcpctl, paths: Paths) -> None:
         ({"s:*": "20000/h"}, "at most 10,000 calls in a year"),
         ({"s:*": "1/9999d"}, "at most 10,000 calls in a year"),
         ({"s": "1/h"}, "did you mean 's:*'?"),
-        ({"s:*": 10}, "must be text"),
-        ("10/h", "policy.limit: must be a table"),
+        ({"s:*": 10}, "must be text, such as limit = {"),
+        ("10/h", 'policy.limit: must be a table, such as limit = { "shop:refund*" = "10/h" }'),
     ],
 )
 def test_a_wrong_limit_is_named_with_what_it_can_be(mcpctl: Mcpctl, paths: Paths, limit: Any, said: str) -> None:
@@ -259,4 +259,4 @@ def test_the_limit_is_exact_among_several_serves_and_commands(serve: Serve, mcpc
     assert sum("limits such calls" not in text for text in answers) == 9
     ran = mcpctl("tools", "call", "weather:get_forecast", "city=Oslo")
     assert ran.code == 6
-    assert "more than 9 calls in a day (limit weather:* 9/d, config.toml:" in ran.err
+    assert "that would be more than 9 calls in a day (limit weather:* 9/d, config.toml:" in ran.err

@@ -104,6 +104,15 @@ def test_while_a_client_plans_only_reads_are_allowed(
         assert decided(mcpctl, call) == answer
 
 
+@pytest.mark.parametrize("policy", [{}, {"policy": {"allow": ["*"], "claude_hook": True}}])
+def test_while_everything_is_paused_it_denies(mcpctl: Mcpctl, paths: Paths, policy: dict[str, Any]) -> None:
+    demo_tools(paths, **policy)
+    mcpctl("policy", "pause")
+    answer = json.loads(hooked(mcpctl, execute("notes:list_notes")))["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "deny"
+    assert "paused since" in answer["permissionDecisionReason"]
+
+
 def test_no_project_has_a_hook_that_allows(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths, policy={"allow": ["*"]}, projects={"work": {"policy": {"claude_hook": True}}})
     ran = mcpctl("servers", "ls")
