@@ -108,7 +108,8 @@ def test_wrong_usage_is_told_as_every_failure_is(mcpctl: Mcpctl, words: Sequence
     ("line", "message", "hint"),
     [
         ("calls ls --bogus", "there is no option --bogus", "see: mcpctl calls ls -h"),
-        ("tools ls --jsonlx", "there is no option --jsonlx", "did you mean --jsonl or --json? see: mcpctl tools ls -h"),
+        ("tools ls --servr x", "there is no option --servr", "did you mean --server? see: mcpctl tools ls -h"),
+        ("prompts get x --number 5", "there is no option --number", "an argument is given as number=VALUE"),
         ("--bogus", "there is no option --bogus", "see: mcpctl -h"),
         ("tools -x", "there is no option -x", "see: mcpctl tools -h"),
         ("dashboard --bogus", "there is no option --bogus", "see: mcpctl dashboard -h"),

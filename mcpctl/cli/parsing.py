@@ -24,6 +24,8 @@ from mcpctl.commands import options as opt
 
 _KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}  # in plain words
 _MANY = 10  # options, with which a command has sections of them
+_DASHES = "mcpctl.dashes"  # whether the command line has `--`, in the context of a command
+_LONGEST = 100  # characters of an unknown option that are compared with those there are
 _FIRST = "Options"  # the section of the options without one
 
 
@@ -39,6 +41,7 @@ class Command(TyperCommand):
         return [*super().collect_usage_pieces(ctx), *["[-- COMMAND [ARGS]...]"] * self.takes_program]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_DASHES] = "--" in args
         if self.takes_program and "--" in args:
             args, program = args[: args.index("--")], args[args.index("--") + 1 :]
             ctx.meta[opt.PROGRAM] = program
@@ -46,11 +49,7 @@ class Command(TyperCommand):
                 raise WrongUsage("COMMAND is missing after --", f"see: {ctx.command_path} -h", "missing")
         if not ctx.resilient_parsing:
             with _in_words(ctx):
-                try:
-                    _, _, parameters = self.make_parser(ctx).parse_args(list(args))
-                except NoSuchOption as error:
-                    self._ask_for_dashes(error, args)
-                    raise
+                _, _, parameters = self.make_parser(ctx).parse_args(list(args))
             for parameter, times in Counter(parameters).items():
                 if times > 1 and _has_one_value(parameter):
                     name = parameter.opts[0]
@@ -73,15 +72,6 @@ class Command(TyperCommand):
             formatter.write_paragraph()
             formatter.write_text(sentence)
         super().format_epilog(ctx, formatter)
-
-    def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
-        """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""
-        is_argument = any((parameter.metavar or "").startswith("[-- ") for parameter in self.params)
-        if "--" in args or not (is_argument or (self.takes_program and not error.possibilities)):
-            return
-        near = f"did you mean {' or '.join(error.possibilities)}? " if error.possibilities else ""
-        hint = f"{near}options of the server's program go after --: -- COMMAND {error.option_name} …"
-        raise WrongUsage(f"there is no option {error.option_name}", hint, "no_such_option")
 
 
 class Group(TyperGroup):
@@ -150,9 +140,8 @@ def _in_words(ctx: Any) -> Iterator[None]:
 def _wrong_usage(error: UsageError, ctx: Any) -> WrongUsage:
     see = f"see: {ctx.command_path} -h"
     if isinstance(error, NoSuchOption):
-        near = " or ".join(error.possibilities or ())  # the nearest first
-        hint = f"did you mean {near}? {see}" if near else see
-        return WrongUsage(f"there is no option {error.option_name}", hint, "no_such_option")
+        message = f"there is no option {error.option_name}"
+        return WrongUsage(message, _meant(error.option_name, ctx), "no_such_option")
     if isinstance(error, MissingParameter) and error.param:
         return WrongUsage(f"{_told(error.param)} is missing", see, "missing")
     if isinstance(error, BadParameter) and error.param:
@@ -166,6 +155,24 @@ def _wrong_usage(error: UsageError, ctx: Any) -> WrongUsage:
         message = f"{ctx.command_path.removeprefix('mcpctl ')} takes no argument '{extra[1]}'"
         return WrongUsage(message, see, "no_such_argument")
     return WrongUsage(error.message[:1].lower() + error.message[1:].removesuffix("."), see)
+
+
+def _meant(name: str, ctx: Any) -> str:
+    """The meanings of an unknown option: another one, an argument of a tool, an option of a server's program."""
+    from mcpctl.base.near_names import alike
+
+    parameters = ctx.command.params
+    names = [each for parameter in parameters for each in (*parameter.opts, *parameter.secondary_opts)]
+    options = {each[2:]: each for each in names if re.match("--.", each)}
+    near = [options[each] for each in alike(name.lstrip("-")[:_LONGEST], options)]
+    takes = [str(parameter.metavar or "") for parameter in parameters]
+    meant = [f"see: {ctx.command_path} -h"]
+    if name.startswith("--") and any("KEY=VALUE" in each for each in takes):
+        meant = [f"an argument is given as {name.lstrip('-')}=VALUE"]
+    is_program = any(each.startswith("[-- ") for each in takes)
+    if not ctx.meta.get(_DASHES) and (is_program or (getattr(ctx.command, "takes_program", False) and not near)):
+        meant = [*meant[is_program:], f"options of the server's program go after --: -- COMMAND {name} …"]
+    return "; ".join(meant) if not near else f"did you mean {' or '.join(near)}? {'; '.join(meant)}"
 
 
 def _told(parameter: Parameter) -> str:

@@ -212,7 +212,7 @@ def test_rules_for_a_name_that_is_gone_do_not_reach_it(paths: Paths) -> None:
         (["call", "-", "--", "y"], 2, "with -, calls are on stdin, and all that they answer on stdout",
          "leave the rest out"),
         (["call", "a", "npx", "-y"], 2, "there is no option -y",
-         "options of the server's program go after --: -- COMMAND -y …"),
+         "see: mcpctl tools call -h; options of the server's program go after --: -- COMMAND -y …"),
         (["call", "a", "--", "/no/such/file"], 4,
          "server 'adhoc-file' did not start: there is no file '/no/such/file'",
          "run the command by itself to see why"),
