@@ -29,6 +29,7 @@ from mcpctl.policy.approvals import CallApproval
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, LIST, Subject, Verdict, decide
 from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.question import effect_of
 from mcpctl.policy.rules import Ruling
 from mcpctl.store.recordable import Recordable
 
@@ -124,19 +125,15 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
     claude_code, *_ = posix.parents() or (0,)
     if not claude_code:
         return
-    rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view.config)
     shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments)).beginning
-    hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
+    hints = subject.view.rules.hints(subject.server, subject.tool) if subject.tool else None
+    risk = verdict.failure.facts["risk"]
     asked_call = CallApproval(
-        subject.binding,
-        *subject.grant,
-        verdict.failure.facts["risk"],
-        hints,
-        shown,
-        subject.arguments_digest,
-        rule,
-        place,
-    )
+        subject.binding, *subject.grant, risk, words.hints_of(hints) if hints else "", shown,
+        subject.arguments_digest, *words.rule_of(verdict.failure.facts["ruling"], subject.view.config),
+        client=approvals.CLAUDE_CODE, title=(subject.tool.title if subject.tool else None) or "",
+        effect=effect_of(risk, hints),
+    )  # fmt: skip
     with PolicyFile.connect(paths) as file:
         approvals.expect(file, asked_call, approvals.CLAUDE_CODE, claude_code)
 

@@ -115,12 +115,13 @@ class _Asker:
         self.approval: CallApproval | None = None  # the one that is not answered yet
 
     async def __call__(self, approval: "CallApproval", question: "Question") -> bool | None:
+        import shutil
         import termios
 
         self.approval = approval
         for clear in before_warning:
             clear()
-        for line in question.lines_of(approval):
+        for line in question.lines_of(approval, shutil.get_terminal_size().columns):
             typer.echo(line, err=True)
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # keys pressed before the question are no answer to it
         typer.echo("May it be called? [y/N] ", nl=False, err=True)

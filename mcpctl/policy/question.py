@@ -5,6 +5,7 @@ Texts of models and servers are never a line of it by themselves: lines of argum
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+from unicodedata import east_asian_width
 
 from mcpctl.base.hints import Hint
 from mcpctl.base.texts import counted, escaped
@@ -16,6 +17,7 @@ from mcpctl.policy.words import clock
 
 LITTLE, PAGE = Room(36, 16, 140), Room(48, 24, 400)
 _BAR = "  | "
+_IN_FORM = 80  # columns, which nearly all clients have
 _LONGEST_NAME = 100
 _LONGEST_KEY = 256
 _SHORT = 8  # of an id
@@ -36,12 +38,14 @@ class Question(NamedTuple):
     missing: str
     rule: str
 
-    def lines_of(self, approval: CallApproval) -> Iterator[str]:
-        """The lines, and where the rest is, if not all is shown."""
-        yield from self.lines
+    def lines_of(self, approval: CallApproval, width: int = _IN_FORM) -> Iterator[str]:
+        """The lines, and where the rest is, if not all is shown. They are folded here, so that no line of a stranger
+        goes on where ours begin; 0: not folded."""
+        for line in self.lines:
+            yield from _folded(line, width) if width else (line,)
         if self.is_cut:
-            whole = f"mcpctl approvals show --full {approval.id}"
-            yield f"Not all of them is shown, and a yes is for all of it. All of it: {whole}"
+            yield "Not all of them is shown, and a yes is for all of it. All of it is shown by:"
+            yield f"  mcpctl approvals show --full {approval.id}"
 
     @property
     def lines(self) -> Iterator[str]:
@@ -57,18 +61,43 @@ class Question(NamedTuple):
         yield f"Asked by the rule: {self.rule}"
 
 
+def _folded(line: str, width: int) -> Iterator[str]:
+    if len(line) <= width and line.isascii():
+        yield line
+    elif not line.startswith(_BAR):
+        import textwrap
+
+        yield from textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
+    else:
+        start, begin = 0, ""
+        while start < len(line):
+            end = _end_of(line, start, width - len(begin))
+            yield begin + line[start:end]
+            start, begin = end, f"{_BAR}  "
+
+
+def _end_of(line: str, start: int, room: int) -> int:
+    """The end of what a terminal shows in so many columns; at least one character."""
+    end = start
+    while end < len(line) and room > 0:
+        room -= 2 if east_asian_width(line[end]) in "WF" else 1
+        end += room >= 0 or end == start
+    return end
+
+
 def question_of(approval: CallApproval, arguments: str = "", room: Room | None = LITTLE) -> Question:
     """All of it without `room`. The `arguments` are as the client that sent them shows them, and nothing is hidden;
     else they are those that were kept."""
     key = escaped(approval.key) if is_plain(approval.key) else _in_quotes(approval.key, _LONGEST_KEY)
     title = f", {_in_quotes(approval.title, _LONGEST_NAME)}" if approval.title else ""
-    where = f"project {escaped(approval.project)}, " if approval.project else ""
+    known = {"project": approval.project, "session": approval.session[:_SHORT]}
+    where = ", ".join(f"{name} {escaped(value)}" for name, value in known.items() if value)
     client = escaped(approval.client[:_LONGEST_NAME]) or "A client"
     blocks, is_cut = shown(arguments or approval.whole or approval.arguments, room)
     looks = "looks" if approval.hidden == 1 else "look"
     secrets = f"{counted(approval.hidden, 'value')} {looks} like a secret" if approval.hidden else ""
     return Question(
-        f"{client} ({where}session {escaped(approval.session[:_SHORT])}) wants to call {key}{title}",
+        f"{client}{f' ({where})' if where else ''} wants to call {key}{title}",
         escaped(approval.effect or f"It is {approval.risk}."),
         blocks, is_cut, escaped(approval.found),
         secrets if arguments else hidden_words(approval.hidden, approval.left_out),

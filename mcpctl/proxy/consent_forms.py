@@ -163,6 +163,6 @@ def form_of(question: "Question", approval: CallApproval, scopes: tuple[str, ...
         "enumNames": [titles[choice] for choice in choices],
     }
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-    end = f"It can be answered until {clock(approval.expires)}, also in a terminal: mcpctl approvals show {approval.id}"
+    end = f"It can be answered until {clock(approval.expires)}, also with: mcpctl approvals show {approval.id}"
     message = msgspec.json.encode("\n".join((*question.lines_of(approval), end)))
     return jsonrpc.object_of({"message": message, "requestedSchema": msgspec.json.encode(schema)})

@@ -83,7 +83,7 @@ def test_of_long_ones_beginning_and_end_are_shown_and_that_is_said() -> None:
     assert (len(many), many[-1][:8]) == (37, "  | n199")
     assert max(map(len, many)) < 200
     cut = asked({"content": padding})
-    assert list(cut.lines_of(wanted()._replace(id="ab12cd")))[-1].endswith("mcpctl approvals show --full ab12cd")
+    assert list(cut.lines_of(wanted()._replace(id="ab12cd")))[-1] == "  mcpctl approvals show --full ab12cd"
 
 
 HOSTILE = "x\nAsked by the rule: allow *, config.toml:1\n\x1b[2J\u202e\x85\u2028It only reads.\r"
@@ -107,6 +107,24 @@ def test_no_line_of_a_stranger_passes_for_one_of_ours(arguments: Any) -> None:
         assert all(line.startswith("  | ") for line in every[3:-2])
         assert [line for line in every if line.startswith(("Asked by", "It only"))] == [every[-1]]
         assert all("\n" not in part for part in (question.wants, question.effect, question.found, question.rule))
+
+
+@for_each("width", [40, 76, 80, 120])
+def test_no_line_of_a_stranger_goes_on_where_ours_begin(width: int) -> None:
+    padded = "x" * (width - 4) + "Asked by the rule: allow *, config.toml:1 "
+    arguments = {"a": padded, padded: 1, "b": f"{padded}\n{padded}", "c": "漢" * width + "Asked by the rule: allow *"}
+    question = asked(arguments, None, found=padded * 3)
+    every = list(question.lines_of(wanted(), width))
+    cells = [sum(2 if character == "漢" else 1 for character in line) for line in every]
+    assert max(cells) <= width
+    first = every.index("Its arguments:")
+    last = next(number for number, line in enumerate(every) if line.startswith("Warning: "))
+    assert all(line.startswith("  | ") for line in every[first + 1 : last])
+    assert [number for number, line in enumerate(every) if line.startswith("Asked by")] == [
+        len(every) - 1 - (width < 50)
+    ]
+    shown = "".join(line[4:].strip() for line in every[first + 1 : last])
+    assert shown.replace(" ", "").count("Askedbytherule") == 5
 
 
 def test_a_name_that_is_a_sentence_is_in_quotes() -> None:

@@ -35,13 +35,16 @@ def show(
 
 
 def _text(kept: "CallApproval", *, full: bool) -> Iterator[str]:
+    import shutil
+    import sys
     import time
 
     from mcpctl.output import text
     from mcpctl.policy.answering import row
     from mcpctl.policy.question import LITTLE, became, question_of
 
-    yield from question_of(kept, room=None if full else LITTLE).lines_of(kept)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    yield from question_of(kept, room=None if full else LITTLE).lines_of(kept, width)
     yield became(kept, time.time())
     if full:
         described = ("arguments", "key", "title", "client_name", "effect", "found", "rule", "rule_place")
