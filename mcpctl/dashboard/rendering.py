@@ -4,6 +4,7 @@ Every text in a page is escaped, and shows the characters that nobody would see.
 
 import json
 import re
+import shlex
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -143,7 +144,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         moment=_moment, local=_local, cut=_cut, answered=text.answered, from_json=from_json, name=_name,
-        labelled=_labelled, age=_age,
+        labelled=_labelled, age=_age, shell=shlex.quote,
         duration=lambda ms: "-" if ms is None else duration(ms),
         short=lambda id_: (id_ or "-")[:_SHORTEST],
         number=lambda value: "-" if value is None else f"{value:,}",

@@ -98,14 +98,15 @@ def review_page(request: Request) -> Response:
 
 
 def _page(request: Request, notice: str = "", status: int = 200) -> Response:
-    dashboard = dashboard_of(request)
-    every = [_shown(each) for each in _held(dashboard)]
+    dashboard, query = dashboard_of(request), PageQuery.of(request, ("key",))
+    held_now = _held(dashboard)
+    every = [_shown(each) for each in held_now if query.get("key") in ("", each.key)]
     with dashboard.catalog() as catalog:
         tools = rows.listed(catalog, rows.ToolFilter(), rows.Order(), None, with_signature=False).rows(None, 0)
         undeclared = [tool for tool in tools if tool["risk"] == "not-declared"]
         policy = catalog.config.policy
     return page(
-        request, "review.html", status, window=PageQuery.of(request, ()).window(Found.of(every)), notice=notice,
+        request, "review.html", status, window=query.window(Found.of(every)), of=len(held_now), notice=notice,
         is_error=status != 200, reasons=HELD, outcomes=_OUTCOMES, compared=findings.compared, policy=policy,
         undeclared=undeclared[:_UNDECLARED], undeclared_count=len(undeclared),
     )  # fmt: skip

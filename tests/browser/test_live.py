@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from mcpctl.base.paths import Paths
+from mcpctl.policy import approvals
+from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import journal_lines
 from tests import configured, recorded
 from tests.browser.chromium import Tab
@@ -138,4 +140,22 @@ def test_the_first_steps_tick_themselves_off_while_one_looks(paths: Paths, dashb
     journal.append(b"".join(map(journal_lines.encode, recorded.call(1, 1))))
     tab.until("!document.querySelector('.steps') && document.querySelector('#sessions tbody tr')")
     journal.close()
+    assert tab.faults == []
+
+
+def test_a_hidden_tab_keeps_no_stream_and_says_in_its_title_what_waits(paths: Paths, dashboard: Started) -> None:
+    tab = watched(dashboard, "/stats")
+    tab.see(
+        "{ const later = setTimeout; window.setTimeout = (work, ms) => later(work, Math.min(ms, 100)); }"
+        "const ended = EventSource.prototype.close; EventSource.prototype.close = function () {"
+        " document.body.dataset.ended = 'yes'; ended.call(this) };"
+        "Object.defineProperty(document, 'hidden', {get: () => true});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    assert tab.see("document.body.dataset.ended") == "yes"
+    waiting.opened(paths)
+    tab.until("document.title === '(1) Statistics · mcpctl'")
+    with PolicyFile.connect(paths) as file:
+        approvals.answer(file, approvals.listed(file)[0].id, scope=None, channel="terminal")
+    tab.until("document.title === 'Statistics · mcpctl'")
     assert tab.faults == []

@@ -82,6 +82,15 @@ def test_the_worst_is_first_with_why_and_what_approving_lets_happen(held: None, 
     assert "6 waiting for you" in markup.seen(client, "/stats").text, "every page says so"
 
 
+def test_one_of_them_is_shown_alone_where_a_link_names_it(held: None, browser: Browser) -> None:
+    client = browser(read_only=True)
+    page = markup.seen(client, markup.seen(client, "/tools/files:move").target("Review it"))
+    assert "6 are held" in page.text and "mcpctl tools approve files:move" in page.text
+    assert len(page.of("article")) == 1
+    assert len(markup.seen(client, page.target("Show all")).of("article")) == 6
+    assert "/hints/files%3Amove" in [address for address, _ in page.links]
+
+
 def test_every_kind_is_approved_as_it_was_shown(held: None, browser: Browser, mcpctl: Mcpctl) -> None:
     client = browser()
     for key, row in waits(client).items():
