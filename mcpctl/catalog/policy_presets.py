@@ -13,7 +13,7 @@ from mcpctl.config import config, editing
 from mcpctl.policy.decide import ALLOW, decide
 
 _MOST = 10
-_VERBS = {"runs": "run", "asks": "ask", "held": "are held", "refused": "are refused"}
+_VERBS = {"runs": "run", "asks": "ask", "held": "held", "refused": "refused"}
 _WORDS = {"ask": "asks", "held": "held"}
 
 

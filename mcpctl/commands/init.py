@@ -13,6 +13,7 @@ from mcpctl.commands import options as opt
 
 _NONE = "none"
 _MOST_NAMED = 10
+_LONGEST_KEY = 36
 _POLICIES = ("careful", "balanced", "record")
 
 
@@ -235,9 +236,9 @@ class _Steps:
         names = tuple(preview.totals)
         fields = ("tool", "risk", *names)
         if preview.rows:
-            columns = output.Columns(
-                fields=fields, shown=fields, cut=frozenset(("tool",)), goes=("risk",), noun="tools"
-            )
+            # The decisions are what counts: a long name leaves them room.
+            render = {"tool": lambda key: key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"}
+            columns = output.Columns(fields=fields, shown=fields, goes=("risk",), render=render, noun="tools")
             output.write_list(Found.of(preview.rows), columns, output.ListOptions("table"))
         for name in names:
             means = policy_presets.PRESETS[name].means if name in texts else "as it is in config.toml"

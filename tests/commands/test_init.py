@@ -263,3 +263,17 @@ def test_it_is_one_conversation_at_a_terminal(user: Path, paths: Paths) -> None:
         terminal.wait_for("go on with: mcpctl init")
     assert installed(user)
     assert config.load(paths.config).policy_table is None
+
+
+def test_names_of_strangers_leave_room_for_the_decisions_and_command_no_terminal(
+    mcpctl: Mcpctl, person: None, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    configure(paths, {"s": stub()}, policy={})
+    listed(paths, "s", [{"name": "n" * 100}, {"name": "\x1b[2J\u202e", "annotations": {"readOnlyHint": True}}])
+    ran = mcpctl("init", tty=True, stdin="none\nn\nnone\nn\n")
+    assert ran.code == 0
+    assert "TOOL" in ran.out
+    assert "RECORD" in ran.out
+    assert not {"\x1b", "\u202e"} & set(ran.out + ran.err)

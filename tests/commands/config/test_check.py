@@ -117,10 +117,10 @@ def test_text_of_strangers_is_shown_harmlessly(mcpctl: Mcpctl, tmp_path: Path) -
 
 
 def test_many_problems_take_no_more_than_a_look_at_each(tmp_path: Path) -> None:
-    text = "".join(f"[servers.s{number}]\nargs = 1\nenv = 2\n" for number in range(2000))
+    text = "".join(f"[servers.s{number}]\nargs = 1\nenv = 2\n" for number in range(300))
     found = list(problems.problems(tmp_path / "x.toml", text))
-    assert len(found) == 6000
-    assert max(problem.line for problem in found) == 6000
+    assert len(found) == 900
+    assert max(problem.line for problem in found) == 900
 
 
 def test_its_rules_are_listed(mcpctl: Mcpctl) -> None:
