@@ -13,7 +13,8 @@ from mcpctl.dashboard.state_events import StateEvents
 from mcpctl.output import to_json
 from mcpctl.store.events import Event, JournalEvents
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.store.records import Records, Watch
+from mcpctl.store.records import Records
+from mcpctl.store.watch import Watch
 
 MOST_OF_LOGIN = 4  # streams: a browser opens six connections to a host, and pages need some
 MOST = 32

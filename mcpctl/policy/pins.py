@@ -14,7 +14,7 @@ from mcpctl.base import bounds, definitions
 from mcpctl.base.feature_names import RESOURCES, kind_of_list, list_of
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import join
-from mcpctl.policy import approvals, versions
+from mcpctl.policy import approvals
 from mcpctl.policy.approvals import Grant, binding_of
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import sqlite
@@ -111,6 +111,8 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
     before = read(file, of.server, of.fingerprint).get(of[:2], _UNKNOWN)
     if not tools:
         return before  # a list that was empty for a moment is not one to compare with
+    from mcpctl.policy import versions
+
     versions.remember(file, of, tools, instructions)
     if _is_as_pinned(file, of, tools, before):
         return before

@@ -193,12 +193,12 @@ class JournalEvents:
         criteria = replace(self._criteria, since=None)
         if "running" in criteria.statuses:
             criteria = replace(criteria, statuses=())  # a call that has ended was running when it began
-        tables = [("session_id FROM calls", filters.calls(criteria))]
+        tables = [("session_id FROM calls", query.on_calls(criteria))]
         if self._is_of_reads:
-            tables.append(("session_id FROM reads", filters.reads(criteria)))
+            tables.append(("session_id FROM reads", query.on_reads(criteria)))
         if not self._is_of_calls:
-            tables.append(("session_id FROM discoveries", filters.searches(criteria)))
-            tables.append(("id FROM sessions", filters.sessions(criteria)))
+            tables.append(("session_id FROM discoveries", query.on_searches(criteria)))
+            tables.append(("id FROM sessions", query.on_sessions(criteria)))
         ids = " UNION ".join(f"SELECT {what}{conditions.where}" for what, conditions in tables)
         values = [value for _, conditions in tables for value in conditions.values]
         return {name for (name,) in self._db.execute(f"SELECT journal FROM sessions WHERE id IN ({ids})", values)}
@@ -216,12 +216,12 @@ class JournalEvents:
         if isinstance(entry, CallStarted):
             rows = self._has_begun(entry, line.begin)
         elif isinstance(entry, CallFinished):
-            rows = self._rows("calls", filters.calls(self._of_rows).equal("id", entry.id))
+            rows = self._rows("calls", query.on_calls(self._of_rows).equal("id", entry.id))
         elif isinstance(entry, DiscoveryFinished):
-            conditions = filters.searches(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
+            conditions = query.on_searches(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
             rows = [] if self._is_of_calls else self._rows("discoveries", conditions)
         elif isinstance(entry, ReadFinished):
-            conditions = filters.reads(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
+            conditions = query.on_reads(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
             rows = self._rows("reads", conditions) if self._is_of_reads else []
         elif isinstance(entry, SessionCreated):
             rows = [row | _BEGUN | {"last_activity": entry.timestamp} for row in self._session(entry.id)]
@@ -243,7 +243,7 @@ class JournalEvents:
             criteria.statuses and "running" not in criteria.statuses
         ):
             return []
-        conditions = filters.calls(replace(criteria, statuses=()))
+        conditions = query.on_calls(replace(criteria, statuses=()))
         conditions = conditions.equal("id", entry.id).when("position = ?", begin)
         rows = query.select(self._db, "calls", schema.ELSEWHERE["calls"], conditions, "id").rows(1, 0)
         elsewhere = next(rows, None)
@@ -254,7 +254,7 @@ class JournalEvents:
         return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS} | dict(elsewhere)]
 
     def _session(self, id_: str) -> list[dict[str, Any]]:
-        conditions = filters.sessions(self._of_rows).equal("id", id_)
+        conditions = query.on_sessions(self._of_rows).equal("id", id_)
         rows = [] if self._is_of_calls else self._rows("sessions", conditions)
         return [{"session_id": row["id"], **{name: row[name] for name in row if name != "id"}} for row in rows]
 

@@ -1,23 +1,16 @@
 """The filter of calls, searches and sessions: its value, its conditions on each table, and how people give it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from mcpctl.base import tool_keys
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES, TOTAL_FIELDS
 from mcpctl.base.models import NOT_FAILED, OUTCOMES
 
-if TYPE_CHECKING:
-    from mcpctl.store.query import Conditions
-
 FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
 
-_PLACE = "started_at, session_id, position"
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
-_LETTERS = "RDIO"
-_NOT = "no-"
 HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")  # as they were at the call
 
 GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")  # totals of calls are grouped by these
@@ -58,181 +51,13 @@ EVERYTHING = CallFilter()
 _OF_CALLS_ALONE = ("parents", "tools", "hints", "errors", "codes", "arguments", "redacted", "before")
 
 
-def calls(criteria: CallFilter) -> "Conditions":
-    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("parent_id", criteria.parents)
-    # The index by server has none of these: each row would have to be read, from all over the file.
-    named = criteria.statuses or criteria.errors or criteria.hints or criteria.clients or criteria.projects
-    beyond = named or criteria.min_duration_ms
-    conditions.any_of("+server" if beyond else "server", criteria.servers)
-    _either(conditions, [_tool(tool) for tool in criteria.tools])
-    _status(conditions, criteria.statuses)
-    conditions.any_of("project", criteria.projects).any_of("client_name", criteria.clients)
-    _either(conditions, [("hints GLOB ?", (_hint(hint),)) for hint in criteria.hints])
-    _times(conditions, criteria)
-    _ends(conditions, criteria)
-    conditions.when(f"({_PLACE}) < (SELECT {_PLACE} FROM calls WHERE id = ?)", criteria.before)
-    return _text(conditions, criteria.grep, ("arguments", "error", "response"))
-
-
-def searches(criteria: CallFilter) -> "Conditions":
-    """The conditions on rows of `discoveries`, which have no server, tool, status or hints."""
-    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("project", criteria.projects)
-    _of_clients(conditions, criteria)
-    _times(conditions, criteria)
-    return _text(conditions, criteria.grep, ("query", "context", "results"))
-
-
-def reads(criteria: CallFilter) -> "Conditions":
-    """The conditions on rows of `reads`, the prompts and resources, which have no tool, hints or arguments."""
-    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("server", criteria.servers)
-    conditions.any_of("status", criteria.statuses).any_of("project", criteria.projects)
-    conditions.any_of("client_name", criteria.clients)
-    _times(conditions, criteria)
-    return _text(conditions, criteria.grep, ("name", "error"))
-
-
-def decisions(criteria: CallFilter) -> "Conditions":
-    """The conditions on rows of `decisions`: of a server and tool by their key, of a client by its session."""
-    conditions = _nothing().any_of("session_id", criteria.sessions).any_of("project", criteria.projects)
-    _either(conditions, [("key GLOB ?", (f"{_globbed(server)}:*",)) for server in criteria.servers])
-    _either(conditions, [_of_key(tool) for tool in criteria.tools])
-    _of_clients(conditions, criteria)
-    return conditions.when("made_at >= ?", criteria.since).when("made_at < ?", criteria.until)
-
-
-def _of_clients(conditions: "Conditions", criteria: CallFilter) -> None:
-    if criteria.clients:
-        inner = _nothing().any_of("client_name", criteria.clients)
-        conditions.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
-
-
-def _of_key(tool: str) -> tuple[str, tuple[str, ...]]:
-    """The condition on a key of a tool that is typed as a key, with a dot, or alone."""
-    if ":" in tool:
-        return "key GLOB ?", (_globbed(tool),)
-    return "(key GLOB ? OR key GLOB ?)", (f"*:{_globbed(tool)}", _globbed(tool.replace(".", ":", 1)))
-
-
-def _globbed(name: str) -> str:
-    return name.replace("[", "[[]")
-
-
 def is_of_reads(criteria: CallFilter) -> bool:
     """Whether reads can be asked for all of this."""
     return not any(getattr(criteria, name) for name in _OF_CALLS_ALONE)
 
 
-def sessions(criteria: CallFilter) -> "Conditions":
-    """The conditions on rows of `sessions`: active in that time, and with such calls if it asks for calls."""
-    conditions = _nothing().any_of("id", criteria.sessions).any_of("project", criteria.projects)
-    conditions.any_of("client_name", criteria.clients)
-    conditions.when("last_activity >= ?", criteria.since).when("start_time < ?", criteria.until)
-    of_calls = replace(criteria, sessions=(), projects=(), clients=())
-    if replace(of_calls, since=None, until=None) != EVERYTHING:
-        inner = calls(of_calls)
-        conditions.when(f"id IN (SELECT session_id FROM calls{inner.where})", *inner.values)
-    return conditions
-
-
 def is_glob(name: str) -> bool:
     return "*" in name or "?" in name
-
-
-def _nothing() -> "Conditions":
-    # Imported here, since every command that has filters imports this module to say so, and few go on to ask SQLite.
-    from mcpctl.store.query import Conditions
-
-    return Conditions()
-
-
-def _tool(tool: str) -> tuple[str, tuple[str, ...]]:
-    if ":" in tool:
-        server, name = tool_keys.split(tool)
-        if name == "*":
-            return _named("server", server), (_pattern(server),)
-        return f"({_named('server', server)} AND {_named('tool', name)})", (_pattern(server), _pattern(name))
-    if "." not in tool:
-        return _named("tool", tool), (_pattern(tool),)
-    server, _, name = tool.partition(".")  # a server's name has no dot, a tool's may have some
-    if is_glob(tool):
-        either = f"({_named('tool', tool)} OR {_named('server', server)} AND {_named('tool', name)})"
-        return either, (_pattern(tool), _pattern(server), _pattern(name))
-    return "(tool IN (?, ?) AND (tool = ? OR server = ?))", (tool, name, tool, server)
-
-
-def _named(column: str, name: str) -> str:
-    # A glob is asked of the index by time, which has the rows in their order.
-    return f"+{column} GLOB ?" if is_glob(name) else f"{column} = ?"
-
-
-def _pattern(name: str) -> str:
-    return _globbed(name) if is_glob(name) else name
-
-
-def _status(conditions: "Conditions", statuses: tuple[str, ...]) -> None:
-    """A call that runs in a session whose process is gone counts as interrupted."""
-    if not statuses:
-        return
-    dead = "session_id IN (SELECT session_id FROM dead)"
-    among = f"status IN ({', '.join('?' * len(statuses))})"
-    if "interrupted" in statuses and "running" not in statuses:
-        among = f"({among} OR status = 'running' AND {dead})"
-    elif "running" in statuses and "interrupted" not in statuses:
-        among = f"({among} AND NOT (status = 'running' AND {dead}))"
-    # Word for word what the index of what was not ok is of, so that it may be used.
-    conditions.when(among if "ok" in statuses else f"status <> 'ok' AND {among}", *statuses)
-
-
-def _hint(hint: str) -> str:
-    if hint == "undeclared":
-        return "--*"
-    name = hint.removeprefix("no-")
-    place = _HINTS.index(name)
-    letter = _LETTERS[place] if name == hint else _LETTERS[place].lower()
-    return f"{'?' * place}{letter}*"
-
-
-def _times(conditions: "Conditions", criteria: CallFilter) -> None:
-    conditions.when("started_at >= ?", criteria.since).when("started_at < ?", criteria.until)
-    conditions.when("duration_ms >= ?", criteria.min_duration_ms)
-
-
-def _ends(conditions: "Conditions", criteria: CallFilter) -> None:
-    if criteria.errors or criteria.redacted:
-        from mcpctl.store import schema
-
-        if criteria.errors:
-            conditions.when("status <> 'ok'").any_of(f"({schema.error_group('dead')})", criteria.errors)
-        if criteria.redacted:
-            conditions.when(schema.REDACTED)
-    refused = tuple(code.removeprefix(_NOT) for code in criteria.codes if code.startswith(_NOT))
-    if codes := tuple(code for code in criteria.codes if not code.startswith(_NOT)):
-        conditions.when("status <> 'ok'").any_of("error_code", codes)
-    if refused:
-        conditions.when(f"coalesce(error_code, '') NOT IN ({', '.join('?' * len(refused))})", *refused)
-    if criteria.arguments:
-        from mcpctl.store import arguments
-
-        for path, value in criteria.arguments:
-            condition, values = arguments.having(path, value)
-            conditions.when(condition, *values)
-
-
-def _text(conditions: "Conditions", text: str | None, columns: tuple[str, ...]) -> "Conditions":
-    from mcpctl.store import query
-
-    _either(conditions, [query.having_text(column, text) for column in columns] if text else [])
-    return conditions
-
-
-def _either(conditions: "Conditions", alternatives: list[tuple[str, tuple[str, ...]]]) -> None:
-    if len(alternatives) == 1:
-        ((sql, values),) = alternatives
-        conditions.when(sql, *values)
-    elif alternatives:
-        every = tuple(value for _, values in alternatives for value in values)
-        # With the sign no other index is used, whose rows would have to be sorted.
-        conditions.when(f"+({' OR '.join(sql for sql, _ in alternatives)})", *every)
 
 
 # ---- as people give them

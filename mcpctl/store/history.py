@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from mcpctl.base.models import HINTS
-from mcpctl.store import filters, statistics
+from mcpctl.store import query, statistics
 from mcpctl.store.filters import CallFilter
 
 _IS_COMMAND = "via <> 'client'"
@@ -35,10 +35,10 @@ class History:
 
     def calls(self) -> Iterator[Called]:
         columns = f"server, tool, project, {_IS_COMMAND}"
-        unknown = filters.calls(self._criteria).when(_UNKNOWN)
+        unknown = query.on_calls(self._criteria).when(_UNKNOWN)
         selection = f"SELECT {columns}, count(*) FROM calls{unknown.where} GROUP BY {_GROUP}"
         never = {tuple(key): count for *key, count in self._db.execute(selection, unknown.values)}
-        conditions = filters.calls(self._criteria)
+        conditions = query.on_calls(self._criteria)
         rows = self._db.execute(
             # SQLite takes the hints from the row that has the newest start.
             f"SELECT {columns}, {statistics.CALLS}, count(DISTINCT session_id), hints, max(started_at)"
@@ -54,13 +54,13 @@ class History:
 
     def reads(self) -> Sequence[tuple[str | None, str, str, str | None, bool, int]]:
         """The server, kind, name, project, whether a person read it at the command line, and how often."""
-        conditions = filters.reads(self._criteria)
+        conditions = query.on_reads(self._criteria)
         grouped = f"SELECT server, kind, name, project, {_IS_COMMAND}, count(*) FROM reads{conditions.where}"
         return self._db.execute(f"{grouped} GROUP BY 1, 2, 3, 4, 5", conditions.values).fetchall()
 
     def moments(self, tools: Collection[tuple[str, str]]) -> Iterator[tuple[float, tuple[str, str, str | None, bool]]]:
         """The seconds of each call of these tools, in their order, with what `calls` has it under."""
-        conditions = filters.calls(self._criteria).when("status <> 'input_required'")
+        conditions = query.on_calls(self._criteria).when("status <> 'input_required'")
         rows = self._db.execute(
             f"SELECT started_at, server, tool, project, {_IS_COMMAND} FROM calls{conditions.where} ORDER BY started_at",
             conditions.values,

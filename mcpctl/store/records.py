@@ -13,33 +13,18 @@ from typing import TYPE_CHECKING, Self
 from mcpctl.base.fields import CALL_FIELDS, LOOSENED
 from mcpctl.base.models import Found, Progress, Row, Usage, unseen
 from mcpctl.base.paths import Paths
-from mcpctl.store import filters, query, schema, sqlite
+from mcpctl.store import query, schema, sqlite
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.store.query import BY_TIME, COLUMNS, Conditions
+from mcpctl.store.query import BY_TIME, COLUMNS, MADE, Conditions
 
 if TYPE_CHECKING:
     from mcpctl.store.events import Event, JournalEvents
     from mcpctl.store.history import History
 
 _PATIENCE_S = 0.5
-_PAUSES = 20  # after so many everything is looked at again: not every file system shows that a folder has changed
 _BY_ACTIVITY = "last_activity DESC, id"
 _LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"  # never a command without calls
-MADE = {  # fields of calls that are made where they are asked for
-    "key": "server || ':' || tool",
-    "consent": "(SELECT decision || coalesce(' ' || scope, '') || ', ' || channel"
-    f" || coalesce(': ' || {schema.person()}, '') FROM decisions WHERE id = calls.decision_id)",
-    "arguments_line": "substr(arguments, 1, 2048)",
-}  # fmt: skip
 _TOKENS = {"tokens": "total_tokens + discovery_tokens"}
-_BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"
-_AROUND_KEY = len('{"toolKey":":","arguments":}')
-_SUM = "(SELECT coalesce(sum(({} + 3) / 4), 0) FROM {} WHERE session_id = sessions.id)"
-_OVERHEADS = {
-    **query.plain("id", "client_name", "project", "last_activity", "discovery_tokens"),
-    "query_tokens": _SUM.format(_BYTES_OF_QUERY, "discoveries"),
-    "key_tokens": _SUM.format(f"length(server) + length(tool) + {_AROUND_KEY}", "calls"),
-}
 
 
 class Records:
@@ -101,8 +86,10 @@ class Records:
 
     def overheads(self, criteria: CallFilter = EVERYTHING, *statuses: str) -> Found:
         """The tokens for searching and calling, by client's session."""
+        from mcpctl.store import statistics
+
         conditions = _conditions(criteria, statuses).equal("via", "client")
-        return query.select(self._db, "sessions", _OVERHEADS, conditions, _BY_ACTIVITY)
+        return query.select(self._db, "sessions", statistics.OVERHEADS, conditions, _BY_ACTIVITY)
 
     def calls(
         self, criteria: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS, sort: str | None = None
@@ -111,16 +98,16 @@ class Records:
         some of `MADE`, too."""
         columns = {name: (COLUMNS["calls"] | MADE)[name] for name in fields}
         order = f"{sort} DESC, {BY_TIME}" if sort and sort != "started_at" else BY_TIME
-        found = query.select(self._db, "calls", columns, filters.calls(criteria), order)
+        found = query.select(self._db, "calls", columns, query.on_calls(criteria), order)
         return found if "arguments_line" not in fields else replace(found, rows=partial(_with_lines, found))
 
     def discoveries(self, criteria: CallFilter = EVERYTHING) -> Found:
         """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
-        return query.select(self._db, "discoveries", COLUMNS["discoveries"], filters.searches(criteria), BY_TIME)
+        return query.select(self._db, "discoveries", COLUMNS["discoveries"], query.on_searches(criteria), BY_TIME)
 
     def reads(self, criteria: CallFilter = EVERYTHING) -> Found:
         """Prompts that were got and resources that were read, newest first; they have no tools and hints."""
-        return query.select(self._db, "reads", COLUMNS["reads"], filters.reads(criteria), BY_TIME)
+        return query.select(self._db, "reads", COLUMNS["reads"], query.on_reads(criteria), BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
         """Decisions in their order, also on attempts that became no call."""
@@ -134,13 +121,11 @@ class Records:
         """Decisions, newest first, with the client whose session they are of."""
         client = "(SELECT client_name FROM sessions WHERE id = decisions.session_id)"
         columns = {**COLUMNS["decisions"], "client_name": client}
-        conditions = filters.decisions(criteria).any_of("decision", decisions).any_of("channel", channels)
+        conditions = query.on_decisions(criteria).any_of("decision", decisions).any_of("channel", channels)
         return query.select(self._db, "decisions", columns, conditions, "made_at DESC, session_id DESC, position DESC")
 
     def loosened(self, since: str | None, at_most: int = 10) -> Sequence[Row]:
-        conditions = Conditions().equal("decision", LOOSENED).when("made_at >= ?", since)
-        rows = query.select(self._db, "decisions", COLUMNS["decisions"], conditions, "made_at DESC")
-        return list(rows.rows(at_most, 0))
+        return list(self.decisions_made(CallFilter(since=since), (LOOSENED,)).rows(at_most, 0))
 
     def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
         """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
@@ -242,31 +227,22 @@ class Records:
 
     def names(self, noun: str) -> Iterator[str]:
         """The names of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
-        if noun == "server":
-            yield from {server for server, _ in self.usage()}
-        elif noun == "tool":
+        if noun == "tool":
             yield from (f"{server}:{tool}" for server, tool in self.usage())
+        elif noun == "server":
+            yield from {server for server, _ in self.usage()}
+            yield from query.named(self._db, "server", "reads")
         else:
             # A request may name another client than the one that connected.
-            tables = ("sessions", "calls") if noun == "client" else ("sessions", "calls", "discoveries")
-            column = "client_name" if noun == "client" else noun
-            for table in tables:
-                rows = self._db.execute(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL")
-                yield from (name for (name,) in rows)
+            tables = ("sessions", "calls", "reads", *(("discoveries",) if noun == "project" else ()))
+            yield from query.named(self._db, "client_name" if noun == "client" else noun, *tables)
 
     def health(self, since: str) -> Mapping[str, Row]:
         """By server, for all that have ever been called: the totals of its calls since then, and `last_done`, the start
         of the newest call that was done, whenever that was."""
         from mcpctl.store import statistics
 
-        rows = statistics.totals(self._db, ("server",), CallFilter(since=since))
-        totals, none = {row["server"]: row for row in rows}, dict.fromkeys(statistics.FIELDS)
-        servers = dict.fromkeys(self.names("server"))
-        none |= dict.fromkeys(("calls", "done", "errors", "refused", "failed", "denied"), 0)
-        return {
-            name: {**none, **totals.get(name, {"server": name}), "last_done": statistics.last_done(self._db, name)}
-            for name in servers
-        }
+        return statistics.health(self._db, {server for server, _ in self.usage()}, since)
 
     def errors(self, criteria: CallFilter = EVERYTHING, sort: str | None = None) -> Found:
         """The failures by tool and text, a row of `fields.ErrorGroup` each, most calls or most of `sort` first."""
@@ -315,6 +291,8 @@ class Records:
 
     def follow(self, events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
         """The events without end; `pause` is called after all that was new, and ends it by raising."""
+        from mcpctl.store.watch import Watch
+
         watch = Watch()
         while True:
             if watch.is_due(events.look()):
@@ -355,26 +333,7 @@ def _with_lines(found: Found, limit: int | None, offset: int) -> Iterator[Row]:
 
 
 def _conditions(criteria: CallFilter, statuses: Sequence[str]) -> Conditions:
-    return filters.sessions(criteria).any_of(f"({schema.session_status('dead')})", statuses)
-
-
-class Watch:
-    """When to read what is followed: where a look at it differs from the last one, and now and then in any case."""
-
-    def __init__(self) -> None:
-        self._seen: object = None
-        self._pauses = 0
-
-    def is_due(self, look: object) -> bool:
-        is_due = look != self._seen or self._pauses >= _PAUSES
-        if is_due:
-            self._seen, self._pauses = look, 0
-        self._pauses += 1
-        return is_due
-
-    def forget(self) -> None:
-        """Have it read the next time, however it looks then."""
-        self._seen = None
+    return query.on_sessions(criteria).any_of(f"({schema.session_status('dead')})", statuses)
 
 
 class _Untouched(Records):

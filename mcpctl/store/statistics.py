@@ -5,13 +5,13 @@ import sqlite3
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.models import Found, Row
 from mcpctl.base.tool_keys import OWN
-from mcpctl.store import filters, journal_lines, schema
+from mcpctl.store import journal_lines, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _EXPRESSIONS = {
@@ -50,12 +50,22 @@ _OF = {
 }
 FIELDS = tuple(_OF)
 _OF_READS = {**_OF, "calls": "count(*)", **dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), "NULL")}
-_OF_SESSION = ("calls", "done", "errors", "refused", "failed", "denied", "total_tokens", "duration_ms")
+_NUMBERS = ("calls", "done", "errors", "refused", "failed", "denied")  # they are 0 where there is none
+_OF_SESSION = (*_NUMBERS, "total_tokens", "duration_ms")
 _OF_ERROR = {
     "server": "server", "tool": "tool", "error": schema.error_group("dead"), "outcome": schema.call_outcome("dead"),
     "calls": "count(*)", "sessions": "count(DISTINCT session_id)", "first_used": "min(started_at)",
     "last_used": "max(started_at)", "example": "substr(max(started_at || id), 25)",
 }  # fmt: skip
+
+_BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"
+_AROUND_KEY = len('{"toolKey":":","arguments":}')
+_SUM = "(SELECT coalesce(sum(({} + 3) / 4), 0) FROM {} WHERE session_id = sessions.id)"
+OVERHEADS = {
+    **query.plain("id", "client_name", "project", "last_activity", "discovery_tokens"),
+    "query_tokens": _SUM.format(_BYTES_OF_QUERY, "discoveries"),
+    "key_tokens": _SUM.format(f"length(server) + length(tool) + {_AROUND_KEY}", "calls"),
+}
 
 
 def totals(
@@ -73,7 +83,7 @@ def totals(
     table, expressions = ("reads", _EXPRESSIONS | {"tool": "name"}) if of_reads else ("calls", _EXPRESSIONS)
     of = _OF_READS if of_reads else _OF
     columns = {**{name: f"+{expressions[name]}" for name in by}, **{name: of[name] for name in fields}}
-    conditions = filters.reads(criteria) if of_reads else filters.calls(criteria)
+    conditions = query.on_reads(criteria) if of_reads else query.on_calls(criteria)
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     numbers = ", ".join(str(number) for number, _ in enumerate(by, 1))
     most_first = "" if set(TIMES).intersection(by) else f"{of['calls']} DESC, "
@@ -84,7 +94,7 @@ def totals(
 
 def counted(db: sqlite3.Connection, by: Sequence[str], criteria: CallFilter = EVERYTHING) -> Counter[str]:
     """The rows that a list has, by what these groups are together, with a colon between them."""
-    conditions, groups = filters.calls(criteria), ", ".join(f"+{_EXPRESSIONS[name]}" for name in by)
+    conditions, groups = query.on_calls(criteria), ", ".join(f"+{_EXPRESSIONS[name]}" for name in by)
     numbers = ", ".join(str(number) for number, _ in enumerate(by, 1))
     rows = db.execute(f"SELECT {groups}, count(*) FROM calls{conditions.where} GROUP BY {numbers}", conditions.values)
     return Counter({":".join(name or "" for name in names): count for *names, count in rows})
@@ -114,7 +124,7 @@ def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
 
 def errors(db: sqlite3.Connection, criteria: CallFilter = EVERYTHING, sort: str | None = None) -> Found:
     """A row of `fields.ErrorGroup` for each kind of failure of a tool, most calls or most of `sort` first."""
-    conditions = filters.calls(criteria).when("status <> 'ok'").when(schema.call_failed("dead"))
+    conditions = query.on_calls(criteria).when("status <> 'ok'").when(schema.call_failed("dead"))
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in _OF_ERROR.items())
     grouped = f"SELECT {selection} FROM calls{conditions.where} GROUP BY +server, +tool, 3, 4"
 
@@ -127,11 +137,20 @@ def errors(db: sqlite3.Connection, criteria: CallFilter = EVERYTHING, sort: str 
     def count() -> int:
         return int(db.execute(f"SELECT count(*) FROM ({grouped})", conditions.values).fetchone()[0])
 
-    return Found(count, rows, filtered=bool(filters.calls(criteria).where))
+    return Found(count, rows, filtered=bool(query.on_calls(criteria).where))
 
 
-def last_done(db: sqlite3.Connection, server: str) -> str | None:
-    """The start of the newest call of a server that was done."""
+def health(db: sqlite3.Connection, servers: Collection[str], since: str) -> Mapping[str, Row]:
+    """By server the totals of its calls since then, and `last_done`, the start of the newest call that was done."""
+    counted = {row["server"]: row for row in totals(db, ("server",), CallFilter(since=since))}
+    none = {name: 0 if name in _NUMBERS else None for name in FIELDS}
+    return {
+        server: {"server": server, **counted.get(server, none), "last_done": _last_done(db, server)}
+        for server in servers
+    }
+
+
+def _last_done(db: sqlite3.Connection, server: str) -> str | None:
     newest = "SELECT started_at FROM calls WHERE server = ? AND +status = 'ok' ORDER BY started_at DESC LIMIT 1"
     row = db.execute(newest, (server,)).fetchone()
     return row[0] if row else None

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from mcpctl.store import query
+from mcpctl.store import query, text_search
 
 FOUND = {
     "oslo": ['{"city":"Oslo"}', r'{"city":"\u004fslo"}', r'"{\"city\":\"OSLO\"}"'],
@@ -51,7 +51,7 @@ def db() -> sqlite3.Connection:
 def is_found(db: sqlite3.Connection, text: str, json: str | None) -> bool:
     db.execute("DELETE FROM told")
     db.execute("INSERT INTO told VALUES (?)", (json,))
-    sql, values = query.having_text("json", text)
+    sql, values = text_search.having_text("json", text)
     return bool(db.execute(f"SELECT 1 FROM told WHERE {sql}", values).fetchone())
 
 
@@ -68,4 +68,4 @@ def test_another_text_is_not(db: sqlite3.Connection, text: str, json: str | None
 
 
 def test_escapes_cost_time_in_line_with_their_number() -> None:
-    assert not query.says(r"\u00e9" * 200_000 + "\\" * 200_001, "x")
+    assert not text_search.says(r"\u00e9" * 200_000 + "\\" * 200_001, "x")

@@ -1,0 +1,41 @@
+"""A text in columns of JSON, in any case and however JSON escapes it."""
+
+import re
+
+_DEPTH = 3  # how deep in strings of JSON a text is found: an answer's text, JSON in that, and a cut one
+_NEVER_ESCAPED = r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+'  # to compile it takes a sixth of the start of Python
+_ESCAPE = re.compile(r'\\(?:((?:u[0-9a-fA-F]{4}\\?)+(?<!\\))|(["\\/bfnrt]))')
+_MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def having_text(column: str, text: str) -> tuple[str, tuple[str, ...]]:
+    # SQLite looks through a text many times faster than a function in Python: that is asked of few rows.
+    whole = text.lower()
+    part = max(re.findall(_NEVER_ESCAPED, text), key=len, default="")
+    like = "%" + re.sub(r"([%_!])", r"!\1", part) + "%"
+    if part == text:
+        return f"({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u') AND says({column}, ?))", (like, whole)
+    if part:
+        return f"(({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u')) AND says({column}, ?))", (like, whole)
+    if not text.isascii():
+        has_other = f"length({column}) <> length(CAST({column} AS BLOB))"
+        return f"((instr({column}, '\\u') OR {has_other}) AND says({column}, ?))", (whole,)
+    return f"says({column}, ?)", (whole,)
+
+
+def says(text: str | None, lowered: str) -> bool:
+    for _ in range(_DEPTH + 1):
+        if text is None or lowered in text.lower():
+            return text is not None
+        if "\\" not in text:
+            return False
+        text = _ESCAPE.sub(_meant, text)
+    return False
+
+
+def _meant(escape: re.Match[str]) -> str:
+    units, letter = escape[1], escape[2]
+    if units is None:
+        return _MEANT.get(letter, letter)
+    # Two halves of a character are escaped one by one.
+    return bytes.fromhex(units.replace("\\", "").replace("u", "")).decode("utf-16-be", "replace")
