@@ -94,11 +94,19 @@ def _content(name: str, key: str = "") -> str:
     if name == "-":
         return read_stdin()
     try:
-        content = files.read(Path(name).expanduser())
+        with Path(name).expanduser().open("rb") as file:  # it may be a pipe, such as <(command)
+            content = file.read(files.MAX_BYTES + 1)
+        if len(content) > files.MAX_BYTES:
+            too_large = f"cannot read {name}: it is larger than {files.MAX_BYTES >> 20} MB"
+            raise Unusable(too_large, "name another file", "file_unreadable")
         return content.decode().removeprefix(files.BOM)
-    except NotFound as error:
+    except (FileNotFoundError, NotADirectoryError, RuntimeError):  # the last is of ~name
         literal = f"; a value that begins with @ has it twice: {key}=@@{name}" if key else ""
-        raise NotFound(error.message, f"check the name{literal}", error.code) from None
+        raise NotFound(f"there is no file {name}", f"check the name{literal}", "file_not_found") from None
+    except OSError as error:
+        raise Unusable(
+            f"cannot read {name}: {error.strerror}", "name a file that can be read", "file_unreadable"
+        ) from None
     except UnicodeDecodeError:
         hint = f"where the tool takes base64: base64 -w0 FILE | mcpctl tools call KEY {key or 'NAME'}=@-"
         raise Unusable(f"cannot read {name}: it is not UTF-8", hint, "file_unreadable") from None

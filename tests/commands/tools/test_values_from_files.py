@@ -1,6 +1,7 @@
 """Values of `tools call` and `prompts get` that are in files."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,16 @@ def test_one_value_may_be_on_stdin_and_the_record_has_what_was_sent(mcpctl: Mcpc
     assert mcpctl("calls", "show", "last", "--json").json["arguments"] == ran.json
 
 
+@pytest.mark.process
+def test_a_pipe_is_read_to_its_end(mcpctl: Mcpctl, paths: Paths) -> None:
+    echoing(paths, SCHEMA)
+    reading, writing = os.pipe()
+    os.write(writing, b"from a command")
+    os.close(writing)
+    assert mcpctl("tools", "call", "s:echo", f"text=@/dev/fd/{reading}").json == {"text": "from a command"}
+    os.close(reading)
+
+
 @for_each(
     ("words", "code", "message", "hint"),
     [
@@ -86,8 +97,10 @@ def test_one_value_may_be_on_stdin_and_the_record_has_what_was_sent(mcpctl: Mcpc
         (["@gone.json"], 3, "there is no file gone.json", "check the name"),
         (["text=@bytes"], 5, "cannot read bytes: it is not UTF-8",
          "where the tool takes base64: base64 -w0 FILE | mcpctl tools call KEY text=@-"),
-        (["text=@sub dir"], 5, "cannot read sub dir: it is a folder, not a regular file", "name a regular file"),
-        (["text=@/dev/zero"], 5, "cannot read /dev/zero: it is a device, not a regular file", "name a regular file"),
+        (["text=@~nobody-here/x"], 3, "there is no file ~nobody-here/x",
+         "check the name; a value that begins with @ has it twice: text=@@~nobody-here/x"),
+        (["text=@sub dir"], 5, "cannot read sub dir: Is a directory", "name a file that can be read"),
+        (["text=@/dev/zero"], 5, "cannot read /dev/zero: it is larger than 16 MB", "name another file"),
         (["text=@big"], 5, "cannot read big: it is larger than 16 MB", "name another file"),
         (["list=@notes.txt"], 2, "notes.txt is not JSON: line 1, column 1: a value is missing here",
          "the tool takes array as list"),
