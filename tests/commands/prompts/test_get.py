@@ -1,10 +1,12 @@
 """`mcpctl prompts get`"""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from mcpctl.base.paths import Paths
+from tests.commands.test_complete import offered
 from tests.conftest import Mcpctl
 from tests.proxy.client import journal_lines
 
@@ -27,6 +29,13 @@ def test_several_messages_have_their_roles(mcpctl: Mcpctl) -> None:
 def test_json_is_the_result_as_it_came(mcpctl: Mcpctl) -> None:
     ran = mcpctl("prompts", "get", "library_review", '{"title": "x"}', "--json")
     assert [message["content"]["text"] for message in ran.json["messages"]] == ["review title='x'"]
+
+
+def test_an_argument_may_be_in_a_file_or_on_stdin(mcpctl: Mcpctl, tmp_path: Path) -> None:
+    (tmp_path / "title").write_text("5\n", encoding="utf-8")
+    ran = mcpctl("prompts", "get", "library_review", f"title=@{tmp_path / 'title'}", "words=@-", stdin="@x")
+    assert ran.out == "review title='5\\n' words='@x'\n"
+    assert offered(f"prompts get library_review title=@{tmp_path}/ti") == [f"title=@{tmp_path}/title"]
 
 
 def test_a_prompt_that_is_not_there_is_not_found(mcpctl: Mcpctl) -> None:
