@@ -120,6 +120,31 @@ def test_the_line_that_sets_up_ends_in_the_demo() -> None:
     assert [line for line in SHELL if line.endswith("mcpctl demo") and "pip install" in line]
 
 
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.skipif(not os.environ.get("MCPCTL_LIVE_TESTS"), reason="it needs PyPI: set MCPCTL_LIVE_TESTS=1")
+def test_each_line_that_installs_puts_the_command_on_the_path(tmp_path: Path) -> None:
+    lines = [line for line in SHELL if line.endswith((" install .", "~/.local/bin/mcpctl"))]
+    assert len(lines) == 3
+    tools = tmp_path / "tools"
+    subprocess.run([sys.executable, "-m", "venv", tools], check=True)
+    subprocess.run([tools / "bin" / "pip", "install", "-q", "uv", "pipx"], check=True)
+    for number, line in enumerate(lines):
+        home = tmp_path / str(number)
+        env = {
+            **os.environ,
+            "HOME": str(home),
+            "PYTHONPATH": "",
+            "PATH": f"{home / '.local' / 'bin'}:{tools / 'bin'}:{os.environ['PATH']}",
+        }
+        home.mkdir()
+        subprocess.run(line, shell=True, cwd=ROOT, env=env, check=True)
+        asked = subprocess.run(["mcpctl", "--version"], cwd=home, env=env, capture_output=True, text=True, check=True)
+        assert asked.stdout.startswith("mcpctl "), line
+        assert shutil.which("mcpctl", path=env["PATH"]) == str(home / ".local" / "bin" / "mcpctl"), line
+
+
 def test_every_client_is_named() -> None:
     (named,) = re.findall(r"`install` knows ([^.]+)\.", README)
     assert re.split(r",\s+|\s+and\s+", named) == list(CLIENTS)

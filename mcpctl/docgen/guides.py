@@ -15,7 +15,7 @@ def pages() -> dict[str, str]:
 
 
 def page(name: str, markdown: str) -> str:
-    """The page of one guide: a title, then sections of paragraphs, lists, code and tables of two columns."""
+    """The page of one guide: a title, then sections of paragraphs, lists and code."""
     title, *sections = re.split(r"^##? ", markdown, flags=re.MULTILINE)[1:]
     return roff.joined([
         *roff.head(f"mcpctl-{name}", 7, f"{title.strip()}."),
