@@ -26,6 +26,7 @@ from mcpctl.upstreams.connection import COMPLETION, PROMPTS_GET, RESOURCES_READ,
 from mcpctl.wire import jsonrpc
 
 UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
+_NOTHING = Features((), "")
 _LOOK_S = 10.0  # how long an unknown name waits for servers that have not listed; a person's waits as long as they take
 KIND_OF = {PROMPTS_GET: PROMPTS, RESOURCES_READ: RESOURCES}
 _ON_RECORD = {PROMPTS: "prompt", RESOURCES: "resource"}
@@ -42,7 +43,8 @@ class Owners:
         return self._gateway.features(admitted(view))
 
     def listable(self, caller: Caller) -> Features:
-        return self._gateway.features(self._gateway.view(caller))
+        view = self._gateway.view(caller)
+        return _NOTHING if view.access.is_barred else self._gateway.features(view)
 
     async def owner(self, uri: str, caller: Caller) -> FeatureOwner:
         try:

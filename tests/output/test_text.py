@@ -186,7 +186,7 @@ def test_bytes_are_only_named_where_it_is_brief() -> None:
         ({"decision": "approved", "channel": "terminal", "scope": "once"},
          "approved by the user in the terminal (once): deny s:*, config.toml:3"),
         ({"decision": "declined", "channel": "client", "waited_ms": 5012},
-         "declined by the user in the client, after 5.01 s: deny s:*, config.toml:3"),
+         "declined by the user in the client, after 5 s: deny s:*, config.toml:3"),
         ({"decision": "unanswerable", "channel": "client", "waited_ms": 12},
          "declined by the client itself, in 12 ms: deny s:*, config.toml:3"),
         ({"decision": "unanswerable", "channel": "client"}, "the client cannot ask: deny s:*, config.toml:3"),
