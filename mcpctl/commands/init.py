@@ -1,6 +1,7 @@
 """`mcpctl init`"""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from mcpctl import output
@@ -30,10 +31,10 @@ def init(
     """Set mcpctl up, step by step.
 
     Four steps: put mcpctl into the clients that are here, in front of their servers; start each server once and list
-    its tools; choose a policy, of which you see what it means for ten of your tools; check the installation. Then it
-    says what to restart. Every step can be skipped, and does what mcpctl install, servers check and doctor do; nothing
-    is written before you say yes, and Ctrl-C ends it between two writes. Run it again at any time: it goes on with what
-    is left, and says so where nothing is.
+    its tools; choose a policy, of which you see what it means for ten of your tools, and take over the permission rules
+    of those clients into it; check the installation. Then it says what to restart. Every step can be skipped, and does
+    what mcpctl install, servers check and doctor do; nothing is written before you say yes, and Ctrl-C ends it between
+    two writes. Run it again at any time: it goes on with what is left, and says so where nothing is.
 
     The policies: under careful, tools that say that they only read run, and all others wait for your yes; under
     balanced, only tools that may delete, or do not say, wait; record blocks nothing, and has on record which would have
@@ -91,6 +92,7 @@ class _Steps:
         self._list()
         self._say(3, "Policy: which calls run, and which wait for your yes")
         self._do(self._choose_policy)
+        self._do(self._take_rules)
         self._say(4, "Check")
         if self._agrees("Check the whole installation?"):
             self._do(self._examine)
@@ -226,6 +228,23 @@ class _Steps:
         editing.replace(self._paths.config, before or None, after, Gate(self._paths, self._from_script).config)
         output.say(f"written to {self._paths.config}; see what it makes of your tools with: mcpctl policy check",
                    always=True)  # fmt: skip
+
+    def _take_rules(self) -> None:
+        """Take over the permission rules of clients that start mcpctl, which mean nothing there any more."""
+        from mcpctl.clients import installing, policy_import
+        from mcpctl.commands.policy.import_ import import_
+        from mcpctl.config import config
+
+        if config.load(self._paths.config).policy_table is None:
+            return  # `install` has taken over what can be without one
+        for batch in policy_import.of_clients(
+            [row["client"] for row in installing.here() if row["installed"]], self._paths
+        ):
+            if policy_import.preview(self._paths.config, batch):
+                output.say(f"permission rules of {batch.name}:", always=True)
+                listing = opt.Rows(fields=None, json=False, jsonl=False, format="auto")
+                options: dict[str, Any] = {"dry_run": False, "yes": self._yes, "from_script": self._from_script}
+                self._do(partial(import_, batch.client, None, **options, listing=listing, place=self._place))
 
     def _show_policies(self, before: str, texts: dict[str, str]) -> None:
         from mcpctl.catalog import policy_presets

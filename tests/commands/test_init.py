@@ -221,6 +221,24 @@ def test_an_agent_can_choose_no_looser_policy(
     assert config.load(paths.config).policy_table == before
 
 
+def test_rules_of_clients_go_into_the_policy_that_was_chosen(init: Init, user: Path, paths: Paths) -> None:
+    (user / ".claude").mkdir()
+    rules = {"permissions": {"deny": ["mcp__a__drop_*"], "allow": ["mcp__a__write"]}}
+    (user / ".claude/settings.json").write_text(json.dumps(rules), encoding="utf-8")
+    (user / ".claude.json").write_text(json.dumps({"mcpServers": {"a": {"command": "true"}}}), encoding="utf-8")
+    ran = init("claude-code", answers=["", "y", "n", "careful", "y", "n", "n"])
+    assert "need a [policy] here: mcp__a__drop_*, mcp__a__write" in ran.err
+    assert ran.err.index("written to") < ran.err.index("permission rules of claude-code:")
+    table = config.load(paths.config).policy_table
+    assert table and (table.default, table.deny, table.allow) == ("ask", [], [])
+    policy = paths.config.read_text(encoding="utf-8")
+    paths.config.write_text(policy[: policy.index("# Which calls")], encoding="utf-8")
+    assert init("claude-code", answers=["n", "careful", "y", "y", "n"]).code == 0
+    table = config.load(paths.config).policy_table
+    assert table and (table.default, table.deny, table.allow) == ("ask", ["a:drop_*"], ["a:write"])
+    assert "permission rules of" not in init("claude-code", "--policy", "careful", answers=["n", "n"]).err
+
+
 @for_each(
     "before",
     ["", "[servers.a]\ncommand = 'x'\n", "[servers.a]\r\ncommand = 'x'\r\n# end", "# only this",
