@@ -12,6 +12,7 @@ from mcpctl.base.fields import CALL_STATUSES
 from mcpctl.base.models import OUTCOMES, Row
 from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.page_query import RANGE, PageQuery
+from mcpctl.store import filters
 from mcpctl.store.filters import HINTS, CallFilter
 from mcpctl.store.records import Records
 
@@ -130,13 +131,16 @@ def _statuses(query: PageQuery, counts: Mapping[str, int] | None) -> Sequence[Op
 def _times(query: PageQuery) -> Sequence[Option]:
     since = query.get("since")
     is_range = _range(query) is not None
-    times = [Option(value, text, value == since and not is_range) for value, text in _TIMES.items()]
-    return [*times, Option(RANGE, "from … until …", is_range)]
+    times = {**_TIMES, **({since: f"since {since}"} if since not in _TIMES and not is_range and since else {})}
+    listed = [Option(value, text, value == since and not is_range) for value, text in times.items()]
+    return [*listed, Option(RANGE, "from … until …", is_range)]
 
 
 def _range(query: PageQuery) -> tuple[str, str] | None:
-    since, until = query.get("since"), query.get("until")
-    if query.asks_range or until or since not in ("", *_TIMES):
+    """The two ends of a time that does not end now, or begins on a day that is named."""
+    since = query.get("since")
+    is_moving = since in ("", *_TIMES, "yesterday") or filters.is_duration(since)
+    if query.asks_range or query.get("until") or not is_moving:
         return query.as_local("since"), query.as_local("until")
     return None
 

@@ -186,6 +186,10 @@ def milliseconds(called: str, text: str) -> int:
     return ms
 
 
+def is_duration(text: str) -> bool:
+    return _milliseconds(text) is not None
+
+
 def _milliseconds(text: str) -> int | None:
     """A duration such as 1h30m: each unit once, the largest first. None for another text."""
     import re

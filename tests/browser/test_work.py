@@ -107,6 +107,7 @@ def test_a_filter_that_changes_is_sent_at_once(paths: Paths, dashboard: Started)
                 f"document.querySelector('select[name={name}]').dispatchEvent(new Event('change', {{bubbles: true}}))"
             )
         assert (tab.see("location.search"), tab.see(ROWS)) == (query, rows), name
+        assert tab.see("document.activeElement.name") == name, "one goes on where one was"
     tab.see("document.querySelector('[name=from]').value = '2100-01-01T12:11'; 0")
     tab.see("document.querySelector('[name=until]').value = '2100-01-01T12:13'; 0")
     tab.follow("form.bar button")

@@ -168,7 +168,10 @@ def test_a_text_is_looked_for_in_many_calls_a_part_at_a_time(
 def test_a_range_of_time_is_asked_for_where_it_is_wanted(browser: Browser) -> None:
     page = markup.seen(browser(), "/tool-calls?since=range")
     assert [each["name"] for each in page.of("input") if each.get("type") == "datetime-local"] == ["from", "until"]
-    assert "datetime-local" not in browser().get("/tool-calls?since=today").text
+    for since in ("today", "24h", "yesterday"):
+        page = markup.seen(browser(), f"/tool-calls?since={since}")
+        assert "datetime-local" not in str(page.elements), "it moves on"
+        assert [each["value"] for each in page.of("option") if "selected" in each] == [since]
 
 
 def test_rows_say_why_they_failed_or_what_was_asked(browser: Browser, paths: Paths) -> None:
