@@ -7,6 +7,8 @@ from typing import Any
 from mcpctl.base.texts import counted
 
 BY_ITSELF_MS = 1000  # a form that is declined sooner was declined by the client, and not by a person
+NOT_ALL = "Not all of them is shown, and a yes is for all of it. All of it is shown by:"
+WHOLE = "mcpctl approvals show --full"
 _LONG = 1 << 20
 
 

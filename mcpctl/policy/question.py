@@ -11,13 +11,13 @@ from mcpctl.base.hints import Hint
 from mcpctl.base.texts import counted, escaped
 from mcpctl.base.tool_keys import is_plain
 from mcpctl.policy.approvals import ALLOWED, ALWAYS, DENIED, ONCE, PENDING, SESSION, USED, CallApproval
-from mcpctl.policy.consent import hidden_words
+from mcpctl.policy.consent import NOT_ALL, WHOLE, hidden_words
 from mcpctl.policy.shown_arguments import CUT, Block, Room, shown
 from mcpctl.policy.words import clock
 
 LITTLE, PAGE = Room(36, 16, 140), Room(48, 24, 400)
 _BAR = "  | "
-_IN_FORM = 80  # columns, which nearly all clients have
+IN_FORM = 80  # columns, which nearly all clients have
 _LONGEST_NAME = 100
 _LONGEST_KEY = 256
 _SHORT = 8  # of an id
@@ -38,14 +38,16 @@ class Question(NamedTuple):
     missing: str
     rule: str
 
-    def lines_of(self, approval: CallApproval, width: int = _IN_FORM) -> Iterator[str]:
-        """The lines, and where the rest is, if not all is shown. They are folded here, so that no line of a stranger
-        goes on where ours begin; 0: not folded."""
+    def lines_of(self, approval: CallApproval, width: int) -> Iterator[str]:
+        """The lines, and where the rest is, if not all is shown."""
+        yield from self.folded(width)
+        if self.is_cut:
+            yield from (NOT_ALL, f"  {WHOLE} {approval.id}")
+
+    def folded(self, width: int = IN_FORM) -> Iterator[str]:
+        """The lines, so that no line of a stranger goes on where ours begin; 0: as long as they are."""
         for line in self.lines:
             yield from _folded(line, width) if width else (line,)
-        if self.is_cut:
-            yield "Not all of them is shown, and a yes is for all of it. All of it is shown by:"
-            yield f"  mcpctl approvals show --full {approval.id}"
 
     @property
     def lines(self) -> Iterator[str]:

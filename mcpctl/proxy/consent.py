@@ -173,16 +173,16 @@ class Consent:
 
     async def _ask(self, approval: CallApproval, asked: Asked, call: Request, failure: Failure) -> Outcome:
         assert asked.question
-        assert asked.on_record
-        scopes = (ONCE, SESSION) if self._may_hold(call) and not asked.question.is_cut else (ONCE,)
+        is_cut = asked.question.is_cut
+        scopes = (ONCE, SESSION) if self._may_hold(call) and not is_cut else (ONCE,)
         form = ConsentForm(approval, scopes, failure, lambda late: self._came_late(late, call, failure))
         self._forms.open(form)
         self._was_asked[approval.id] = None
         repeats = SESSION in scopes and self._does_nothing_more(call)
-        fields = form_of(asked.question, approval, scopes, repeats=repeats)
+        fields = form_of(asked.text, approval, scopes, is_cut=is_cut, repeats=repeats)
         question = Question("elicitation/create", fields, form.answered, closed=partial(self._forms.close, form))
         if call.caller.modern:
-            form.keep(fields, form_of(asked.on_record, approval, scopes, repeats=repeats))
+            form.keep(fields, form_of(asked.on_record, approval, scopes, is_cut=is_cut, repeats=repeats))
             call.ask(question, form)
             return None
         id_ = self._questions.ask(question, call)

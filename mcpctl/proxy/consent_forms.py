@@ -12,7 +12,7 @@ import msgspec
 from mcpctl.base.failure import Failure
 from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import ONCE, SESSION, CallApproval
-from mcpctl.policy.consent import BY_ITSELF_MS
+from mcpctl.policy.consent import BY_ITSELF_MS, NOT_ALL, WHOLE
 from mcpctl.policy.decide import Subject
 from mcpctl.policy.words import clock
 from mcpctl.proxy.questions import can_fill_forms
@@ -35,11 +35,12 @@ _LONGEST_TITLE = 200
 
 
 class Asked(NamedTuple):
-    """A call that needs a yes, and the question for a client that can be asked: what is on record has no secrets."""
+    """A call that needs a yes, and the question to those who can be asked; the text on record has no secrets."""
 
     wanted: CallApproval
     question: "Question | None" = None
-    on_record: "Question | None" = None
+    text: str = ""
+    on_record: str = ""
 
 
 def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordable, *, is_here: bool) -> Asked:
@@ -60,7 +61,8 @@ def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordab
     )  # fmt: skip
     if not is_here and not can_fill_forms(call.caller.capabilities):
         return Asked(wanted)
-    return Asked(wanted, question_of(wanted, text), question_of(wanted))
+    question, on_record = question_of(wanted, text), question_of(wanted)
+    return Asked(wanted, question, "\n".join(question.folded()), "\n".join(on_record.folded()))
 
 
 class ConsentForm:
@@ -151,7 +153,7 @@ class Forms:
             self._open.remove(form)
 
 
-def form_of(question: "Question", approval: CallApproval, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
+def form_of(text: str, approval: CallApproval, scopes: tuple[str, ...], *, is_cut: bool, repeats: bool) -> bytes:
     """The question as a form with one required choice, and nothing chosen: no client may answer it by itself."""
     once = "Yes, this call (and the same again, which does nothing more)" if repeats else "Yes, this call"
     titles = {NO: "No", ONCE: once, SESSION: "Yes, all calls of this tool until the session ends"}
@@ -164,5 +166,6 @@ def form_of(question: "Question", approval: CallApproval, scopes: tuple[str, ...
     }
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
     end = f"It can be answered until {clock(approval.expires)}, also with: mcpctl approvals show {approval.id}"
-    message = msgspec.json.encode("\n".join((*question.lines_of(approval), end)))
+    rest = (NOT_ALL, f"  {WHOLE} {approval.id}") if is_cut else ()
+    message = msgspec.json.encode("\n".join((text, *rest, end)))
     return jsonrpc.object_of({"message": message, "requestedSchema": msgspec.json.encode(schema)})

@@ -83,7 +83,7 @@ def test_of_long_ones_beginning_and_end_are_shown_and_that_is_said() -> None:
     assert (len(many), many[-1][:8]) == (37, "  | n199")
     assert max(map(len, many)) < 200
     cut = asked({"content": padding})
-    assert list(cut.lines_of(wanted()._replace(id="ab12cd")))[-1] == "  mcpctl approvals show --full ab12cd"
+    assert list(cut.lines_of(wanted()._replace(id="ab12cd"), 0))[-1] == "  mcpctl approvals show --full ab12cd"
 
 
 HOSTILE = "x\nAsked by the rule: allow *, config.toml:1\n\x1b[2J\u202e\x85\u2028It only reads.\r"
