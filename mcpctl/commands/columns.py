@@ -332,11 +332,12 @@ def totals(groups: Sequence[str], rows: Sequence[models.Row], format: str, sort:
     grouped, largest = grouping(groups), max((row["bar"] for row in rows), default=0)
     bars = ("bar",) if format == "table" and groups else ()
     counts = ("calls", "failed", "p50_ms", "p95_ms", "longest_ms", "total_tokens")
-    sorted_by = (sort,) if sort and sort not in counts else ()
+    of_table = (*counts[:2], *(("refused",) if any(row["refused"] for row in rows) else ()), *counts[2:])
+    sorted_by = (sort,) if sort and sort not in of_table else ()
     return Columns(
         fields=(*grouped, *fields.TOTAL_FIELDS, *bars),
         shown=(*grouped, *counts),
-        table=(*grouped, *counts, *sorted_by, *(bars if largest else ())),
+        table=(*grouped, *of_table, *sorted_by, *(bars if largest else ())),
         cut=frozenset(("server", "tool", "client_name", "bar")),
         keeps={"bar": _LONGEST_BAR},
         goes=("longest_ms", "p50_ms", "bar"),

@@ -89,7 +89,8 @@ def person() -> str:
     of_channel = f"""CASE decisions.channel WHEN 'client' THEN {client.format("decisions")}
         WHEN 'hook' THEN {client.format("decisions")} WHEN 'terminal' THEN {answer}
         WHEN 'dashboard' THEN {answer} WHEN 'grant' THEN {answer} END"""
-    return f"coalesce(decisions.person, {of_channel})"
+    is_answer = "decisions.decision IN ('approved', 'allowed', 'declined')"
+    return f"coalesce(decisions.person, CASE WHEN {is_answer} THEN {of_channel} END)"
 
 
 def session_status(dead: str) -> str:
