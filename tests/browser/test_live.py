@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.policy import approvals
+from mcpctl.policy import approvals, pausing
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import journal_lines
 from tests import configured, recorded
@@ -159,3 +159,19 @@ def test_a_hidden_tab_keeps_no_stream_and_says_in_its_title_what_waits(paths: Pa
         approvals.answer(file, approvals.listed(file)[0].id, scope=None, channel="terminal")
     tab.until("document.title === 'Statistics · mcpctl'")
     assert tab.faults == []
+
+
+def test_an_open_page_says_that_everything_is_paused_and_that_it_goes_on(
+    busy: None, dashboard: Started, paths: Paths, pictures: Callable[[Tab, str], None]
+) -> None:
+    tab = watched(dashboard, "/stats")
+    banner = "document.getElementById('paused').innerText"
+    assert tab.see(banner) == ""
+    pausing.pause(paths, None, "script")
+    tab.until(f"{banner}.includes('Nothing is called: paused since')")
+    for width in (1200, 390):
+        tab.size(width)
+        pictures(tab, str(width))
+        assert tab.see("document.documentElement.scrollWidth <= innerWidth")
+    pausing.resume(paths, "terminal")
+    tab.until(f"{banner} === ''")

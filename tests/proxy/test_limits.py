@@ -12,7 +12,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.policy import limits, pausing
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.proxy import limiting
+from mcpctl.proxy import consent_forms, limiting
 from tests.configured import configure, listed, stub
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, journal_lines
@@ -115,16 +115,38 @@ def test_a_call_that_never_left_gives_its_place_back(
     scene(played)
 
 
-def test_nobody_is_asked_about_a_call_that_is_over_the_limit(scene: Play) -> None:
+async def agreed(client: MemoryClient, arguments: dict[str, Any]) -> str:
+    """The text of a call whose question, if there is one, is answered with a yes to this call."""
+    calling = client.start_call("shop:refund", arguments)
+    yes = {"action": "accept", "content": {"answer": "once"}}
+    if client.revision == MODERN:
+        answer = await calling
+        while "requestState" in answer["result"]:
+            (asked,) = answer["result"]["inputRequests"]
+            state = {"requestState": answer["result"]["requestState"], "inputResponses": {asked: yes}}
+            answer = await client.start_call("shop:refund", arguments, **state)
+        return text_of(answer)
+    asking = asyncio.create_task(client.questions.get())
+    await asyncio.wait({calling, asking}, return_when=asyncio.FIRST_COMPLETED)
+    if asking.done():
+        client.send(id=asking.result()["id"], result=yes)
+    asking.cancel()
+    return text_of(await calling)
+
+
+@ERAS
+def test_what_is_asked_about_counts_once_it_is_sent_and_over_the_limit_nobody_is_asked(
+    scene: Play, monkeypatch: pytest.MonkeyPatch, revision: str
+) -> None:
+    monkeypatch.setattr(consent_forms, "BY_ITSELF_MS", 0)
+    monkeypatch.setattr(consent_forms, "_FILLED_MS", 0)
+
     async def played(world: World) -> None:
-        limited(world, limit={"shop:refund": "1/h"}, ask=["shop:refund"])
-        client = await world.client(capabilities={"elicitation": {}})
-        asked = client.start_call("shop:refund")
-        form = await client.questions.get()
-        client.send(id=form["id"], result={"action": "accept", "content": {"answer": "once"}})
-        first = text_of(await asked)
-        second = text_of(await client.start_call("shop:refund", {"other": 1}))
-        assert "limits such calls" in second, first
+        server = limited(world, limit={"shop:refund": "2/h"}, ask=["shop:refund"])
+        client = await world.client(revision, {"elicitation": {}})
+        said = [await agreed(client, {"order": number}) for number in range(4)]
+        assert ["limits such calls" in text for text in said] == [False, False, True, True]
+        assert len(server.calls) == 2
         assert client.questions.empty()
 
     scene(played)
