@@ -25,6 +25,7 @@ from mcpctl.store.recorder import Recorder, new_id
 from mcpctl.upstreams.connection import COMPLETION, PROMPTS_GET, RESOURCES_READ, Connection, Exchange
 from mcpctl.wire import jsonrpc
 
+_NOTHING = Features((), "")
 UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
 _NOTHING = Features((), "")
 _LOOK_S = 10.0  # how long an unknown name waits for servers that have not listed; a person's waits as long as they take

@@ -260,6 +260,8 @@ class PolicyMemory:
         if pause and pause.until is not None:
             ends.append(pause.until)
             pause = pause if pause.until > now else None
+        if bool(pause) != bool(self._standing.pause):
+            warn(f"nothing is called any more: {pause.told}" if pause else "calls go on: the pause has ended")
         first = min((end for end in ends if end > now), default=None)
         standing = Standing(frozenset(each.grant for each in self._given), every, first, pause)
         if standing != self._standing:

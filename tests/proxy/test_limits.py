@@ -234,6 +234,17 @@ def test_the_limit_of_a_project_counts_that_projects_calls(scene: Play) -> None:
     scene(played)
 
 
+def test_a_limit_on_reading_on_counts_that_alone(scene: Play) -> None:
+    async def played(world: World) -> None:
+        limited(world, limit={"@mcpctl:read": "2/h", "*": "1/h"})
+        client = await world.client()
+        said = [await client.call("@mcpctl:read", {"uri": "mcpctl://calls/none"}) for _ in range(3)]
+        assert ["limits such calls" in text for text in said] == [False, False, True]
+        assert await client.call("shop:look") == "{}"
+
+    scene(played)
+
+
 def test_explain_says_how_much_is_left(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": stub()}, policy={**UNASKED, "limit": {"s:*": "3/2h", "other:*": "1/d"}})
     listed(paths, "s", [tool("t")])

@@ -104,7 +104,9 @@ def test_a_pause_that_was_there_before_applies_from_the_first_call_on(scene: Pla
     scene(played)
 
 
-def test_a_pause_ends_by_itself_at_its_time(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pause_ends_by_itself_at_its_time_and_both_are_told_on_stderr(
+    scene: Play, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     async def played(world: World) -> None:
         world.configure()
         world.begin()
@@ -114,6 +116,9 @@ def test_a_pause_ends_by_itself_at_its_time(scene: Play, monkeypatch: pytest.Mon
         later = time.time() + 3601
         monkeypatch.setattr("mcpctl.proxy.memory.time.time", lambda: later)
         assert await client.call("shop:buy") == "{}"
+        told = capsys.readouterr().err
+        assert told.count("nothing is called any more: paused since") == 1
+        assert told.count("calls go on: the pause has ended") == 1
 
     scene(played)
 
