@@ -202,30 +202,30 @@ class _Steps:
         from mcpctl.catalog import policy_presets
         from mcpctl.clients import import_preview
         from mcpctl.commands import confirmation
-        from mcpctl.config import config
+        from mcpctl.config import editing
 
-        before = config.load(self._paths.config).text
-        texts = {name: policy_presets.written(self._paths, before, preset)
+        before = editing.text_of(self._paths.config)
+        texts = {name: policy_presets.written(self._paths, before or "", preset)
                  for name, preset in policy_presets.PRESETS.items()}  # fmt: skip
         name = self._policy
         if not self._yes:
-            self._show_policies(before, texts)
+            self._show_policies(before or "", texts)
             name = name or self._typed_policy()
         if not name or name == _NONE or texts[name] == before:
             output.say("the policy stays as it is" if name != _NONE and name else "no policy was chosen", always=True)
             return
         if not self._yes:
-            confirmation.show(import_preview.between(self._paths.config, before, texts[name]))
-            if freed := confirmation.freed(self._paths, before, texts[name]):
+            confirmation.show(import_preview.between(self._paths.config, before or "", texts[name]))
+            if freed := confirmation.freed(self._paths, before or "", texts[name]):
                 output.say(f"these could be called without a question: {freed}", always=True)
             confirmation.ask(f"Write this to {self._paths.config}?")
         self._write_policy(before, texts[name])
 
-    def _write_policy(self, before: str, after: str) -> None:
+    def _write_policy(self, before: str | None, after: str) -> None:
         from mcpctl.commands.confirmation import Gate
         from mcpctl.config import editing
 
-        editing.replace(self._paths.config, before or None, after, Gate(self._paths, self._from_script).config)
+        editing.replace(self._paths.config, before, after, Gate(self._paths, self._from_script).config)
         output.say(f"written to {self._paths.config}; see what it makes of your tools with: mcpctl policy check",
                    always=True)  # fmt: skip
 

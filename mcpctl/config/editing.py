@@ -164,14 +164,23 @@ def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
     files.edit(path, permitted, _ELSEWHERE)
 
 
+def text_of(path: Path) -> str | None:
+    """The text without its byte order mark; None where there is no file."""
+    try:
+        return files.read_text(path, code="config_unreadable").removeprefix(files.BOM)
+    except NotFound:
+        return None
+
+
 def replace(path: Path, before: str | None, after: str, permit: Permit) -> None:
-    """Replace the whole text; raises `Unusable` where the file no longer has the text `before`, or no text yet."""
+    """Replace the whole `text_of` the file; raises `Unusable` where it is no longer `before`. Its mark stays."""
 
     def permitted(current: bytes | None) -> bytes:
-        if current != (None if before is None else before.encode()):
+        text = None if current is None else current.decode(errors="replace")
+        if (None if text is None else text.removeprefix(files.BOM)) != before:
             raise Unusable(f"{path} was changed meanwhile, and stays as it is", "try again", "changed_meanwhile")
-        permit((before or "").removeprefix(files.BOM), after.removeprefix(files.BOM))
-        return after.encode()
+        permit(before or "", after)
+        return f"{files.BOM if text and text.startswith(files.BOM) else ''}{after}".encode()
 
     files.edit(path, permitted, _ELSEWHERE)
 

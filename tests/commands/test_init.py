@@ -221,6 +221,17 @@ def test_an_agent_can_choose_no_looser_policy(
     assert config.load(paths.config).policy_table == before
 
 
+@for_each("before", ["", "\n", "\ufeff", "\ufeff[servers.a]\r\ncommand = 'x'\r\n"])
+def test_any_file_gets_the_policy_and_keeps_its_mark(init: Init, paths: Paths, before: str) -> None:
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_bytes(before.encode())
+    starts = ["n"] if "servers" in before else []
+    assert init("--policy", "careful", answers=["none", *starts, "y", "n"]).code == 0
+    after = paths.config.read_bytes().decode()
+    assert after.startswith("\ufeff") is before.startswith("\ufeff")
+    assert "[policy]" in after
+
+
 def test_rules_of_clients_go_into_the_policy_that_was_chosen(init: Init, user: Path, paths: Paths) -> None:
     (user / ".claude").mkdir()
     rules = {"permissions": {"deny": ["mcp__a__drop_*"], "allow": ["mcp__a__write"]}}

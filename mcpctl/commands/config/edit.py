@@ -2,7 +2,7 @@
 
 from mcpctl import output
 from mcpctl.base import files
-from mcpctl.base.errors import McpctlError, NotFound, Refused, WrongUsage
+from mcpctl.base.errors import McpctlError, Refused, WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.base.rules import Selection
 from mcpctl.commands import options as opt
@@ -29,13 +29,10 @@ def edit(*, place: opt.Location) -> None:
         hint = "change it with mcpctl servers set, or with an editor and then: mcpctl config check"
         raise WrongUsage("nobody can be asked here", hint)
     paths = place.paths(creates=True)
-    try:
-        before = files.read_text(paths.config, code="config_unreadable")
-    except NotFound:
-        before = None
+    before = editing.text_of(paths.config)
     shown = editing.FIRST_LINE if before is None else before
     with editor.draft(paths.config.name, shown) as draft:
-        while (after := draft.edited(files.MAX_BYTES)) != shown:
+        while (after := draft.edited(files.MAX_BYTES).removeprefix(files.BOM)) != shown:
             if not after.strip():
                 raise McpctlError("the text is empty; nothing was written", "remove servers with: mcpctl servers rm")
             if _is_accepted(paths, before or "", after):
@@ -50,14 +47,13 @@ def _is_accepted(paths: Paths, before: str, after: str) -> bool:
     from mcpctl.commands import confirmation
     from mcpctl.config import problems
 
-    text = after.removeprefix(files.BOM)
-    found = problems.rows(paths.config, text, Selection("error"))
+    found = problems.rows(paths.config, after, Selection("error"))
     for row in found:
         output.say(f"line {row['line']}: {row['message']}", always=True)
     if found:
         if confirmation.agrees("Edit it again?", default=True):
             return False
-        config.parsed(paths.config, text)
+        config.parsed(paths.config, after)
         confirmation.ask("Write it as it is? Servers with problems are skipped.", _AGAIN)
     freed = confirmation.freed(paths, before, after) if _is_usable(paths, before) else ""
     if freed and confirmation.may_be_a_person():
@@ -80,7 +76,7 @@ def _gate(paths: Paths, before: str) -> editing.Permit:
 
 def _is_usable(paths: Paths, text: str) -> bool:
     try:
-        config.parsed(paths.config, text.removeprefix(files.BOM))
+        config.parsed(paths.config, text)
     except McpctlError:
         return False
     return True

@@ -127,13 +127,14 @@ def test_a_file_that_somebody_else_has_changed_meanwhile_stays(edits: Editing, p
 
 
 @pytest.mark.usefixtures("person")
-def test_a_person_is_told_what_a_change_loosens_and_asked(edits: Editing, paths: Paths) -> None:
-    write(paths, POLICY)
-    ran = edits(GOOD, GOOD, answers=["n", "y", "n", "n"])
-    assert (ran.code, text(paths)) == (6, POLICY)
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_person_is_told_what_a_change_loosens_and_asked(edits: Editing, paths: Paths, mark: str) -> None:
+    write(paths, f"{mark}{POLICY}")
+    ran = edits(f"{mark}{GOOD}", f"{mark}{GOOD}", answers=["n", "y", "n", "n"])
+    assert (ran.code, text(paths)) == (6, f"{mark}{POLICY}")
     assert "these could be called without a question: a:*" in ran.err
-    assert edits(GOOD, answers=["y"]).code == 0
-    assert text(paths) == GOOD
+    assert edits(f"{mark}{GOOD}", answers=["y"]).code == 0
+    assert text(paths) == f"{mark}{GOOD}"
     with Records(paths) as records:
         (row,) = records.decisions().rows(None, 0)
     assert (row["decision"], row["channel"]) == ("loosened", "terminal")
