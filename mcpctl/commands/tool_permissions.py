@@ -77,8 +77,7 @@ def _row(catalog: Catalog, paths: Paths, key: str, action: str) -> Row:
 def _why(row: Row) -> str:
     if row["reason"]:
         return f"{row['reason']}; {row['hint']}"
-    line = f"line {row['line']}" if row["line"] else "a default"
-    place = f" ({row['file']}, {line})" if row["file"] else ""
+    place = f" ({row['file']}, line {row['line']})" if row["line"] else " (built in)" if row["file"] else ""
     return f"{row['decided_by']}{place}; see: mcpctl policy explain {row['key']}"
 
 

@@ -29,8 +29,9 @@ def show(
     from mcpctl.policy.answering import found, row
 
     kept = found(data.paths(), approval)
-    shown.write(row(kept), lambda _: _text(kept, full=full))
-    if kept.state == "pending":
+    known = row(kept)
+    shown.write(known, lambda _: _text(kept, full=full))
+    if known["state"] == "pending":
         output.say(f"answer with: mcpctl approvals allow {kept.id} (or deny)")
 
 

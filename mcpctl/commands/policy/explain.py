@@ -110,7 +110,7 @@ def _matching(rules: Collection[Any]) -> Iterator[str]:
         return
     yield "the rules that match, in the order in which they count:"
     for rule in rules:
-        place = f"{Path(rule['file']).name}:{rule['line']}" if rule["line"] else f"{Path(rule['file']).name}, a default"
+        place = f"{Path(rule['file']).name}:{rule['line']}" if rule["line"] else "built in"
         mark = ">" if rule["decides"] else " "
         yield f"{mark} {rule['rule']}  ({place}){'  decides' if rule['decides'] else ''}"
 

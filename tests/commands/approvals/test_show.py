@@ -50,3 +50,10 @@ def test_it_is_a_question_and_full_has_all_of_it_with_hashes_last(mcpctl: Mcpctl
     assert full.index("It can be answered until ") < full.index("arguments_hash: ab\n")
     mcpctl("approvals", "deny", approval.id)
     assert "It was denied by a command at " in mcpctl("approvals", "show", approval.id).out
+
+
+def test_nobody_is_told_to_answer_what_is_over(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approvals, "OPEN_S", -1.0)
+    shown = mcpctl("approvals", "show", opened(paths).id, tty=True)
+    assert "Nobody answered until " in shown.out
+    assert "allow" not in shown.err

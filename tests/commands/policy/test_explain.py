@@ -207,7 +207,7 @@ def test_what_a_person_reads(mcpctl: Mcpctl, paths: Paths) -> None:
         "class:       @not-declared, @open-world\n"
         "\n"
         "the rules that match, in the order in which they count:\n"
-        "> confirm_destructive @not-declared  (config.toml, a default)  decides\n"
+        "> confirm_destructive @not-declared  (built in)  decides\n"
         "  allow s:*  (config.toml:10)\n"
         'ask goes before allow; to have it called unasked, write t = "allow" in [servers.s.tools]\n'
         "\n"
