@@ -407,7 +407,7 @@ def test_a_filter_of_a_stranger_stays_a_filter(browser: Browser, paths: Paths) -
     assert bad in page.text
 
 
-@pytest.mark.parametrize("name", ["live", "countdown"])
+@pytest.mark.parametrize("name", ["live", "countdown", "bar"])
 def test_a_script_makes_no_markup_of_what_it_is_told(name: str, browser: Browser) -> None:
     script = browser().get(f"/static/{name}.js").text
     assert len(script.splitlines()) <= 250
