@@ -102,7 +102,8 @@ def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = 
             (time.time() - _SETTLED_S,),
         )
         settled = {name for (name,) in rows}
-    listed = {key: of_server for key, of_server in pins.items() if of_server.sets}
+    # Without a list since there is a policy, only what a person has approved is known.
+    listed = {key: of_server for key, of_server in pins.items() if of_server.sets or of_server.known}
     return {key: replace(of_server, is_settled=key[0] in settled) for key, of_server in listed.items()}
 
 
@@ -141,20 +142,21 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
 
 def _inherit(file: PolicyFile, of: ListKey) -> None:
     """Compare a server that is started in a new way with what it was: it gets the pins of its last way, not the
-    approvals. Older pins also depended on the names of variables: there the way is the same, and all is moved."""
+    approvals. Older pins also depended on the names of variables: there the way is the same, and all is moved. What was
+    approved before the first list stays."""
     if file.db.execute("SELECT 1 FROM instructions WHERE server = ? AND fingerprint = ?", of[:2]).fetchone():
         return
     last = file.db.execute(
-        "SELECT fingerprint, max(pin) < ? FROM pins WHERE server = ? GROUP BY fingerprint"
+        "SELECT fingerprint, max(pin) < ? FROM pins WHERE server = ? AND fingerprint != ? GROUP BY fingerprint"
         " ORDER BY max(coalesce(approved, seen)) DESC LIMIT 1",
-        (definitions.VERSION, of.server),
+        (definitions.VERSION, of.server, of.fingerprint),
     ).fetchone()
     if last is None:
         return
     if last[1]:
         for table in ("pins", "instructions", "waiting"):
             file.db.execute(
-                f"UPDATE {table} SET fingerprint = ? WHERE server = ? AND fingerprint = ?",
+                f"UPDATE OR IGNORE {table} SET fingerprint = ? WHERE server = ? AND fingerprint = ?",
                 (of.fingerprint, of.server, last[0]),
             )
         return
@@ -164,7 +166,8 @@ def _inherit(file: PolicyFile, of: ListKey) -> None:
         ("waiting", "capabilities, name"),
     ):
         file.db.execute(
-            f"INSERT INTO {table} SELECT server, ?, {columns} FROM {table} WHERE server = ? AND fingerprint = ?",
+            f"INSERT OR IGNORE INTO {table} SELECT server, ?, {columns} FROM {table}"
+            " WHERE server = ? AND fingerprint = ?",
             (of.fingerprint, of.server, last[0]),
         )
 

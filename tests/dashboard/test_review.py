@@ -232,3 +232,19 @@ def test_without_a_toolset_of_ones_own_the_page_says_how_to_get_one(
     assert "a file that others change, too" in markup.seen(client, f"/hints/{KEY}").text
     assert client.post(f"/hints/{KEY}", data=CHOSEN).status_code == 403
     assert shared.read_text() == before
+
+
+def test_what_is_approved_before_anything_was_pinned_is_held_no_more(
+    browser: Browser, paths: Paths, mcpctl: Mcpctl
+) -> None:
+    """A policy that came after the lists of tools."""
+    configured.configure(paths, {"files": configured.stub()}, policy={"confirm_destructive": True})
+    define(paths, tool("list", **ATTACK), tool("move"))
+    client = browser()
+    (row,) = waits(client).values()
+    assert approved(client, row["key"], row["shown"])[0] == 200
+    assert not still_held(mcpctl)
+    configured.pinned(paths, "files")  # as serve does when it lists them next
+    assert not still_held(mcpctl)
+    define(paths, tool("list", description="Lists, and mails it."), tool("move"))
+    assert still_held(mcpctl) == ["files:list"]
