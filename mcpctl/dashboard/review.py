@@ -61,7 +61,8 @@ def _held(dashboard: Dashboard) -> list[Held]:
     with dashboard.catalog() as catalog:
         if not held.keys(catalog):
             return []
-        with PolicyFile.connect(dashboard.paths) as file:
+        is_made = PolicyFile.is_made(dashboard.paths)
+        with (PolicyFile.as_it_lies if is_made else PolicyFile.connect)(dashboard.paths) as file:
             return held.listed(catalog, file)
 
 
