@@ -126,6 +126,12 @@ def sections(options: Iterable[Parameter]) -> Mapping[str, list[Parameter]]:
     return ordered
 
 
+def help_record(parameter: Parameter, ctx: Any) -> tuple[str, str] | None:
+    """What stands in a help for a parameter, if anything, without click's ranges: [x>=0]."""
+    record = parameter.get_help_record(ctx)
+    return record and (record[0], re.sub(r"  \[x>=[\d.]+\]|; x>=[\d.]+(?=\])", "", record[1]))
+
+
 @contextmanager
 def _in_words(ctx: Any) -> Iterator[None]:
     """Failures of the parser are told as all others are."""
@@ -200,7 +206,7 @@ def _write(ctx: Any, formatter: Any, command: TyperCommand | TyperGroup) -> None
     shown = {"Arguments": [each for each in parameters if each.param_type_name == "argument"]}
     shown |= sections(each for each in parameters if each.param_type_name == "option")
     for title, listed in shown.items():
-        if records := [record for each in listed if (record := each.get_help_record(ctx))]:
+        if records := [record for each in listed if (record := help_record(each, ctx))]:
             with formatter.section(title):
                 formatter.write_dl(records)
 

@@ -10,7 +10,7 @@ import typer.main
 from typer._click.core import Command, Parameter
 
 from mcpctl.cli.command_tree import tree
-from mcpctl.cli.parsing import sections
+from mcpctl.cli.parsing import help_record, sections
 from mcpctl.commands import columns
 
 
@@ -97,6 +97,6 @@ def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None)
 
 def _parameter(parameter: Parameter, context: typer.Context, section: str) -> CommandParameter:
     takes = "" if getattr(parameter, "is_flag", False) else parameter.metavar or (parameter.name or "").upper()
-    record = parameter.get_help_record(context)
+    record = help_record(parameter, context)
     names = sorted(parameter.opts, key=len)  # typer keeps the names of --help in a set, in any order
     return CommandParameter(tuple(names), tuple(parameter.secondary_opts), takes, record[1] if record else "", section)
