@@ -125,6 +125,10 @@ def list_ad_hoc(
         asyncio.run(listed())
     except McpctlError as error:
         raise ad_hoc.told(error, server, name) from None
+    with State.opened(paths) as state:
+        if Catalog(View(loaded), state).listed(name) is None:  # it is in memory, and that of another state
+            why = f"the tools of '{name}' cannot be shown: their list cannot be kept in {paths.data}"
+            raise Unusable(why, "name another place with --data-dir", "list_not_kept")
     return loaded, name
 
 

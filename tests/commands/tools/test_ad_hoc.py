@@ -243,6 +243,14 @@ def test_one_that_needs_a_login_is_told_with_how_to_get_one(mcpctl: Mcpctl) -> N
             assert ran.err.endswith(f" needs a login\nhint: {hint}\n")
 
 
+@pytest.mark.process
+def test_a_list_that_cannot_be_kept_is_told(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("tools", "ls", "--data-dir", "/proc/nowhere", "--", *COUNTER)
+    assert ran.code == 5
+    assert ran.err.splitlines()[-1] == "hint: name another place with --data-dir"
+    assert mcpctl("tools", "call", "count", "--data-dir", "/proc/nowhere", "--", *COUNTER).code == 0
+
+
 def test_a_name_on_record_says_that_it_has_no_entry(mcpctl: Mcpctl) -> None:
     ran = mcpctl("tools", "call", "adhoc-time:now")
     hint = "it was in a command line alone: give its --url or -- COMMAND again"
