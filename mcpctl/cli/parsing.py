@@ -127,7 +127,7 @@ def sections(options: Iterable[Parameter]) -> Mapping[str, list[Parameter]]:
 
 
 def help_record(parameter: Parameter, ctx: Any) -> tuple[str, str] | None:
-    """What stands in a help for a parameter, if anything, without click's ranges: [x>=0]."""
+    """The line of a parameter in a help, if it has one, without click's ranges: [x>=0]."""
     record = parameter.get_help_record(ctx)
     return record and (record[0], re.sub(r"  \[x>=[\d.]+\]|; x>=[\d.]+(?=\])", "", record[1]))
 
