@@ -142,8 +142,8 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
 
 def _inherit(file: PolicyFile, of: ListKey) -> None:
     """Compare a server that is started in a new way with what it was: it gets the pins of its last way, not the
-    approvals. Older pins also depended on the names of variables: there the way is the same, and all is moved. What was
-    approved before the first list stays."""
+    approvals. Older pins also depended on the names of variables: there the way is the same, and all is moved. An
+    approval that came before the first list stays."""
     if file.db.execute("SELECT 1 FROM instructions WHERE server = ? AND fingerprint = ?", of[:2]).fetchone():
         return
     last = file.db.execute(
