@@ -33,6 +33,7 @@ PAGES = {
     "servers": "/servers",
     "server": "/servers/notes",
     "approvals": "/approvals",
+    "approval": "/approvals/last",
     "review": "/review",
     "hints": "/hints/weather:convert_temperature",
     "stats": "/stats?since=all",

@@ -1,13 +1,17 @@
 """A person at work: logs in, follows a session while it goes on, opens a call, answers an approval."""
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from mcpctl.base.paths import Paths
+from mcpctl.policy import approvals
+from mcpctl.policy.policy_file import PolicyFile
 from tests import recorded
 from tests.browser.chromium import Chromium, Tab
 from tests.browser.conftest import Dashboard
+from tests.commands.approvals.waiting import wanted
 from tests.configured import DEMO
 from tests.proxy.client import Client
 from tests.proxy.conftest import Serve
@@ -80,6 +84,28 @@ def test_a_call_that_waits_goes_through_once_it_is_approved(client: Client, dash
     pictures(tab, "approved")
     assert not client.call("notes:delete_note", {"id": "note-1"}).is_error
     assert client.call("notes:delete_note", {"id": "note-1"}).is_error
+    assert tab.faults == []
+
+
+def test_a_question_is_read_whole_before_it_is_answered(paths: Paths, dashboard: Started, pictures: Keep) -> None:
+    edit = {"oldText": "all\nis\nwell", "newText": "all\nis\nover"}
+    asked = wanted()._replace(whole=json.dumps({"content": "a line\n" * 500 + "rm -rf ~/", "edits": [edit]}))
+    with PolicyFile.connect(paths) as file:
+        approvals.open_for(file, asked)
+    tab = dashboard().person().tab("/approvals")
+    tab.until(r"/\(9:[0-5]\d left\)/.test(document.querySelector('[data-until]').innerText)")
+    assert "477 lines not shown" in tab.text()
+    assert tab.see("getComputedStyle(document.querySelector('.diff .gone')).backgroundColor !== 'rgba(0, 0, 0, 0)'")
+    pictures(tab, "cut")
+    tab.follow("article .notice a")
+    assert tab.text("pre").count("a line") == 500
+    assert "rm -rf ~/" in tab.text("pre")
+    assert not tab.see("document.querySelector('button[value=always]').checkVisibility()")
+    tab.click("summary")
+    tab.until("document.querySelector('button[value=always]').checkVisibility()")
+    pictures(tab, "whole")
+    tab.follow("button[value=deny]")
+    assert "Nothing waits" in tab.text()
     assert tab.faults == []
 
 
