@@ -127,15 +127,18 @@ def errors(db: sqlite3.Connection, criteria: CallFilter = EVERYTHING, sort: str 
     conditions = query.on_calls(criteria).when("status <> 'ok'").when(schema.call_failed("dead"))
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in _OF_ERROR.items())
     grouped = f"SELECT {selection} FROM calls{conditions.where} GROUP BY +server, +tool, 3, 4"
+    counted: list[int] = []  # as long as all that failed is grouped, the groups are counted, too
 
     def rows(limit: int | None, offset: int) -> Iterator[Row]:
         order = f"ORDER BY {sort or 'calls'} DESC, last_used DESC, server, tool, error LIMIT ? OFFSET ?"
         given = (*conditions.values, -1 if limit is None else limit, offset)
-        for values in db.execute(f"{grouped} {order}", given):
+        for *values, number in db.execute(f"SELECT *, count(*) OVER () FROM ({grouped}) {order}", given):
+            counted[:] = [number]
             yield dict(zip(_OF_ERROR, values, strict=True))
 
     def count() -> int:
-        return int(db.execute(f"SELECT count(*) FROM ({grouped})", conditions.values).fetchone()[0])
+        ask = f"SELECT count(*) FROM ({grouped})"
+        return counted[0] if counted else int(db.execute(ask, conditions.values).fetchone()[0])
 
     return Found(count, rows, filtered=bool(query.on_calls(criteria).where))
 
