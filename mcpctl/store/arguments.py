@@ -1,6 +1,7 @@
 """The arguments of calls: which of them have a value, and how they are told in one line."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -34,7 +35,7 @@ def has(recorded: str | None, path: str, value: str) -> bool:
     found = _at(_decoded(recorded or "null"), path)
     if found is _MISSING:
         return False
-    return bool(found == value) or _as_json(value) == _canonical(found)
+    return bool(found == value) or (_canonical(found) or "") == _as_json(value)
 
 
 def line(beginning: str | None) -> str | None:
@@ -42,10 +43,10 @@ def line(beginning: str | None) -> str | None:
     if beginning is None:
         return None
     members = _decoded(beginning)
+    told = beginning
     if isinstance(members, dict):
-        told = ", ".join(f"{name}={_told(value)}" for name, value in members.items())
-    else:
-        told = beginning
+        with suppress(RecursionError):
+            told = ", ".join(f"{name}={_told(value)}" for name, value in members.items())
     told = " ".join(told[: 4 * _LONGEST_LINE].split())
     return told if len(told) <= _LONGEST_LINE else f"{told[: _LONGEST_LINE - 1]}…"
 
@@ -78,5 +79,8 @@ def _as_json(typed: str) -> str | None:
         return None
 
 
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+def _canonical(value: Any) -> str | None:
+    try:
+        return json.dumps(value, sort_keys=True)
+    except RecursionError:
+        return None

@@ -83,6 +83,7 @@ def person() -> str:
     answer = f"""(SELECT coalesce(answer.person, {client.format("answer")}) FROM decisions AS answer
         WHERE answer.key = decisions.key AND answer.id <> decisions.id
         AND answer.made_at <= strftime('%Y-%m-%dT%H:%M:%fZ', decisions.made_at, '+5 seconds')
+        AND answer.decision IN ('approved', 'declined')
         AND answer.decision = CASE decisions.decision WHEN 'declined' THEN 'declined' ELSE 'approved' END
         AND (answer.arguments_hash = decisions.arguments_hash OR answer.scope <> 'once')
         ORDER BY answer.made_at DESC LIMIT 1)"""
@@ -134,7 +135,7 @@ INDEXES = (  # made after a new index is filled: sorted once, they take a fracti
     "CREATE INDEX reads_by_session ON reads (session_id, position)",
     "CREATE INDEX decisions_by_time ON decisions (made_at, session_id, position)",
     "CREATE INDEX decisions_by_call ON decisions (call_id, position)",
-    "CREATE INDEX decisions_by_key ON decisions (key, made_at)",
+    "CREATE INDEX answers_by_key ON decisions (key, made_at) WHERE decision IN ('approved', 'declined')",
     "CREATE INDEX decisions_by_session ON decisions (session_id, position)",
     *VIEWS,
     "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",

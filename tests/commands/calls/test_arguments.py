@@ -100,6 +100,13 @@ def test_sorted_by_time_is_the_order_without(mcpctl: Mcpctl, calls: None) -> Non
     assert mcpctl("calls", "ls", "--sort", "started_at").out == mcpctl("calls", "ls").out
 
 
+@for_each("depth", [900, 995, 1010, 50_000])
+def test_what_is_nested_too_deep_to_be_compared_is_not_found(depth: int) -> None:
+    nested = "[" * depth + "]" * depth
+    assert arguments.has(f'{{"a": {nested}}}', "a", nested) is (depth == 900)
+    assert not arguments.has(f'{{"a": {nested}}}', "a", "x")
+
+
 @for_each(
     ("recorded", "line"),
     [
@@ -111,6 +118,7 @@ def test_sorted_by_time_is_the_order_without(mcpctl: Mcpctl, calls: None) -> Non
         ('"a text that was cut', '"a text that was cut'),
         ('["a"]', '["a"]'),
         (f'{{"a": "{"b" * 300}"}}', f"a={'b' * 197}…"),
+        (f'{{"a": {"[" * 995}{"]" * 995}}}', f'{{"a": {"[" * 193}…'),
     ],
 )
 def test_arguments_are_told_in_one_line(recorded: str | None, line: str | None) -> None:
