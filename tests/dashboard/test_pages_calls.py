@@ -327,8 +327,12 @@ def test_letters_stand_for_their_escapes_and_numbers_stay(browser: Browser, path
     assert '"name": "Zoë", "id": 123456789012345678901234567890' in text
 
 
-def test_a_search_is_shown(browser: Browser, paths: Paths) -> None:
+def test_a_search_is_shown_with_links_to_the_tools_that_there_still_are(browser: Browser, paths: Paths) -> None:
     recorded.two_sessions(paths)
+    gone = markup.seen(browser(), "/tool-calls/10d15c00-0000-4000-8000-000000000001")
+    assert "weather:get_forecast 0.91" in gone.text
+    assert "weather:get_forecast" not in [text for _, text in gone.links]
+    configured.demo_tools(paths)
     page = markup.seen(browser(), "/tool-calls/10d15c00-0000-4000-8000-000000000001")
     assert "Search for weather in a city" in page.text and "bm25" in page.text and "0.91" in page.text
     assert page.target("weather:get_forecast") == "/tools/weather%3Aget_forecast"
