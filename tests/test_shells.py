@@ -157,6 +157,7 @@ def test_fish_offers_each_candidate_with_what_it_is(env: Mapping[str, str]) -> N
         "--fields=id,response_bytes",
         "--fields=id,response_truncated",
         "--fields=id,response_file",
+        "--fields=id,response_redacted",
         "folder/",
     ]
 
