@@ -3,7 +3,7 @@
 import time
 
 from mcpctl.base.callers import Client
-from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.errors import McpctlError, Unusable, warn
 from mcpctl.base.fields import PAUSED, RESUMED
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
@@ -32,8 +32,11 @@ def pause(paths: Paths, until: float | None, channel: str) -> Pause:
         paused = Pause(before.since if before else time.time(), until, channel)
         file.db.execute("DELETE FROM pause")
         file.db.execute("INSERT INTO pause VALUES (?, ?, ?)", paused)
-    with State.connect(paths) as state:
-        state.note_policy(again=True)
+    try:
+        with State.connect(paths) as state:
+            state.note_policy(again=True)
+    except Unusable as error:
+        warn(f"a running mcpctl serve without a policy may not notice: {error.message} ({error.hint})")
     _record(paths, PAUSED, paused, channel)
     return paused
 

@@ -181,6 +181,7 @@ def test_a_hint_that_is_not_believed_is_told(browser: Browser, paths: Paths) -> 
         (None, "A call is passed on to its server"),
         ({"mode": "enforce", "ask": ["files:*"]}, "A call waits for your consent Decided by ask files:*"),
         ({"mode": "enforce", "deny": ["files:*"]}, "A call is refused; models do not find it either"),
+        ({"mode": "enforce", "ask": ["files:*"], "limit": {"files:*": "3/h"}}, "Limit files:* 3/h : 3 of 3 left"),
         ({"mode": "record", "deny": ["files:*"]}, "since the policy is only recorded; enforced, it would say deny"),
     ],
 )

@@ -257,7 +257,7 @@ def test_explain_says_how_much_is_left(mcpctl: Mcpctl, paths: Paths) -> None:
     (limit,) = mcpctl("policy", "explain", "s:t", "--json").json["limits"]
     assert (limit["rule"], limit["most"], limit["seconds"], limit["left"]) == ("limit s:* 3/2h", 3, 7200, 0)
     assert limit["free_at"]
-    assert "limit:       limit s:* 3/2h (config.toml:" in mcpctl("policy", "explain", "s:t").out
+    assert "limit:       s:* 3/2h (config.toml:" in mcpctl("policy", "explain", "s:t").out
     assert mcpctl("policy", "explain", "s:t", "--json").json["decision"] == "allow"
 
 

@@ -70,6 +70,17 @@ def test_it_works_though_the_configuration_cannot_be_read(mcpctl: Mcpctl, paths:
     assert pausing.current(paths)
 
 
+def test_it_works_though_state_db_is_damaged(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, policy={})
+    with PolicyFile.connect(paths):
+        pass
+    paths.state.write_bytes(b"x" * 5000)
+    ran = mcpctl("policy", "pause")
+    assert ran.code == 0
+    assert "a running mcpctl serve without a policy may not notice" in ran.err
+    assert pausing.current(paths)
+
+
 def test_it_is_on_record_once_with_who_did_it(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
     configure(paths)
     mcpctl("policy", "pause")
