@@ -27,7 +27,6 @@ from mcpctl.wire import jsonrpc
 
 _NOTHING = Features((), "")
 UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
-_NOTHING = Features((), "")
 _LOOK_S = 10.0  # how long an unknown name waits for servers that have not listed; a person's waits as long as they take
 KIND_OF = {PROMPTS_GET: PROMPTS, RESOURCES_READ: RESOURCES}
 _ON_RECORD = {PROMPTS: "prompt", RESOURCES: "resource"}
