@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mcpctl.base.errors import warn
+from mcpctl.base.fields import CALL_PAYLOADS
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import Login
 from mcpctl.dashboard.state_events import StateEvents
@@ -22,7 +23,7 @@ RETRY_MS = 3000
 _PAUSE_S = 0.1
 _AT_ONCE = 1 << 18  # bytes that are read for a stream before it has sent what it has
 _MOST_OWED = 1 << 20  # bytes of events without a position, which cannot be read later, that wait for a stream
-_PAYLOADS = ("arguments", "response", "error", "results")
+_PAYLOADS = (*CALL_PAYLOADS, "results")
 _CLOSED = "sessions.closed"
 _WAITING = ("approvals.", "tools.")  # the types of events that may change what waits for a person
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from mcpctl.base.fields import CALL_PAYLOADS
 from mcpctl.base.paths import Paths
 from mcpctl.dashboard import event_feed, streaming
 from mcpctl.dashboard.running import Login
@@ -82,7 +83,7 @@ def test_events_come_as_they_happen_and_once(dashboard: Streams, paths: Paths) -
     assert types(first.take(2)) == ["sessions.updated", "sessions.closed"]
     started, finished, *_ = (told.data["data"] for told in second.take(4))
     assert (finished["id"], finished["status"]) == (call_id(1), "ok")
-    assert not {"arguments", "response", "error"} & {*started, *finished}
+    assert not {*CALL_PAYLOADS} & {*started, *finished}
 
 
 def test_a_journal_that_is_gone_unread_is_a_reset(dashboard: Streams, paths: Paths) -> None:
