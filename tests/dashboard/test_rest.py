@@ -349,6 +349,6 @@ def test_what_serves_the_records_imports_nothing_heavy() -> None:
 def test_the_addresses_in_the_guide_are_answered(client: TestClient) -> None:
     guide = (Path(docgen.__file__).parent / "guides" / "dashboard.md").read_text(encoding="utf-8")
     addresses = [line for line in guide.splitlines() if line.startswith("/api/v1/")]
-    assert len(addresses) == 8
+    assert len(addresses) == 11
     for address in addresses:
         assert client.get(address).status_code == 200, address
