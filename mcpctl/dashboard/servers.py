@@ -89,9 +89,11 @@ def _shown(entry: Row, healthy: Mapping[str, Row]) -> Row:
         state = "does not answer" if is_remote else "does not start", "failed"
     else:
         state = ("not listed yet", "none") if entry["listed_at"] is None else ("works", "ok")
+    first_line = "".join((entry["problem"] or "").splitlines()[:1])
     return {
         "state": state[0], "kind": state[1], "is_down": state[1] in ("failed", "pending"),
-        "in_short": " ".join(words) or entry["runs"], "health": healthy.get(entry["name"]),
+        "why": first_line.removeprefix("did not start: "), "in_short": " ".join(words) or entry["runs"],
+        "health": healthy.get(entry["name"]),
     }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ PAGES = {
     "tool": "/tools/notes:delete_note",
     "servers": "/servers",
     "server": "/servers/notes",
+    "reads": "/reads",
     "approvals": "/approvals",
     "approval": "/approvals/last",
     "review": "/review",
@@ -60,6 +61,9 @@ def work(paths: Paths) -> None:
     with State.connect(paths) as state:
         state.equip("mine")
     recorded.two_sessions(paths)
+    recorded.session(paths, "5e551015-0000-4000-8000-000000000005", 20, [
+        recorded.was_read(number, 20 + number, "5e551015-0000-4000-8000-000000000005") for number in range(3)
+    ])  # fmt: skip
     waiting.opened(paths)
 
 

@@ -324,7 +324,7 @@ def test_servers_that_do_not_work_wait_for_a_person_too(browser: Browser, paths:
     assert "Nothing to do" not in page.text
     assert page.target("down") == "/servers/down"
     servers = markup.seen(browser(), "/servers").text
-    assert "down true does not start did not start: it ended (exit 3)" in servers
+    assert "down true does not start it ended (exit 3)" in servers
     assert servers.count("does not start") == 1
 
 
