@@ -16,7 +16,7 @@ from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
 from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import page
 from mcpctl.policy import answering
-from mcpctl.store import filters
+from mcpctl.store import arguments, filters
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 
@@ -44,13 +44,17 @@ def overview_page(request: Request) -> Response:
     down = _down(dashboard)
     return page(
         request, "overview.html", query=PageQuery(request.url.path, {}), sessions=sessions, active=active,
-        waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=list(to_review.items())[:_FIRST],
+        waiting=[_told(row) for row in waiting.rows(_FIRST, 0)], waiting_count=waiting.count(), held=list(to_review.items())[:_FIRST],
         held_count=len(to_review), problem=problem, down=down[:_FIRST], down_count=len(down), loosened=loosened,
         loosened_days=_LOOSENED_DAYS,
         today=of_today.rows[0], hours=hours.rows, within=shown.within, failures=failures, failing=failing,
         failing_since=_FAILING_SINCE, as_of=hours.counted_at or of_today.counted_at,
         calls=charts.calls(hours.rows, shown), times=charts.times(hours.rows, shown),
     )  # fmt: skip
+
+
+def _told(approval: Row) -> Row:
+    return {**approval, "arguments_line": arguments.line(approval["arguments"])}
 
 
 def _sessions(records: Records) -> tuple[Sequence[Row], int]:
