@@ -338,7 +338,7 @@ def rule_of(ruling: Ruling, config: Config) -> tuple[str, str]:
     if rule.file:
         return rule.label, f"{rule.file}: {'.'.join(rule.table)}.{rule.key}[{rule.item}]"
     line = config.line_of(rule.table, rule.key, rule.item)
-    is_written = line or rule.item is not None or rule.is_of_one_tool or rule.key == ONLY
+    is_written = line or rule.item is not None or rule.rate or rule.is_of_one_tool or rule.key == ONLY
     name = config.path.name
     return rule.label, f"{name}:{line}" if line else name if is_written else BUILT_IN
 

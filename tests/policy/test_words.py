@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mcpctl.base.failure import Failure
-from mcpctl.config.config import Config
+from mcpctl.config.config import Config, parsed
 from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy import words
 from mcpctl.policy.policy_file import Pause
@@ -51,3 +51,12 @@ def test_what_is_not_there_is_said_in_plain_english() -> None:
     assert words.for_model(failure("unknown_tool", "s:tool")) == f"there is no tool 's:tool'. {rest}"
     near = failure("unknown_tool", "s:tool").about(near=["s:tools"])
     assert words.for_model(near) == f"there is no tool 's:tool': did you mean s:tools? {rest}"
+
+
+def test_a_limit_in_a_table_on_one_line_is_not_built_in() -> None:
+    text = 'policy = { limit = { "s:*" = "5/m" } }\n[servers.s]\ncommand = "x"\n'
+    config = parsed(Path("config.toml"), text)
+    (limit,) = config.policy.limits
+    assert words.rule_of(Ruling("limit", limit), config) == ("limit s:* 5/m", "config.toml")
+    config = parsed(Path("config.toml"), '[policy]\nlimit = { "s:*" = "5/m" }\n')
+    assert words.rule_of(Ruling("limit", config.policy.limits[0]), config) == ("limit s:* 5/m", "config.toml:2")
