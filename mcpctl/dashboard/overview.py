@@ -44,9 +44,9 @@ def overview_page(request: Request) -> Response:
     down = _down(dashboard)
     return page(
         request, "overview.html", query=PageQuery(request.url.path, {}), sessions=sessions, active=active,
-        waiting=[_told(row) for row in waiting.rows(_FIRST, 0)], waiting_count=waiting.count(), held=list(to_review.items())[:_FIRST],
-        held_count=len(to_review), problem=problem, down=down[:_FIRST], down_count=len(down), loosened=loosened,
-        loosened_days=_LOOSENED_DAYS,
+        waiting=[_told(row) for row in waiting.rows(_FIRST, 0)], waiting_count=waiting.count(),
+        held=list(to_review.items())[:_FIRST], held_count=len(to_review), problem=problem, down=down[:_FIRST],
+        down_count=len(down), loosened=loosened, loosened_days=_LOOSENED_DAYS,
         today=of_today.rows[0], hours=hours.rows, within=shown.within, failures=failures, failing=failing,
         failing_since=_FAILING_SINCE, as_of=hours.counted_at or of_today.counted_at,
         calls=charts.calls(hours.rows, shown), times=charts.times(hours.rows, shown),
