@@ -122,6 +122,11 @@ def test_wrong_usage_is_told_as_every_failure_is(mcpctl: Mcpctl, words: Sequence
         ("tools call a:b --timeout 0", "--timeout: must be 0.1 or more", "see: mcpctl tools call -h"),
         ("calls show a b", "calls show takes no argument 'b'", "see: mcpctl calls show -h"),
         ("calls show a b c", "calls show takes no argument 'b'", "see: mcpctl calls show -h"),
+        ("tools ls time", "tools ls takes no argument 'time'", "did you mean: mcpctl tools ls --server time?"),
+        ("tools ls https://a.example/m", "tools ls takes no argument 'https://a.example/m'",
+         "did you mean: mcpctl tools ls --url https://a.example/m?"),
+        ("tools call https://a.example/m?key=abcd x", "'https://a.example/m?key=***' is an address, not a tool",
+         "give it with its tool: --url https://a.example/m?key=*** TOOL"),
     ],
 )  # fmt: skip
 def test_what_the_parser_refuses_is_told_with_the_command_that_has_its_help(

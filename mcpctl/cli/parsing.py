@@ -156,11 +156,21 @@ def _wrong_usage(error: UsageError, ctx: Any) -> WrongUsage:
         takes = "needs a value" if "requires" in error.message else "takes no value"
         return WrongUsage(f"{error.option_name} {takes}", see, "bad_value")
     if extra := re.match(r"Got unexpected extra arguments?(?:\(s\))? \(([^ ]+?)\)?(?: |$)", error.message):
-        if any("--from" in parameter.opts for parameter in ctx.command.params):
-            see = f"did you mean: {ctx.command_path} --from {extra[1]}?"
-        message = f"{ctx.command_path.removeprefix('mcpctl ')} takes no argument '{extra[1]}'"
-        return WrongUsage(message, see, "no_such_argument")
+        return _extra(extra[1], ctx, see)
     return WrongUsage(error.message[:1].lower() + error.message[1:].removesuffix("."), see)
+
+
+def _extra(word: str, ctx: Any, see: str) -> WrongUsage:
+    """The failure of an argument too many, which may be the value of an option."""
+    from mcpctl.config.entry_secrets import masked_url
+
+    is_url = re.match("https?://", word)
+    shown = masked_url(word) if is_url else word
+    options = {name for parameter in ctx.command.params for name in parameter.opts}
+    if option := next((each for each in ("--from", "--url" if is_url else "--server") if each in options), ""):
+        see = f"did you mean: {ctx.command_path} {option} {shown}?"
+    message = f"{ctx.command_path.removeprefix('mcpctl ')} takes no argument '{shown}'"
+    return WrongUsage(message, see, "no_such_argument")
 
 
 def _meant(name: str, ctx: Any) -> str:

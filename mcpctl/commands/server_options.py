@@ -81,6 +81,18 @@ def ad_hoc(options: opt.AdHocServer) -> Server:
     return check_server("new", editing.entry(entry.given(words)))
 
 
+def of_call(options: opt.AdHocServer, key: str) -> Server | None:
+    """The server of a call, if the command line has one; raises `WrongUsage`, also for an address in place of a key."""
+    if options.is_given:
+        return ad_hoc(options)
+    if key.startswith(("http://", "https://")):
+        from mcpctl.config.entry_secrets import masked_url
+
+        address = masked_url(key)
+        raise WrongUsage(f"'{address}' is an address, not a tool", f"give it with its tool: --url {address} TOOL")
+    return None
+
+
 def check_no_file(words: Sequence[str]) -> None:
     """Raise `WrongUsage` for a client's file in place of a server."""
     import shlex

@@ -74,7 +74,7 @@ def call(
     from mcpctl.commands.call_arguments import parse_line, read
     from mcpctl.commands.confirmation import asking
 
-    words, paths, server = arguments or [], place.paths(), server_options.ad_hoc(ad_hoc) if ad_hoc.is_given else None
+    words, paths, server = arguments or [], place.paths(), server_options.of_call(ad_hoc, key)
     if key == "-":
         if words or output_file or server:
             raise WrongUsage("with -, calls are on stdin, and all that they answer on stdout", "leave the rest out")
