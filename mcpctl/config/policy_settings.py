@@ -82,7 +82,7 @@ class _Lists(Section, frozen=True, kw_only=True):
                 if problem := problem_of(pattern):
                     raise ValueError(f".{where}{effect}[{index}]: {problem}")
         for pattern, text in self.limit.items():
-            if problem := problem_of(pattern) or _problem_of_rate(text):
+            if problem := problem_of(pattern) or _problem_of_rate(pattern, text):
                 raise ValueError(f".{where}{LIMIT}: {problem}")
 
 
@@ -206,13 +206,13 @@ def rate_of(text: str) -> Rate | None:
     return Rate(int(match[1]), int(match[2] or 1) * _SECONDS[match[3]], text) if match else None
 
 
-def _problem_of_rate(text: str) -> str:
+def _problem_of_rate(pattern: str, text: str) -> str:
     rate = rate_of(text)
     if rate is None:
         never = "; to have it never called, write it in deny" if re.match(r"0+ ?/", text) else ""
-        return f"'{text}' must be a number of calls in a time, such as 10/h, 100/d or 5/30m{never}"
+        return f"'{text}' for '{pattern}' must be a number of calls in a time, such as 10/h, 100/d or 5/30m{never}"
     if rate.most > _MOST_CALLS or rate.window_s > _LONGEST_S:
-        return f"'{text}' is too much to count: at most {_MOST_CALLS:,} calls in a year"
+        return f"'{text}' for '{pattern}' is too much to count: at most {_MOST_CALLS:,} calls in a year"
     return ""
 
 

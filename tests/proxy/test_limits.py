@@ -264,7 +264,7 @@ def test_explain_says_how_much_is_left(mcpctl: Mcpctl, paths: Paths) -> None:
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        ({"s:*": "ten an hour"}, "limit: 'ten an hour' must be a number of calls in a time, such as 10/h"),
+        ({"s:*": "ten an hour"}, "limit: 'ten an hour' for 's:*' must be a number of calls in a time, such as 10/h"),
         ({"s:*": "0/h"}, "to have it never called, write it in deny"),
         ({"s:*": "20000/h"}, "at most 10,000 calls in a year"),
         ({"s:*": "1/9999d"}, "at most 10,000 calls in a year"),
