@@ -467,11 +467,11 @@ class Held:
     held: Annotated[str, "Why it is held: suspicious, changed, new or not_locked."]
     findings: Annotated[list[dict[str, str]], "The findings that look like an attack: rule, place, message and why."]
     changes: Annotated[list[dict[str, str | None]], "The changes since it was pinned: rule, message, why, old, new."]
-    was: Annotated[str | None, "The decision on its calls as it was pinned: allow, ask or deny; null for others."]
+    was: Annotated[str | None, "The decision on its calls as it was pinned, or null."]
     decision: Annotated[
-        str | None, "The decision on its calls once it is approved: allow, ask or deny; null for others."
+        str | None, "The decision on its calls once it is approved, such as ask; null where there are none."
     ]
-    decided_by: Annotated[str | None, "The rule that decides so, or null."]
+    decided_by: Annotated[str | None, "The rule that decides so, or why it is refused, or null."]
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 

@@ -18,7 +18,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.drift import ChangeFilter, ToolChange
 from mcpctl.catalog.lists_in_memory import Listed, instructions_tool
 from mcpctl.checks.findings import ERROR, ToolFinding
-from mcpctl.policy import pins
+from mcpctl.policy import pins, words
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.pins import Pin, ShownList
@@ -120,9 +120,9 @@ def _lists(catalog: Catalog, server: str) -> Iterator[Listed]:
 def _of_key(lists: Sequence[ShownList], key: str) -> list[ShownList]:
     """The definitions that are approved under one key, by list; instructions come with the lists of tools alone."""
     found = []
-    for of, tools, words in lists:
-        words = words if key == of.server and not kind_of_list(of.capabilities) else None
-        each = ShownList(of, [tool for tool in tools if tool.key == key], words)
+    for of, tools, instructions in lists:
+        is_asked = key == of.server and not kind_of_list(of.capabilities)
+        each = ShownList(of, [tool for tool in tools if tool.key == key], instructions if is_asked else None)
         found += [each] if each.tools or each.instructions else []
     return found
 
@@ -144,13 +144,15 @@ def _pinned(of_server: Sequence[Pin], tool: Tool) -> Tool | None:
 
 
 def _decision(catalog: Catalog, tool: Tool | None) -> tuple[str, str]:
-    """The decision on a call of a tool, and its rule; none of what is not called."""
+    """The decision on a call of a tool, and its rule or the reason of a refusal; none of what is not called."""
     if tool is None or not tool.name or is_feature(tool.name):
         return "", ""
     shown = catalog.toolset.shown(tool) if catalog.toolset else tool
     verdict = decide(explained.subject_of(catalog.view, tool.server, tool.name, shown))
-    ruling = verdict.ruling
-    return explained.decision_of(verdict), "" if not ruling else ruling.rule.label if ruling.rule else "default"
+    decision, failure, ruling = explained.decision_of(verdict), verdict.failure, verdict.ruling
+    if failure and decision in ("held", "refused"):
+        return decision, words.for_person(failure).message
+    return decision, "" if not ruling else ruling.rule.label if ruling.rule else "default"
 
 
 def _check(catalog: Catalog) -> Callable[[Tool], Sequence[ToolFinding]]:

@@ -49,6 +49,8 @@ PAGES = (
     "/tools",
     "/servers",
     "/approvals",
+    "/review",
+    "/reads",
     "/stats",
     "/stats?since=all",
     "/stats?since=yesterday",

@@ -82,7 +82,9 @@ class Source:
         while lines := self.block():
             fields = dict(line.split(": ", 1) for line in lines if line)
             if "data" in fields:
-                return Told(fields.get("id"), json.loads(fields["data"]))
+                told = Told(fields.get("id"), json.loads(fields["data"]))
+                assert fields["event"] == told.data["type"], "listeners of a type get it, and no others"
+                return told
         raise AssertionError("the stream has ended")
 
     def next_of(self, type_: str) -> Told:
