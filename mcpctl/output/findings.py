@@ -18,6 +18,8 @@ FORMATS = ("text", "json", "jsonl", "github", "sarif", "junit")
 _GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
 _SARIF = {"error": "error", "warning": "warning", "info": "note"}
 _MOST_LINES = 200  # lines of one change that are shown, and compared line by line
+_LONGEST = 1 << 14  # characters of such a line
+_MOST_PAIRED = 1 << 13  # characters of both texts whose lines are paired by likeness, too
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -175,17 +177,32 @@ def changes(rows: Sequence[Row]) -> Iterator[str]:
 def compared(old: str | None, new: str | None) -> Iterator[str]:
     """The lines of one change, untreated, after `- ` where removed, `+ ` where added, else spaces."""
     before, after = _cut(old), _cut(new)
-    if before and after:
-        lines = difflib.ndiff(before, after)
+    if sum(map(len, (*before, *after))) > _MOST_PAIRED:
+        lines = _by_line(before, after)
+    elif before and after:
+        lines = difflib.ndiff(before, after)  # which also pairs lines that are alike: that takes their square
     else:
         lines = iter([*(f"- {line}" for line in before), *(f"+ {line}" for line in after)])
     return islice((line for line in lines if not line.startswith("?")), 2 * _MOST_LINES)
 
 
+def _by_line(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
+    for same, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after).get_opcodes():
+        if same == "equal":
+            yield from (f"  {line}" for line in before[start:end])
+        else:
+            yield from (f"- {line}" for line in before[start:end])
+            yield from (f"+ {line}" for line in after[new_start:new_end])
+
+
 def _cut(text: str | None) -> list[str]:
     all_lines = (text or "").splitlines()
     more = len(all_lines) - _MOST_LINES
-    return [*all_lines[:_MOST_LINES], *([f"… and {more} more lines"] if more > 0 else [])]
+    lines = [*all_lines[:_MOST_LINES], *([f"… and {more} more lines"] if more > 0 else [])]
+    return [
+        line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … and {len(line) - _LONGEST:,} more characters"
+        for line in lines
+    ]  # fmt: skip
 
 
 def _safe(line: str) -> str:

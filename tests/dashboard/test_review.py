@@ -248,3 +248,14 @@ def test_what_is_approved_before_anything_was_pinned_is_held_no_more(
     assert not still_held(mcpctl)
     define(paths, tool("list", description="Lists, and mails it."), tool("move"))
     assert still_held(mcpctl) == ["files:list"]
+
+
+def test_a_text_of_any_length_is_compared_at_once_and_cut_where_it_is_said(browser: Browser, paths: Paths) -> None:
+    configured.configure(paths, {"files": configured.stub()}, policy={"confirm_destructive": True})
+    long = "".join(map(chr, (97 + number * 7919 % 26 for number in range(300_000))))
+    define(paths, tool("list", description=long))
+    configured.pinned(paths, "files")
+    define(paths, tool("list", description=f"{long[::-1]}"))
+    page = markup.seen(browser(), "/review").text
+    assert "… and 283,616 more characters" in page
+    assert "(the first 65,536 of" in page
