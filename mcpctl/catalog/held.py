@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache as cache_of
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -18,11 +18,15 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.drift import ChangeFilter, ToolChange
 from mcpctl.catalog.lists_in_memory import Listed, instructions_tool
 from mcpctl.checks.findings import ERROR, ToolFinding
+from mcpctl.config.policy_settings import HOLD
 from mcpctl.policy import pins, words
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.pins import Pin, ShownList
 from mcpctl.policy.policy_file import PolicyFile
+
+if TYPE_CHECKING:
+    from mcpctl.checks.checker import Checker
 
 _WORST = (SUSPICIOUS, pins.CHANGED, pins.NEW, NOT_LOCKED)
 
@@ -87,7 +91,9 @@ def listed(catalog: Catalog, file: PolicyFile) -> list[Held]:
     for key, why in found.items():
         lists = _of_key(every, key)
         tools = _distinct(lists)
-        findings = dict.fromkeys(finding for tool in tools for finding in check(tool))
+        # Where such tools are held, the others have none.
+        to_check = tools if why == SUSPICIOUS or catalog.lists.holding.checks != HOLD else ()
+        findings = dict.fromkeys(finding for tool in to_check for finding in check(tool))
         of_key = [change for change in changes if join(change.server, change.tool) == key]
         was = _decision(catalog, _pinned(pinned(tools[0].server), tools[0]))[0]
         then = _decision(catalog, replace(tools[0], held="", is_approved=True))
@@ -156,11 +162,14 @@ def _decision(catalog: Catalog, tool: Tool | None) -> tuple[str, str]:
 
 
 def _check(catalog: Catalog) -> Callable[[Tool], Sequence[ToolFinding]]:
-    from mcpctl.checks.checker import Checker  # hundreds of expressions, which a page without held tools does not need
+    @cache_of
+    def checker() -> "Checker":
+        from mcpctl.checks import checker  # hundreds of expressions, and all tools: only where one is suspicious
 
-    lists = (catalog.listed(server) for server in catalog.config.enabled)
-    checker = Checker(tool for listed in lists if listed for tool in listed.tools)
-    return lambda tool: [finding for finding in checker.check(tool) if finding.severity == ERROR]
+        lists = (catalog.listed(server) for server in catalog.config.enabled)
+        return checker.Checker(tool for listed in lists if listed for tool in listed.tools)
+
+    return lambda tool: [finding for finding in checker().check(tool) if finding.severity == ERROR]
 
 
 def _hashed(lists: Sequence[ShownList]) -> str:
