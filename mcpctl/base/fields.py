@@ -315,7 +315,7 @@ class Call:
         " there is no text, null of one that did not fail.",
     ]
     arguments_redacted: Annotated[bool, "Whether something in arguments was redacted; 0 or 1 in SQL."]
-    response_redacted: Annotated[bool | None, "Whether something in response or error was redacted; 0 or 1 in SQL."]
+    response_redacted: Annotated[bool, "Whether something in response or error was redacted; 0 or 1 in SQL."]
     config_path: str | None
 
 

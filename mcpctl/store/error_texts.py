@@ -12,6 +12,8 @@ _NUMBER = re.compile(r"\b0x[0-9a-f]+\b|\b(?=[a-f-]*\d)[0-9a-f]{6,}(?:-[0-9a-f]{4
 
 def first_line(message: str | None) -> str | None:
     """The first line that is not empty, with single spaces."""
+    if message and len(message) <= _LONGEST_LINE and message.isprintable() and "  " not in message:
+        return message.strip() or None
     lines = (message or "")[:_READ].splitlines()
     line = next((words for line in lines if (words := " ".join(line.split()))), None)
     return line if line is None or len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"

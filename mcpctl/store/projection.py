@@ -26,7 +26,7 @@ from mcpctl.store.journal_lines import (
 COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}' OR server = '{OWN}')"
 _LONGEST_REASON = 500  # characters of a tool's own words that stand as the error of its call
 
-_OF_ERROR = "error_message", "error_code", "error_line", "error_group"  # made of the error where there is one
+OF_ERROR = "error_message", "error_code", "error_line", "error_group"  # made of the error where there is one
 _IS_MARKED = '1 if {0} and "[redacted:" in {0} else 0'
 _OF_SESSIONS = SessionCreated, SessionClosed
 
@@ -189,7 +189,7 @@ _START = LineColumns(
 )  # fmt: skip
 END = LineColumns(
     fields.CallFinished, fields.Call, "input_tokens", without=("id", "session_id"),
-    **dict.fromkeys(_OF_ERROR, "None"),
+    **dict.fromkeys(OF_ERROR, "None"),
     response="(came := text(line.response))", response_redacted=_IS_MARKED.format("came"),
     delivered_bytes="line.delivered_bytes or line.response_bytes", total_tokens="input_tokens + line.output_tokens",
 )  # fmt: skip
@@ -199,7 +199,7 @@ DECISION = LineColumns(
     fields.DecisionMade, fields.Decision, "position", position="position", made_at="line.timestamp"
 )  # fmt: skip
 CALL = (*_START.names, *END.names)
-_RUNNING = tuple("running" if name == "status" else None for name in END.names[:-1])
+_RUNNING = tuple({"status": "running", "response_redacted": 0}.get(name) for name in END.names[:-1])
 
 
 def call_row(call: StartedCall) -> tuple[Any, ...]:

@@ -239,7 +239,7 @@ class Records:
 
     def health(self, since: str) -> Mapping[str, Row]:
         """By server, for all that have ever been called: the totals of its calls since then, and `last_done`, the start
-        of the newest call that was done, whenever that was."""
+        of the newest call that was done, whenever that was, among the newest 10,000."""
         from mcpctl.store import statistics
 
         return statistics.health(self._db, {server for server, _ in self.usage()}, since)

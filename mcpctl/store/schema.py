@@ -12,6 +12,7 @@ _ASIDE = {  # the columns of each table that are fields of no row
     **{table: {"position": "INTEGER NOT NULL"} for table in ("discoveries", "reads", "decisions")},
 }
 ELSEWHERE = {"calls": {"config_path": "(SELECT config_path FROM sessions WHERE id = calls.session_id)"}}
+MARKS = ("arguments_redacted", "response_redacted")
 _NOT_KEPT = {"calls": (*ELSEWHERE["calls"], "outcome")}
 _LARGE = "annotations", "arguments", "error_message", "error", "response"  # last: SQLite passes through all before
 
@@ -22,7 +23,7 @@ def _type(name: str, written: str) -> str:
     kind = "INTEGER" if written.startswith(("int", "bool")) else "TEXT"
     if written.startswith("Json") or written.endswith("None"):
         return kind
-    return f"{kind} NOT NULL DEFAULT 0" if written == "int" else f"{kind} NOT NULL"
+    return f"{kind} NOT NULL DEFAULT 0" if written == "int" or name in MARKS else f"{kind} NOT NULL"
 
 
 def _table(name: str) -> str:
@@ -127,7 +128,7 @@ INDEXES = (  # made after a new index is filled: sorted once, they take a fracti
     """CREATE INDEX calls_not_ok ON calls (
         started_at, session_id, position, server, tool, status, error_group, error_code, client_name, project, hints,
         id) WHERE status <> 'ok'""",
-    "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position, status)",
+    "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position)",
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
     "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
     "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",

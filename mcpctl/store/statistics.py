@@ -51,6 +51,7 @@ _OF = {
 FIELDS = tuple(_OF)
 _OF_READS = {**_OF, "calls": "count(*)", **dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), "NULL")}
 _NUMBERS = ("calls", "done", "errors", "refused", "failed", "denied")  # they are 0 where there is none
+_LOOKED_AT = 10_000  # of a server's newest calls, for the last one that was done
 _OF_SESSION = (*_NUMBERS, "total_tokens", "duration_ms")
 _OF_ERROR = {
     "server": "server", "tool": "tool", "error": schema.error_group("dead"), "outcome": schema.call_outcome("dead"),
@@ -144,7 +145,8 @@ def errors(db: sqlite3.Connection, criteria: CallFilter = EVERYTHING, sort: str 
 
 
 def health(db: sqlite3.Connection, servers: Collection[str], since: str) -> Mapping[str, Row]:
-    """By server the totals of its calls since then, and `last_done`, the start of the newest call that was done."""
+    """By server the totals of its calls since then, and `last_done`, the start of the newest call that was done, of
+    the newest 10,000."""
     counted = {row["server"]: row for row in totals(db, ("server",), CallFilter(since=since))}
     none = {name: 0 if name in _NUMBERS else None for name in FIELDS}
     return {
@@ -154,8 +156,8 @@ def health(db: sqlite3.Connection, servers: Collection[str], since: str) -> Mapp
 
 
 def _last_done(db: sqlite3.Connection, server: str) -> str | None:
-    newest = "SELECT started_at FROM calls WHERE server = ? AND +status = 'ok' ORDER BY started_at DESC LIMIT 1"
-    row = db.execute(newest, (server,)).fetchone()
+    newest = "SELECT started_at, status FROM calls WHERE server = ? ORDER BY started_at DESC LIMIT ?"
+    row = db.execute(f"SELECT started_at FROM ({newest}) WHERE status = 'ok' LIMIT 1", (server, _LOOKED_AT)).fetchone()
     return row[0] if row else None
 
 

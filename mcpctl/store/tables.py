@@ -3,9 +3,10 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
+from operator import itemgetter
 from typing import Any, TypeVar
 
-from mcpctl.store import projection
+from mcpctl.store import projection, schema
 from mcpctl.store.journal_lines import CallFinished
 from mcpctl.store.projection import Changes
 
@@ -19,6 +20,16 @@ _INSERT = {
         ("reads", projection.READ.names), ("decisions", projection.DECISION.names),
     )
 }  # fmt: skip
+_DEFAULTS = {  # the values of most calls, which SQLite fills in sooner than it takes them
+    **dict.fromkeys(("parent_id", "toolset", "error", *projection.OF_ERROR)),
+    **dict.fromkeys(schema.MARKS, 0),
+}  # fmt: skip
+_PLAIN = tuple(name for name in projection.CALL if name not in _DEFAULTS)
+_INSERT_PLAIN = f"INSERT OR IGNORE INTO calls ({', '.join(_PLAIN)}) VALUES ({', '.join('?' * len(_PLAIN))})"
+_of_plain, _of_others = (
+    itemgetter(*map(projection.CALL.index, names)) for names in (_PLAIN, _DEFAULTS)
+)  # fmt: skip
+_AS_BY_DEFAULT = tuple(_DEFAULTS.values())
 *_GIVEN, _LAST = projection.END.names
 _END = (
     f"UPDATE calls SET ({', '.join(_GIVEN)}, {_LAST}) = ({'?, ' * len(_GIVEN)}input_tokens + ?)"
@@ -67,7 +78,18 @@ def _insert(
     if not things:
         return things
     (last,) = db.execute(f"SELECT max(rowid) FROM {table}").fetchone()
-    inserted = db.executemany(_INSERT[table], map(row, things.values())).rowcount
+    rows = list(map(row, things.values()))
+    inserted = 0
+    if table == "calls":
+        plain, others = [], []
+        for each in rows:
+            if _of_others(each) == _AS_BY_DEFAULT:
+                plain.append(_of_plain(each))
+            else:
+                others.append(each)
+        rows = others
+        inserted = db.executemany(_INSERT_PLAIN, plain).rowcount if plain else 0
+    inserted += db.executemany(_INSERT[table], rows).rowcount if rows else 0
     if inserted == len(things):
         return things
     new = db.execute(f"SELECT id FROM {table} WHERE rowid > ?", (last or 0,))
