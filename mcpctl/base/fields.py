@@ -475,7 +475,7 @@ class Held:
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 
-INDEX_VERSION = 10  # one more whenever a field of these rows comes or goes
+INDEX_VERSION = 11  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 
