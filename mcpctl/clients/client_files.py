@@ -62,9 +62,10 @@ def files(source: str | None) -> list[ClientFile]:
     return [ClientFile(path, client_kinds.owner(path))]
 
 
-def entries(file: ClientFile) -> list[ClientEntry] | None:
-    """The servers of a file; None if it has no section for servers. Raises `Unusable` if it cannot be read."""
-    document = document_in(file.path)
+def entries(file: ClientFile, document: dict[str, Any] | None = None) -> list[ClientEntry] | None:
+    """The servers of a file, or of a document that it was; None if it has no section for servers. Raises `Unusable` if
+    it cannot be read."""
+    document = document_in(file.path) if document is None else document
     # A TOML file is read as Codex's: from a config.toml of mcpctl half of the keys would be lost.
     toml = [(("mcp_servers",), document["mcp_servers"], None)] if "mcp_servers" in document else []
     sections = toml if file.path.suffix == ".toml" else list(_sections(document))

@@ -1,11 +1,12 @@
 """The permission rules of a client as it has them, and the names of its servers as config.toml has them."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mcpctl.base import bounds
+from mcpctl.base.texts import beginning
 from mcpctl.clients.client_config import NAME
 from mcpctl.clients.client_files import members
 from mcpctl.config import server_settings
@@ -38,22 +39,35 @@ class NotCarried(Exception):
 
 
 class Names:
-    """The servers of config.toml by the names that clients give them, and the tools that they have listed."""
+    """The servers of config.toml by the names that a client gives them, and the tools that they have listed."""
 
-    def __init__(self, loaded: Config, tools: Mapping[str, Collection[str]]) -> None:
+    def __init__(self, loaded: Config, tools: Mapping[str, Collection[str]], own: Mapping[str, Sequence[str]]) -> None:
         self._servers = sorted({*loaded.servers, *loaded.problems})
         self._tools = tools
+        self._own = own  # by each name that the client has, the servers here that are the same
 
-    def of_server(self, name: str) -> list[str]:
-        """The servers that this name may stand for: that of exactly this name, else those that are spelled alike."""
-        if name in self._servers:
-            return [name]
-        return [server for server in self._servers if alike(server) == alike(name)]
+    def of_server(self, rule: ClientRule, name: str) -> list[str]:
+        """The servers that this name stands for: the client's own; a rule that only tightens counts for others too."""
+        if own := self._of_client(name):
+            return [name] if name in own else own
+        if rule.effect == ALLOW:
+            return []
+        return [name] if name in self._servers else _spelled(name, self._servers)
+
+    def not_own(self, patterns: Iterable[str]) -> list[str]:
+        """The servers that these patterns name and that are not the client's."""
+        own = {server for servers in self._own.values() for server in servers}
+        named = dict.fromkeys(pattern.partition(":")[0] for pattern in patterns)
+        return [server for server in named if server in self._servers and server not in own]
+
+    def _of_client(self, name: str) -> list[str]:
+        names = [name] if name in self._own else _spelled(name, self._own)
+        return list(dict.fromkeys(server for each in names for server in self._own[each]))
 
     def split(self, flat: str, separator: str) -> list[tuple[str, str]]:
         """The servers and tools that a name such as `server__tool` may stand for; the tool is empty where none is."""
         pairs: dict[tuple[str, str], None] = {}
-        for server in self._servers:
+        for server in (*self._servers, *self._own):
             name, rest = flat[: len(server)], flat[len(server) :]
             if alike(name) == alike(server) and (not rest or rest.startswith(separator)):
                 pairs[name, rest.removeprefix(separator)] = None
@@ -66,21 +80,26 @@ class Names:
             raise NotCarried(rule.why)
         patterns: list[str] = []
         for server, tool in rule.targets:
-            patterns += self._target(rule, server, tool) if tool else [server]  # a class has no tool
+            patterns += self._target(rule, server, tool) if tool else self._class(rule, server)
         if rule.effect == ALLOW and len(rule.targets) > 1 and rule.targets[0][0] != rule.targets[1][0]:
             raise NotCarried("it is not certain which server it is about")
         return list(dict.fromkeys(patterns))
 
+    def _class(self, rule: ClientRule, name: str) -> list[str]:
+        if rule.effect == ALLOW and (others := self.not_own(self._servers)):
+            raise NotCarried(f"here it would be about other servers than the client's too: {beginning(others, 3)}")
+        return [name]
+
     def _target(self, rule: ClientRule, server: str, tool: str) -> list[str]:
-        servers = self.of_server(server)
+        servers = self.of_server(rule, server)
         if not servers and (alike(server) == alike(NAME) or _OWN_TOOLS.fullmatch(tool)):
             raise NotCarried(OWN)
         if rule.is_glob and _GLOB.search(server):
-            servers = [server if rule.effect == ALLOW else re.sub("[-_]", "?", server)]
+            servers = self._matching(server) if rule.effect == ALLOW else [re.sub("[-_]", "?", server)]
         elif not rule.is_glob and _GLOB.search(tool):
             raise NotCarried("a * or ? in a name would stand for any text here")
         elif not servers and rule.effect == ALLOW:
-            raise NotCarried(f"config.toml has no server '{server}'; take it over first: mcpctl servers import")
+            raise NotCarried(self._why_none(server))
         elif len(servers) > 1 and rule.effect == ALLOW:
             raise NotCarried(f"it is not certain which server it is about: {', '.join(servers)}")
         patterns = [f"{each}:{name}" for each in servers or [server] for name in self._tools_named(rule, each, tool)]
@@ -89,12 +108,30 @@ class Names:
                 raise NotCarried(problem)
         return patterns
 
+    def _matching(self, glob: str) -> list[str]:
+        """The client's own servers whose names there a rule with a * is about."""
+        pattern = ".*".join(map(re.escape, glob.split(ANY)))
+        servers = {server for name, own in self._own.items() if re.fullmatch(pattern, name) for server in own}
+        if not servers:
+            raise NotCarried("config.toml has no server of the client that it is about")
+        return sorted(servers)
+
+    def _why_none(self, name: str) -> str:
+        others = [name] if name in self._servers else _spelled(name, self._servers)
+        if others:
+            return f"'{others[0]}' in config.toml is not the client's server of that name; it would loosen another's"
+        return f"config.toml has no server '{name}'; take it over first: mcpctl servers import"
+
     def _tools_named(self, rule: ClientRule, server: str, tool: str) -> list[str]:
         listed = self._tools.get(server, ())
         if not rule.is_respelled or _GLOB.search(tool) or tool in listed:
             return [tool]
         named = [name for name in listed if _NOT_TAKEN.sub("_", name) == tool and not _GLOB.search(name)]
         return named if named and (len(named) == 1 or rule.effect != ALLOW) else [tool]
+
+
+def _spelled(name: str, names: Iterable[str]) -> list[str]:
+    return [each for each in names if alike(each) == alike(name)]
 
 
 def alike(name: str) -> str:

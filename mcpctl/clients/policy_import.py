@@ -12,7 +12,8 @@ from mcpctl.base.paths import Paths
 from mcpctl.base.texts import beginning
 from mcpctl.base.tool_keys import split
 from mcpctl.catalog import rows as catalog_rows
-from mcpctl.clients import client_files, client_kinds, import_preview, rule_readers
+from mcpctl.clients import client_files, client_kinds, import_preview, owned_servers, rule_readers
+from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.importing import switched_off
 from mcpctl.clients.permission_rules import ANY, OWN, ClientRule, Names, NotCarried
@@ -32,6 +33,7 @@ _ADMINISTRATORS = {  # by client, where an administrator's rules are, which go b
     "gemini": (Path("/etc/gemini-cli/policies"), Path("/Library/Application Support/GeminiCli/policies")),
 }
 _FAITHFUL = {"default": ASK, "auto_approve_read_only": False, "confirm_destructive": False}  # as a client asks
+_DENIED = 20  # tools that are named
 _READ_ONLY_UNASKED = ("codex",)  # clients that do not ask about a tool that declares itself read-only
 
 
@@ -42,6 +44,8 @@ class PolicyImport:
     documents: list[tuple[Path, Any]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     tools: dict[str, frozenset[str]] = field(default_factory=dict)
+    entries: list[ClientEntry] = field(default_factory=list)  # the servers that the client has, or had before mcpctl
+    is_of_one_project: bool = False  # whether the rules are not those of the user for all projects
     additions: list[tuple[str, str, str]] = field(default_factory=list)
     """Effects and patterns, each with the server to whose own `tools` it goes, before all of `ask`, or none."""
     default: str = ""  # the client's own rule for all tools that no other names
@@ -49,6 +53,7 @@ class PolicyImport:
     _written: PolicyTable | None = field(init=False)
     _lists: dict[str, list[str]] = field(init=False)
     need_policy: list[str] = field(default_factory=list)  # rules that only a [policy] has a place for
+    denied: list[str] = field(default_factory=list)  # tools that are denied here now, beside the servers
     consequences: list[str] = field(default_factory=list)
     is_lax: bool = False  # whether the configuration calls tools that no rule names
 
@@ -56,9 +61,14 @@ class PolicyImport:
     def name(self) -> str:
         return "gemini-cli" if self.client == "gemini" else self.client
 
+    @property
+    def title(self) -> str:
+        return CLIENTS[self.name].title
+
     def select(self, loaded: Config) -> None:
         self.is_lax = loaded.policy_table is not None and loaded.policy_table.default == ALLOW
-        names = Names(loaded, self.tools)
+        own = owned_servers.named(self.entries, loaded.servers, each=self.is_of_one_project)
+        names = Names(loaded, self.tools, own)
         self._servers, self._written, self.default, self.additions = loaded.servers, loaded.policy_table, "", []
         table = loaded.policy_table or PolicyTable()
         self._lists = {effect: list(getattr(table, effect)) for effect in (DENY, ASK, ALLOW)}
@@ -77,6 +87,8 @@ class PolicyImport:
                 action, into, why = self._take_default(rule.effect)
             elif patterns:
                 action, into, why = self._take(rule, patterns)
+            if action == ADDED and (others := names.not_own(patterns)):
+                why = f"{', '.join(others)} is not a server of {self.title}, but this only tightens"
         except NotCarried as error:
             why = str(error)
         values = rule.text, action, rule.effect or None, patterns, into, self.client, str(path), why or None
@@ -133,6 +145,7 @@ class PolicyImport:
         loaded = parsed(path, tomlkit.dumps(document))
         if "policy" in document:
             put(document, loaded, self)
+            self.denied = [pattern for effect, pattern, _ in self.additions if effect == DENY]
         else:
             self._put_denials(document, loaded)
         self.consequences = list(self._consequences(loaded, parsed(path, tomlkit.dumps(document))))
@@ -151,10 +164,14 @@ class PolicyImport:
                     table["enabled"] = False
                 else:
                     editing.table_of(table, "tools")[tool] = False
-        self.need_policy = [row["rule"] for row in self.rows
-                            if row["action"] == ADDED and not simple.issuperset(row["patterns"])]  # fmt: skip
+        waiting = [row for row in self.rows if row["action"] == ADDED and not simple.issuperset(row["patterns"])]
+        self.need_policy = [row["rule"] for row in waiting]
+        self.rows = [{**row, "why": None} if row in waiting else row for row in self.rows]
+        self.denied = sorted(simple)
 
     def _consequences(self, before: Config, after: Config) -> Iterator[str]:
+        if denied := [pattern for pattern in self.denied if split(pattern)[1] != ANY]:
+            yield f"denied here for all clients: {beginning(denied, _DENIED)} (by {self.title})"
         for row in self.rows:
             for server in (split(pattern)[0] for pattern in row["patterns"] if split(pattern)[1] == ANY):
                 why = f"{self.name} denies it ({row['rule']})"
@@ -184,14 +201,15 @@ def _is_laxer(effect: str, other: str) -> bool:
 
 def read(client: str, source: Path | None, paths: Paths) -> PolicyImport:
     """The rules of the client's own files, or of one; raises `NotFound`, and `Unusable` rather than use half."""
-    batch = PolicyImport(client)
-    for path in [source] if source else _own(client, CLIENTS[batch.name].title):
+    batch = PolicyImport(client, is_of_one_project=source is not None)
+    for path in [source] if source else _own(client, batch.title):
         document = client_files.document_in(path)
         batch.files.append(path)
         batch.documents.append((path, document))
     if client == "gemini" and not source:
         together = rule_readers.gemini_files([(path.name, document) for path, document in batch.documents])
         batch.documents = [(Path.home() / ".gemini", together)]
+    batch.entries = owned_servers.entries(CLIENTS[batch.name], source, paths)
     with catalog_rows.catalog(paths, quiet=True) as catalog:
         lists = {server: catalog.listed(server) for server in catalog.config.enabled}
     batch.tools = {server: frozenset(listed.by_name) for server, listed in lists.items() if listed}
@@ -254,17 +272,17 @@ def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
 
 
 def remarks(batch: PolicyImport) -> Iterator[str]:
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     for row in batch.rows:
-        if row["action"] == LEFT_OUT:
-            reasons.setdefault(row["why"], []).append(row["rule"])
+        if row["why"]:
+            reasons.setdefault((row["action"], row["why"]), []).append(row["rule"])
     if batch.is_lax:
         yield (
             f'[policy] has default = "{ALLOW}": here tools that no rule names are called without a question;'
-            f" {CLIENTS[batch.name].title} would ask"
+            f" {batch.title} would ask"
         )
-    for why, rules in reasons.items():
-        yield f"left out: {beginning(rules, 3)}: {why}"
+    for (action, why), rules in reasons.items():
+        yield f"{'left out' if action == LEFT_OUT else 'taken over'}: {beginning(rules, 3)}: {why}"
 
 
 def of_clients(clients: Iterable[str], paths: Paths) -> list[PolicyImport]:

@@ -22,9 +22,14 @@ ONE_CLASS = "it combines a server with the hints of its tools, which no rule her
 PATTERN = "it has a pattern for arguments, and rules here look at none"
 
 
+def of_all(tool: str) -> str:
+    """A rule that loosens names the client's own servers one by one: others come later."""
+    return " ".join(f"{name}:{tool}" for name in sorted(SERVERS))
+
+
 def names() -> Names:
     text = "".join(f"[servers.{name}]\ncommand = 'x'\n" for name in SERVERS)
-    return Names(config.parsed(Path("config.toml"), text), TOOLS)
+    return Names(config.parsed(Path("config.toml"), text), TOOLS, {name: [name] for name in SERVERS})
 
 
 def carried(client: str, document: Mapping[str, Any]) -> list[Any]:
@@ -110,8 +115,8 @@ def test_a_mode_of_claude_code_that_asks_nothing_is_named() -> None:
     [
         ("github:create_issue", "allow github:create_issue"),
         ("github:*", "allow github:*"),
-        ("*:search_*", "allow *:search_*"),
-        ("*:*", "allow *:*"),
+        ("*:search_*", f"allow {of_all('search_*')}"),
+        ("*:*", f"allow {of_all('*')}"),
         ("my_server:t", "allow my-server:t"),
         ("github:read_file", "allow github:read_file"),
         ("slack:t", NO_SERVER),
@@ -224,7 +229,7 @@ def test_the_settings_of_gemini(settings: Any, expected: list[str]) -> None:
         # for whatever no other rule names
         ('mcpName = "*"\ntoolName = "*"\ndecision = "ask_user"', ["default ask"]),
         ('mcpName = "*"\ndecision = "deny"', ["default deny"]),
-        ('toolName = "*"\ndecision = "allow"', ["allow *:*"]),
+        ('toolName = "*"\ndecision = "allow"', [f"allow {of_all('*')}"]),
     ],
 )  # fmt: skip
 def test_a_policy_of_gemini(rule: str, expected: list[str]) -> None:
@@ -241,7 +246,7 @@ def policies(*rules: tuple[str, str, int]) -> list[dict[str, Any]]:
         ([("*", "ask_user", 10), ("github", "allow", 200)], ["default ask", "allow github:*"]),
         ([("*", "ask_user", 500), ("github", "allow", 200)], ["default ask", "a rule for all tools goes before it"]),
         ([("*", "deny", 10), ("*", "ask_user", 10)], ["default deny", "default ask"]),
-        ([("*", "allow", 10), ("github", "deny", 200)], ["allow *:*", "deny github:*"]),
+        ([("*", "allow", 10), ("github", "deny", 200)], [f"allow {of_all('*')}", "deny github:*"]),
     ],
 )
 def test_priorities_of_gemini_order_the_rules_of_all_its_files(rules: Any, expected: list[str]) -> None:

@@ -250,6 +250,22 @@ def test_rules_of_clients_go_into_the_policy_that_was_chosen(init: Init, user: P
     assert "permission rules of" not in init("claude-code", "--policy", "careful", answers=["n", "n"]).err
 
 
+def test_a_rule_about_a_server_that_stays_in_its_client_loosens_no_other(init: Init, user: Path, paths: Paths) -> None:
+    (user / ".claude").mkdir()
+    rules = {"permissions": {"allow": ["mcp__notes__*", "mcp__other__*"]}}
+    (user / ".claude/settings.json").write_text(json.dumps(rules), encoding="utf-8")
+    place = user / ".config/Claude/claude_desktop_config.json"
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps({"mcpServers": DEMO}), encoding="utf-8")
+    other = {"notes": {"command": "true", "args": ["x"]}, "other": {"command": "true"}}
+    (user / ".claude.json").write_text(json.dumps({"mcpServers": other}), encoding="utf-8")
+    ran = init("--policy", "careful", answers=["all", "y", "n", "y", "y", "n"])
+    assert "'notes' stays there" in ran.err
+    table = config.load(paths.config).policy_table
+    assert table and table.allow == ["other:*"]
+    assert "left out: mcp__notes__*: 'notes' in config.toml is not the client's server of that name" in ran.err
+
+
 @for_each(
     "before",
     ["", "[servers.a]\ncommand = 'x'\n", "[servers.a]\r\ncommand = 'x'\r\n# end", "# only this",

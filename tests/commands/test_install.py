@@ -922,6 +922,22 @@ def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
 
 
 @pytest.mark.usefixtures("person")
+@pytest.mark.parametrize("has_policy", [False, True])
+def test_tools_that_a_client_denies_are_named_before_the_question(
+    mcpctl: Mcpctl, claude: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch, has_policy: bool
+) -> None:
+    if has_policy:
+        write(paths.config, '[policy]\ndefault = "ask"\n')
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
+    denied = f"denied here for all clients: {'a:rm, a:drop_*' if has_policy else 'a:rm'} (by Claude Code)"
+    ran = mcpctl("install", "claude-code", stdin="n\n")
+    assert ran.err.index(denied) < ran.err.index("Write this?")
+    ran = mcpctl("install", "claude-code", stdin="y\n")
+    assert ran.err.rindex(denied) > ran.err.index("Write this?")
+    assert "denied here" not in mcpctl("install", "claude-code").err
+
+
+@pytest.mark.usefixtures("person")
 def test_a_server_that_the_policy_denies_wholly_is_told(mcpctl: Mcpctl, thinking: Path, paths: Paths) -> None:
     write(paths.config, '[policy]\ndefault = "ask"\n')
     denied = (

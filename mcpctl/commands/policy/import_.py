@@ -23,7 +23,8 @@ def import_(
     Claude Code (permissions), Cursor (mcpAllowlist), Codex (approval modes) or Gemini CLI (trust and policies). Those
     of the project in the current folder apply in that project only, and are left out unless --from names one.
 
-    A rule is only carried over if it loosens nothing: stderr says which are left out, and why. Without [policy], one is
+    A rule is only carried over if it loosens nothing: stderr says which are left out, and why. One that allows tools is
+    only taken over for a server that the client has, or had when mcpctl was installed in it. Without [policy], one is
     made that asks about every other tool, as the client does. At a terminal it shows the change and asks first;
     elsewhere it needs --yes. With --json and the like, --dry-run prints a row for each rule. Comments and order are
     kept, and running it twice changes nothing.

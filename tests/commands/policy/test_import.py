@@ -36,11 +36,13 @@ answer_tokens = 1000
 
 @pytest.fixture(autouse=True)
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A person's home without any client, and a project of theirs, which is the current folder."""
+    """A person's home with the servers of two clients, and a project of theirs, which is the current folder."""
     for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "user"
     (folder / "project").mkdir(parents=True)
+    for file in (".claude.json", ".cursor/mcp.json"):
+        put(folder / file, {"mcpServers": SERVERS})
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.chdir(folder / "project")
     return folder
@@ -214,12 +216,12 @@ def test_cursors_comments_and_trailing_commas_are_read(mcpctl: Mcpctl, user: Pat
     configure(paths, SERVERS)
     put(user / ".cursor/permissions.json", '{ // mine\n "mcpAllowlist": ["github:get_*", "*:list_*",],\n}')
     mcpctl("policy", "import", "cursor", "--yes")
-    assert policy(paths).allow == ["github:get_*", "*:list_*"]
+    assert policy(paths).allow == ["github:get_*", "github:list_*", "notes:list_*"]
 
 
 CODEX = """\
 [mcp_servers.github]
-command = "x"
+command = "true"
 default_tools_approval_mode = "prompt"
 [mcp_servers.github.tools.get_me]
 approval_mode = "approve"
@@ -308,3 +310,69 @@ def test_what_a_file_says_cannot_command_the_terminal(mcpctl: Mcpctl, user: Path
     claude(user, deny=["mcp__github__\x1b[2J", "\x1b]0;x\x07"])
     for options in (["--dry-run"], ["--yes"]):
         assert mcpctl("policy", "import", "claude-code", *options, tty=True).code == 0
+
+
+# ---- servers of another client
+
+
+OTHERS = "'db' in config.toml is not the client's server of that name; it would loosen another's"
+
+
+@pytest.mark.parametrize("entries", [{"db": stub("mine")}, {}])
+def test_a_rule_that_loosens_is_not_taken_over_for_another_clients_server_of_the_name(
+    mcpctl: Mcpctl, user: Path, paths: Paths, entries: Any
+) -> None:
+    configure(paths, {"db": stub("another")})
+    put(user / ".claude.json", {"mcpServers": entries})
+    claude(user, allow=["mcp__db__*", "mcp__db__read"], deny=["mcp__db__drop"])
+    ran = mcpctl("policy", "import", "claude-code", "--yes")
+    assert (policy(paths).allow, policy(paths).deny) == ([], ["db:drop"])
+    assert f"left out: mcp__db__*, mcp__db__read: {OTHERS}\n" in ran.err
+    assert "taken over: mcp__db__drop: db is not a server of Claude Code, but this only tightens\n" in ran.err
+
+
+def test_rules_follow_a_server_to_its_name_here_even_once_the_client_has_lost_it(
+    mcpctl: Mcpctl, user: Path, paths: Paths
+) -> None:
+    configure(paths, {"db": stub("another")})
+    put(user / ".claude.json", {"mcpServers": {"db": stub("mine")}})
+    claude(user, allow=["mcp__db__*"], ask=["mcp__db__drop"])
+    assert mcpctl("install", "claude-code", "--yes", "--rename", "db=mine").code == 0
+    assert "db" not in json.loads((user / ".claude.json").read_text(encoding="utf-8"))["mcpServers"]
+    assert mcpctl("policy", "import", "claude-code", "--yes").code == 0
+    assert (policy(paths).allow, policy(paths).ask) == (["mine:*"], ["mine:drop"])
+
+
+@pytest.mark.parametrize("rule", ["*:*", "d*:*"])
+def test_a_star_for_servers_loosens_only_those_of_the_client(
+    mcpctl: Mcpctl, user: Path, paths: Paths, rule: str
+) -> None:
+    configure(paths, {"db": stub("mine"), "db2": stub("another")})
+    put(user / ".cursor/mcp.json", {"mcpServers": {"db": stub("mine"), "db2": stub("stays")}})
+    put(user / ".cursor/permissions.json", {"mcpAllowlist": [rule]})
+    mcpctl("policy", "import", "cursor", "--yes")
+    assert policy(paths).allow == ["db:*"]
+
+
+@pytest.mark.parametrize("others", [{}, {"theirs": stub("another")}])
+def test_a_class_is_only_let_run_where_all_servers_are_the_clients(
+    mcpctl: Mcpctl, user: Path, paths: Paths, others: Any
+) -> None:
+    configure(paths, {"db": stub(), **others}, policy={})
+    put(user / ".gemini/settings.json", {"mcpServers": {"db": stub()}})
+    rule = '[[rule]]\ntoolAnnotations = {readOnlyHint = true}\ndecision = "allow"\npriority = 1\n'
+    put(user / ".gemini/policies/a.toml", rule)
+    ran = mcpctl("policy", "import", "gemini", "--yes")
+    assert policy(paths).allow == ([] if others else ["@read-only"])
+    assert ("here it would be about other servers than the client's too: theirs" in ran.err) == bool(others)
+
+
+def test_a_projects_rule_is_about_its_own_server_of_the_name(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    configure(paths, {"db": stub("mine")})
+    put(user / ".claude.json", {"mcpServers": {"db": stub("mine")}})
+    rules = claude(user / "project", allow=["mcp__db__*"])
+    put(user / "project/.mcp.json", {"mcpServers": {"db": stub("the project's")}})
+    put(user / "project/.claude/settings.local.json", {"enableAllProjectMcpServers": True})
+    ran = mcpctl("policy", "import", "claude-code", "--from", str(rules), "--yes")
+    assert OTHERS in ran.err
+    assert not config.load(paths.config).policy_table
