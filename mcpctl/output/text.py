@@ -183,7 +183,7 @@ def answered(row: Row) -> str:
     if made == "expired":
         return "nobody answered" if waited_ms is None else f"nobody answered in {duration(waited_ms)}"
     if channel in ("rule", "grant"):
-        return str(made)
+        return f"{made}, the same call again" if channel == "grant" and row["scope"] == "once" else str(made)
     if made in ("approved", "declined") and channel in ("client", "terminal", "dashboard"):
         return f"{made} by the user in the {channel}{after}"
     return f"{made} {'in' if made == 'asked' else 'by'} the {channel}{after}"

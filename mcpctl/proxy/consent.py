@@ -76,7 +76,7 @@ class Consent:
         call.record.start()
         try:
             if self._may_hold(call) and await self._is_repeat(binding):
-                call.record.note("allowed", failure, channel="grant", scope=SESSION)
+                call.record.note("allowed", failure, channel="grant", scope=ONCE)
                 return binding
             return await self._obtain(call, failure)
         except Unusable as error:
@@ -125,8 +125,8 @@ class Consent:
             self._aside(partial(approvals.give_back, id_=approval.id))
             return None
         if approval.state == ALLOWED:  # and used up by that look at it
-            channel = approval.channel or ""
-            call.record.note("allowed", failure, channel=channel, scope=ONCE, waited_ms=approval.waited_ms)
+            channel, scope = approval.channel or "", approval.scope or ONCE
+            call.record.note("allowed", failure, channel=channel, scope=scope, waited_ms=approval.waited_ms)
             return self._go_on(call, approval)
         if approval.state == DENIED:
             channel = approval.channel or CLIENT

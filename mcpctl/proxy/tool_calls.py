@@ -12,6 +12,7 @@ from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.tool_keys import OWN
 from mcpctl.metatools import argument_help, own_tool
 from mcpctl.policy import words
+from mcpctl.policy.approvals import ALWAYS, SESSION
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, COUNT, CURRENT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict, decide
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
@@ -110,7 +111,8 @@ class CallRecord(Record):
         if failure:  # the policy only records
             self.note(_RECORDED.get(failure.code, "denied"), failure, enforced=False)
         elif ruling and ruling.effect == ASK and self._call.consent is None:
-            self.note("allowed", Failure("granted", {"ruling": ruling}), channel="grant")
+            scope = SESSION if self._call.subject.grant in self._call.view.standing.grants else ALWAYS
+            self.note("allowed", Failure("granted", {"ruling": ruling}), channel="grant", scope=scope)
 
     def refuse(self, failure: Failure) -> None:
         self.start()

@@ -195,6 +195,8 @@ def test_bytes_are_only_named_where_it_is_brief() -> None:
         ({"decision": "unanswerable", "channel": "rule"}, "nobody could be asked: deny s:*, config.toml:3"),
         ({"decision": "expired", "channel": "client", "waited_ms": 50_000},
          "nobody answered in 50 s: deny s:*, config.toml:3"),
+        ({"decision": "allowed", "channel": "grant", "scope": "once"},
+         "allowed, the same call again (once): deny s:*, config.toml:3"),
         ({"decision": "allowed", "channel": "grant"}, "allowed: deny s:*, config.toml:3"),
     ],
 )  # fmt: skip

@@ -301,7 +301,7 @@ def test_three_forms_are_open_and_ten_shown_a_minute(revision: str, scene: Play,
 
 @pytest.mark.parametrize("is_held", [False, True])
 def test_a_yes_with_an_end_holds_until_then(
-    is_held: bool, scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+    is_held: bool, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def busy(_: PolicyFile) -> None:
         error = sqlite3.OperationalError("database is locked")
@@ -323,6 +323,7 @@ def test_a_yes_with_an_end_holds_until_then(
             assert "said no" in await asked.call(NO, arguments={"n": 2})
 
     scene(played)
+    assert "allowed grant always" in decisions(home)
 
 
 def test_a_refusal_names_the_dashboard_where_one_runs(scene: Play, paths: Paths) -> None:
@@ -400,7 +401,7 @@ def test_a_yes_for_the_session_holds_until_it_ends(revision: str, scene: Play, p
         assert await other.call(YES) == "{}", "another session is asked"
 
     scene(played)
-    assert decisions(home)[:3] == ["asked client", "approved client session", "allowed grant"]
+    assert decisions(home)[:3] == ["asked client", "approved client session", "allowed grant session"]
     with PolicyFile.connect(paths) as file:
         assert file.db.execute("SELECT count(*) FROM grants").fetchone() == (0,)
 
@@ -963,7 +964,7 @@ def test_a_repeat_that_does_nothing_more_is_not_asked_about(revision: str, scene
         assert await asked.call(YES, "files:put", {"n": 2}) == '{"n": 2}'
 
     scene(played)
-    assert decisions(home)[2] == "allowed grant session"
+    assert decisions(home)[2] == "allowed grant once"
 
 
 @ERAS
