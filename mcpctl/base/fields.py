@@ -135,7 +135,9 @@ class CallFinished(Line, tag="calls.finished"):
         "JSON: the error of the server or of mcpctl, or null. For a tool_error it is null in the journal; in the index"
         " and under --json its message is the beginning of the tool's first text.",
     ]
-    duration_ms: int
+    duration_ms: Annotated[
+        int, "The duration, a whole number of milliseconds, with the time that a person took to answer for the call."
+    ]
     output_tokens: Annotated[int, "The tokens of what the client got of the response, estimated."]
     response_bytes: Annotated[int, "The size of the whole response in bytes."]
     response_truncated: Annotated[bool, "Whether the recorded response was cut; 0 or 1 in SQL."]
@@ -369,12 +371,15 @@ class Total:
     done: Annotated[int, "The number of calls whose outcome is done."]
     errors: Annotated[int, "The number of calls whose outcome is error."]
     refused: Annotated[int, "The number of calls whose outcome is refused."]
-    error_percent: Annotated[float | None, "The errors among a hundred calls that were not refused and have ended."]
+    error_percent: Annotated[
+        float | None,
+        "The errors among a hundred calls that have ended, without those that were refused or had the name of nothing.",
+    ]
     failed: Annotated[int, "The number of calls that did not do what was asked: errors and refused together."]
     denied: Annotated[int, "The number of calls that were refused, the same as refused."]
-    p50_ms: Annotated[int | None, "The duration that half of the calls did not exceed."]
-    p95_ms: Annotated[int | None, "The duration that 95 of 100 calls did not exceed."]
-    longest_ms: Annotated[int | None, "The longest duration."]
+    p50_ms: Annotated[int | None, "The duration that half of the calls that were not refused did not exceed."]
+    p95_ms: Annotated[int | None, "The duration that 95 of 100 such calls did not exceed."]
+    longest_ms: Annotated[int | None, "The longest duration of a call that was not refused."]
     duration_ms: Annotated[int | None, "The durations together."]
     input_tokens: Annotated[int | None, "The tokens of the arguments together, estimated."]
     output_tokens: Annotated[int | None, "The tokens of what clients got of the responses together, estimated."]
@@ -475,7 +480,7 @@ class Held:
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 
-INDEX_VERSION = 11  # one more whenever a field of these rows comes or goes
+INDEX_VERSION = 12  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 

@@ -42,6 +42,8 @@ NOT_FAILED = ("ok", "running", "input_required")  # the statuses of calls that d
 OUTCOMES = {  # of calls by their statuses; one that goes on has none
     "done": ("ok",), "error": ("tool_error", "failed", "cancelled", "interrupted"), "refused": ("denied",),
 }  # fmt: skip
+NOT_THERE = ("unknown_tool", "unknown_meta_tool", "unknown_prompt", "unknown_resource", "ambiguous_resource")
+"""The codes where a name is of nothing, or not of one thing: no rule decided on it, and it has reached no server."""
 
 
 HOLDS = ("changed", "new", "suspicious", "not_locked")

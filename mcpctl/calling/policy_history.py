@@ -54,6 +54,7 @@ class Replay:
     calls: int = 0
     reads: int = 0
     gone: set[str] = field(default_factory=set)  # projects that are not in the configuration any more
+    strange: Counter[str] = field(default_factory=Counter)  # what there never was: no rule decided on it
 
     def add(self, outcome: _Outcome, times: int, sessions: int = 0) -> None:
         if times:
@@ -81,9 +82,12 @@ class Replay:
         for outcome, times in self.times.items():
             if outcome.listed is False:
                 calls[outcome.key] += times
-        shown = [f"{key} ({number:,})" for key, number in calls.most_common(_NAMED)]
-        more = [f"{len(calls) - _NAMED:,} more"] if len(calls) > _NAMED else []
-        return ", ".join([*shown, *more])
+        return _most(calls)
+
+    @property
+    def left_out(self) -> str:
+        """The names of what never was there, with how often each was asked for."""
+        return _most(self.strange)
 
     @property
     def told(self) -> str:
@@ -98,6 +102,12 @@ class Replay:
         reads = f" and {counted(self.reads, 'read')}" if self.reads else ""
         asks = counted(self.count(ASK), "time")
         return f"would have asked {asks}{of_most}{fewer}; {rest}: {counted(self.calls, 'call')}{reads}"
+
+
+def _most(counts: Counter[str]) -> str:
+    shown = [f"{key} ({number:,})" for key, number in counts.most_common(_NAMED)]
+    more = [f"{len(counts) - _NAMED:,} more"] if len(counts) > _NAMED else []
+    return ", ".join([*shown, *more])
 
 
 class _Deciding:
@@ -160,18 +170,16 @@ def replayed(history: History, opened: Opened, standing: Standing) -> Replay:
         groups = list(history.calls())
         limited = _Limited(history, deciding, groups)
         for called in groups:
-            replay.calls += called.calls
             _add(replay, deciding, called, limited.over(called))
         for server, kind, name, project, is_command, times in history.reads():
-            replay.reads += times
             feature = feature_names.join(_KINDS.get(kind, kind), name)
             if server is None:
-                outcome = _Outcome(feature, REFUSE, "unknown", "", None)
-            else:
-                verdict = deciding.of_read(server, feature, project, is_command=is_command)
-                config = deciding.view(project, is_command=is_command).config
-                outcome = _outcome(join(server, feature), verdict, config, listed=None)
-            replay.add(outcome, times)
+                replay.strange[feature] += times
+                continue
+            replay.reads += times
+            verdict = deciding.of_read(server, feature, project, is_command=is_command)
+            config = deciding.view(project, is_command=is_command).config
+            replay.add(_outcome(join(server, feature), verdict, config, listed=None), times)
         replay.gone = deciding.gone
     return replay
 
@@ -179,7 +187,8 @@ def replayed(history: History, opened: Opened, standing: Standing) -> Replay:
 def _add(replay: Replay, deciding: _Deciding, called: Called, over: Mapping[PolicyRule, int]) -> None:
     key, is_listed = join(called.server, called.tool), deciding.is_listed(called)
     unknown = 0 if is_listed else called.unknown  # it never was there
-    replay.add(_Outcome(key, REFUSE, "unknown_tool", "", False), unknown)
+    replay.strange += Counter({key: unknown})
+    replay.calls += called.calls - unknown
     config = deciding.view(called.project, is_command=called.is_command).config
     outcome = _outcome(key, deciding.of_call(called), config, listed=is_listed)
     for rule, times in over.items():

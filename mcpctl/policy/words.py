@@ -121,7 +121,7 @@ _WHY = {
 
 DENIED = frozenset(_OF_TOOL) - {"unknown_tool", "server_unusable"} | {"not_in_project"}
 OF_CONSENT = frozenset(("needs_consent", "declined"))  # recorded when they are made
-DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}  # codes of refusals that are recorded when the call is refused
+DECISIONS = DENIED - OF_CONSENT  # codes of refusals that are recorded when the call is refused
 OF_FEATURE = frozenset(_OF_FEATURE)  # codes of prompts and resources that cannot be had, or that several servers have
 OF_VIEW = frozenset((*_WHY, "paused"))  # the codes of refusals that are not about one server or tool
 

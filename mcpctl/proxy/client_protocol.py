@@ -220,7 +220,6 @@ class ClientProtocol:
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
             self._session.begin(self._session.annotate(incoming, arguments))
         else:
-            self._session.dispatch.attempted(jsonrpc.text(name), "unknown_meta_tool", caller)
             *first, last = self._offer.names
             hint = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
             self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {jsonrpc.text(name)[:200]}", hint)

@@ -116,7 +116,7 @@ class ReadRecord(Record):
             )  # fmt: skip
 
     def refuse(self, failure: Failure) -> None:
-        if failure.code in words.OF_FEATURE | words.DENIED:
+        if failure.code in words.DENIED:
             read, name = self._read, feature_names.join(self._kind, _name(self._read))
             self._recorder.decision_made(
                 join(read.server, name) if read.server else name, "denied", failure.code, call_id=self.id,

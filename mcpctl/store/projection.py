@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from mcpctl.base import fields, hints
+from mcpctl.base.models import NOT_THERE
 from mcpctl.base.tool_keys import OWN
 from mcpctl.store import error_texts
 from mcpctl.store.journal_lines import (
@@ -65,7 +66,7 @@ class Changes:
                 self.discoveries.setdefault(line.id, (position, line))
             case ReadFinished():
                 self.reads.setdefault(line.id, (position, line))
-            case DecisionMade():
+            case DecisionMade() if line.rule not in NOT_THERE:  # older versions had these as denied by a rule
                 self.decisions.setdefault(line.id, (position, line))
             case SessionCreated():
                 self.sessions.setdefault(line.id, line)

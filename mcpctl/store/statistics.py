@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from mcpctl.base.errors import WrongUsage
-from mcpctl.base.models import Found, Row
+from mcpctl.base.models import NOT_THERE, Found, Row
 from mcpctl.base.tool_keys import OWN
 from mcpctl.store import journal_lines, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
@@ -22,7 +22,8 @@ _EXPRESSIONS = {
 }
 GROUPS = tuple(_EXPRESSIONS)  # a day and an hour are those of the place where this runs
 TIMES = ("day", "hour")  # groups that follow each other
-_PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL)"
+# A refusal takes no time, and says nothing of how long calls take.
+_PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL AND status <> 'denied')"
 _FOLLOWED = (  # by their numbers, which the index of the totals has
     "SELECT earlier.rowid FROM calls AS later JOIN calls AS earlier ON earlier.id = later.parent_id"
     f" WHERE later.via <> '{journal_lines.REPLAY}' AND later.server <> '{OWN}'"
@@ -30,6 +31,11 @@ _FOLLOWED = (  # by their numbers, which the index of the totals has
 _DONE, _REFUSED = (f"coalesce(sum(status = '{status}'), 0)" for status in ("ok", "denied"))
 _FAILED = f"coalesce(sum({schema.call_failed('dead')}), 0)"
 _ERRORS = f"({_FAILED} - {_REFUSED})"
+_NO_NAME = f"IN ({', '.join(map(repr, NOT_THERE))})"
+# By the index of what went wrong: that of the totals has no codes.
+_IS_OF_NOTHING = f"calls.rowid IN (SELECT rowid FROM calls WHERE status <> 'ok' AND error_code {_NO_NAME})"
+_PERCENT = f"round(100.0 * ({_ERRORS} - {{0}}) / nullif({_ERRORS} - {{0}} + {_DONE}, 0), 1)"
+_NOT_THERE = "coalesce(sum(status = 'failed' AND {}), 0)"
 # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
 # round applies, since calls are chosen and grouped by how they ended.
 # Which were followed is looked up only where there is such a round: that goes through all calls.
@@ -39,17 +45,21 @@ _OF = {
     "done": _DONE,
     "errors": _ERRORS,
     "refused": _REFUSED,
-    "error_percent": f"round(100.0 * {_ERRORS} / nullif({_ERRORS} + {_DONE}, 0), 1)",
+    "error_percent": _PERCENT.format(_NOT_THERE.format(_IS_OF_NOTHING)),
     "failed": _FAILED,
     "denied": _REFUSED,
     **{name: f"sum({name})" for name in ("input_tokens", "output_tokens", "total_tokens", "duration_ms")},
     "p50_ms": f"substr({_PERCENTILES}, 1, 20) + 0",
     "p95_ms": f"substr({_PERCENTILES}, 21) + 0",
-    "longest_ms": "max(duration_ms)",
+    "longest_ms": "max(duration_ms) FILTER (WHERE status <> 'denied')",
     "last_used": "max(started_at)",
 }
 FIELDS = tuple(_OF)
-_OF_READS = {**_OF, "calls": "count(*)", **dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), "NULL")}
+_OF["not_there"] = _NOT_THERE.format(_IS_OF_NOTHING)
+_OF_READS = {
+    **_OF, "calls": "count(*)", **dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), "NULL"),
+    "error_percent": _PERCENT.format(_NOT_THERE.format(f"json_valid(error) AND error ->> '$.code' {_NO_NAME}")),
+}  # fmt: skip
 _NUMBERS = ("calls", "done", "errors", "refused", "failed", "denied")  # they are 0 where there is none
 _LOOKED_AT = 10_000  # of a server's newest calls, for the last one that was done
 _OF_SESSION = (*_NUMBERS, "total_tokens", "duration_ms")
@@ -146,8 +156,9 @@ def errors(db: sqlite3.Connection, criteria: CallFilter = EVERYTHING, sort: str 
 
 def health(db: sqlite3.Connection, servers: Collection[str], since: str) -> Mapping[str, Row]:
     """By server the totals of its calls since then, and `last_done`, the start of the newest call that was done, of
-    the newest 10,000."""
-    counted = {row["server"]: row for row in totals(db, ("server",), CallFilter(since=since))}
+    the newest 10,000. A mistyped tool is no error of the server's."""
+    rows = totals(db, ("server",), CallFilter(since=since), fields=(*FIELDS, "not_there"))
+    counted = {row["server"]: {**row, "errors": row["errors"] - row["not_there"]} for row in rows}
     none = {name: 0 if name in _NUMBERS else None for name in FIELDS}
     return {
         server: {"server": server, **counted.get(server, none), "last_done": _last_done(db, server)}

@@ -345,7 +345,7 @@ def test_a_tool_that_there_is_not_has_neither_a_link_nor_hints(browser: Browser,
     configured.demo_tools(paths)
     lines = [
         *recorded.call(1, 1, server="notes", tool="add_nte", status="failed"),
-        recorded.decided(recorded.call_id(1), key="notes:add_nte", rule="unknown_tool", rule_place=""),
+        recorded.decided(recorded.call_id(1), key="notes:add_nte", rule="unknown_tool", rule_place=""),  # of old ones
         *recorded.call(2, 2, server="notes", tool="add_note"),
     ]
     recorded.session(paths, rest=lines)
@@ -354,7 +354,6 @@ def test_a_tool_that_there_is_not_has_neither_a_link_nor_hints(browser: Browser,
         assert "notes:add_nte" in page.text
         assert not [each for each, _ in page.links if each == "/tools/notes%3Aadd_nte"]
     assert "Then There is no such tool." in page.text
-    assert "failed rule there is no such tool" in page.text
     assert "denied" not in page.text
     assert markup.seen(browser(), "/tool-calls").text.count("Not declared") == 1
     assert page.of("li") and "Not declared" not in page.text

@@ -24,7 +24,7 @@ def test_totals_are_those_of_the_records(browser: Browser, paths: Paths) -> None
         "Calls 6 Done 3 Failed 2 40.0 % Refused 1 p50 12 ms p95 12 ms Tokens of arguments 30 Tokens of responses 72"
         in text
     )
-    assert "notes:delete_note 1 calls 0 1 refused 0 ms 0 ms 17" in text
+    assert "notes:delete_note 1 calls 0 1 refused - - 17" in text
     assert "claude-code 3 calls 1 failed 0" in text
     assert "2100-01-01 6 calls 2 failed 1 refused 12 ms 12 ms 102" in text, "the plot's numbers are in a table too"
     assert links(page, "weather:get_forecast") == ["/tools/weather%3Aget_forecast"]

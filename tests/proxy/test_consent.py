@@ -1094,10 +1094,7 @@ def test_every_attempt_is_on_record(scene: Play, home: Path) -> None:
     assert [(each["key"], each["decision"], each["rule"], each["call_id"] is None) for each in made] == [
         ("", "denied", "bad_arguments", True),
         (DELETE, "denied", "bad_arguments", True),
-        ("tool_execute_read", "denied", "unknown_meta_tool", True),
-        (DELETE, "denied", "unknown_meta_tool", True),
         ("files:put", "denied", "deny files:put", False),
-        ("files:nothing", "denied", "unknown_tool", False),
         ("files:put", "denied", "id_in_use", True),
     ]
 

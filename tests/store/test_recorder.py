@@ -485,7 +485,7 @@ def test_a_decision_is_a_row_of_its_call_and_of_its_session(paths: Paths) -> Non
     last = made.decision_made(
         "s:t", "approved", "ask s:*", call_id=call.id, channel="client", scope="once", waited_ms=1200, origin=ORIGIN
     )
-    alone = made.decision_made("ghp_" + "a1B2" * 9, "denied", "unknown_meta_tool", origin=ORIGIN)
+    alone = made.decision_made("ghp_" + "a1B2" * 9, "denied", "bad_arguments", origin=ORIGIN)
     made.call_finished(call, "ok", response=b"{}")
     made.flush()
     made.close()

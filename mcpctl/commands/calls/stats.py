@@ -21,16 +21,17 @@ def stats(
 ) -> None:
     """Count the calls on record. It says how many, how many failed, how long they took, and their tokens.
 
-    It takes the filters of mcpctl calls ls. A call in several rounds counts once, in the group of its last round. Calls
-    that failed are those of --failed: errors and refused together. Refused ones were refused by a rule, a token or a
-    person, or wait for a yes; error_percent leaves them out: it is how many of a hundred calls that ended went wrong.
-    --by error groups failures of one tool by the first line of their text, with # for each number and id; calls ls
-    --error lists the calls of one group. --kind read counts prompts and resources that were read: their tool is the
-    name or the URI. Times are in
-    milliseconds; p50_ms and p95_ms are exact: so many of a hundred calls, or rounds, took no longer. Tokens are those
-    of arguments and responses, estimated as the field encoding of a call says. Days and hours are those of your time
-    zone; the hour that comes twice when clocks go back is one. A bar is as long as the number of calls, or as the field
-    of --sort.
+    It takes the filters of mcpctl calls ls. A call in several rounds counts once, in the group of its last round.
+    Calls that failed are those of --failed: errors and refused together. Refused ones were refused by a rule, a
+    token or a person, or wait for a yes; error_percent leaves them out, and calls of tools that there are not,
+    which reached no server: it is how many of a hundred other calls that ended went wrong. --by error groups
+    failures of one tool by the first line of their text, with # for each number and id; calls ls --error lists the
+    calls of one group. --kind read counts prompts and resources that were read: their tool is the name or the URI.
+    Times are in milliseconds; p50_ms and p95_ms are exact: so many of a hundred calls, or rounds, took no longer.
+    They and longest_ms leave out what was refused, which takes no time; a call that waited for a person's answer
+    has that time in its duration. Tokens are those of arguments and responses, estimated as the field encoding of a
+    call says. Days and hours are those of your time zone; the hour that comes twice when clocks go back is one. A
+    bar is as long as the number of calls, or as the field of --sort.
 
     Examples:
       mcpctl calls stats --by tool --sort p95_ms --limit 10

@@ -27,7 +27,8 @@ def check(
     each tool how often it would have asked, refused or run, and by which rule. --config tries another file. Each call
     that needs a yes counts as one question; the field sessions says how many there would have been with a yes for the
     session each time. Yeses for always that hold now count, those for a session do not. Tools are taken as they are
-    listed now; those that are not listed any more, by the hints that they had. Tokens are not looked at.
+    listed now; those that are not listed any more, by the hints that they had. Mistyped names, of which there never was
+    a tool, are left out and named. Tokens are not looked at.
 
     Examples:
       mcpctl policy check
@@ -102,4 +103,6 @@ def _replay(since: str, report: checks.Report, place: opt.ToolsetLocation) -> No
         output.say(f"decided as without a project, since these are gone: {', '.join(sorted(replay.gone))}", always=True)
     if unlisted := replay.unlisted:
         output.say(f"not listed now: {unlisted}", always=True)
+    if left_out := replay.left_out:
+        output.say(f"left out, since nothing of that name was known: {left_out}", always=True)
     output.write_list(Found.of(replay.rows), HISTORY, output.ListOptions("auto" if kind == "text" else kind, limit=0))

@@ -9,8 +9,9 @@ from mcpctl.base.fields import CALL_STATUSES
 from mcpctl.base.models import NOT_FAILED, OUTCOMES
 from mcpctl.base.paths import Paths
 from mcpctl.store.filters import FAILED
+from mcpctl.store.records import Records
 from tests.conftest import Mcpctl
-from tests.recorded import CLAUDE, at, call, call_id, created, opened, raw, session, started
+from tests.recorded import CLAUDE, at, call, call_id, created, opened, raw, session, started, was_read
 
 OTHER = "4e551015-0000-4000-8000-000000000000"
 KILLED = "3e551015-0000-4000-8000-000000000000"
@@ -70,6 +71,38 @@ def test_outcomes_are_counted_beside_what_failed(mcpctl: Mcpctl, failures: None)
     assert [row[name] for name in names] == [7, 1, 4, 2, 6, 2, 80.0]
     by_server = mcpctl("calls", "stats", "--by", "server", "--sort", "error_percent", "--json").json
     assert [(row["server"], row["error_percent"]) for row in by_server] == [("weather", 80.0), ("notes", None)]
+
+
+def test_a_mistyped_tool_is_no_error_of_its_server(mcpctl: Mcpctl, paths: Paths) -> None:
+    nothing: dict[str, Any] = {"status": "failed", "response": raw(None), "error": raw({"code": "unknown_tool"})}
+    session(paths, CLAUDE, 0, [
+        *call(1, 1), *call(2, 2, server="memory", tool="nope", **nothing), *call(3, 3, tool="nope", **nothing),
+        *call(4, 4, status="tool_error", response=_said("no")),
+    ])  # fmt: skip
+    rows = mcpctl("calls", "stats", "--by", "server", "--json").json
+    assert {row["server"]: (row["errors"], row["failed"], row["error_percent"]) for row in rows} == {
+        "weather": (2, 2, 50.0), "memory": (1, 1, None),
+    }  # fmt: skip
+    with Records(paths) as records:
+        health = records.health(at(0))
+    assert (health["memory"]["errors"], health["weather"]["errors"]) == (0, 1)
+
+
+def test_a_name_of_no_prompt_is_no_error(mcpctl: Mcpctl, paths: Paths) -> None:
+    nothing = raw({"code": "unknown_prompt", "message": "there is no prompt 'x'"})
+    session(paths, CLAUDE, 0, [was_read(1, 1, kind="prompt", server=None, name="x", status="failed", error=nothing)])
+    assert mcpctl("calls", "stats", "--kind", "read", "--json").json[0]["error_percent"] is None
+
+
+def test_what_was_refused_is_not_among_the_durations(mcpctl: Mcpctl, paths: Paths) -> None:
+    refused = [
+        each for number in range(2, 9)
+        for each in call(number, number, status="denied", response=raw(None), duration_ms=1)
+    ]  # fmt: skip
+    denied_late = call(9, 9, status="denied", response=raw(None), duration_ms=9000)
+    session(paths, CLAUDE, 0, [*call(1, 1, duration_ms=700), *refused, *denied_late])
+    (row,) = mcpctl("calls", "stats", "--json").json
+    assert (row["calls"], row["p50_ms"], row["p95_ms"], row["longest_ms"]) == (9, 700, 700, 700)
 
 
 @pytest.mark.parametrize(

@@ -116,13 +116,14 @@ def test_tools_that_are_not_listed_any_more_are_decided_by_the_hints_that_they_h
     error = recorded.raw({"code": "unknown_tool", "message": "no tool"})
     called(paths, "typo", session=recorded.CURSOR, status="failed", error=error)
     assert replayed(mcpctl) == [
-        ("s:typo", "refuse", 1, "unknown_tool"),
         ("s:gone", "run", 2, "auto_approve_read_only @read-only"),
     ]
     ran = mcpctl("policy", "check", "--history", "30d")
-    assert "not listed now: s:gone (2), s:typo (1)" in ran.err
+    assert "refused 0, and run 2: 2 calls since" in ran.err
+    assert "not listed now: s:gone (2)\n" in ran.err
+    assert "left out, since nothing of that name was known: s:typo (1)\n" in ran.err
     rows = mcpctl("policy", "check", "--history", "30d", "--json").json
-    assert [row["listed"] for row in rows] == [False, False]
+    assert [row["listed"] for row in rows] == [False]
 
 
 def test_servers_that_are_gone_or_disabled_refuse(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -166,11 +167,12 @@ def test_prompts_and_resources_that_were_read_are_decided_too(mcpctl: Mcpctl, pa
     ]  # fmt: skip
     recorded.session(paths, rest=rest)
     assert replayed(mcpctl) == [
-        ("@resources/db://b", "refuse", 1, "unknown"),
         ("s:@prompts/greet", "refuse", 1, "not_exposed"),
         ("s:@resources/db://a", "run", 2, ""),
     ]
-    assert "0 calls and 4 reads since" in mcpctl("policy", "check", "--history", "30d").err
+    said = mcpctl("policy", "check", "--history", "30d").err
+    assert "0 calls and 3 reads since" in said
+    assert "left out, since nothing of that name was known: @resources/db://b (1)\n" in said
 
 
 def test_nothing_on_record_is_said(mcpctl: Mcpctl, paths: Paths) -> None:

@@ -28,6 +28,7 @@ def decisions(paths: Paths) -> None:
         decided(None, "approved", 20, **yes, channel="terminal", person="anna@box, /dev/pts/3", waited_ms=4000),
         decided(call_id(7), "allowed", 21, **yes, channel="terminal", waited_ms=4000),
         decided(call_id(4), "denied", 11, key="notes:delete_note", session_id=CURSOR),
+        decided(call_id(5), "denied", 11, key="notes:typo", rule="unknown_tool", rule_place=None),  # of older versions
         decided(call_id(1), "approved", 3, **{**yes, "key": "weather:get_forecast"}, channel="client"),
     ])  # fmt: skip
 
