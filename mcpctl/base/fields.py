@@ -85,7 +85,11 @@ class DiscoveryFinished(Line, tag="discoveries.finished"):
     fallback: Annotated[str | None, "The reason why another provider than the configured one ranked them, or null."]
     results: Annotated[Json, "JSON: the tools that the search found, best first, as objects of key and relevance."]
     started_at: Annotated[str, "The start time."]
-    duration_ms: Annotated[int, "The duration, a whole number of milliseconds; null until the end."]
+    duration_ms: Annotated[
+        int,
+        "The duration, a whole number of milliseconds; null until the end. The time in which a person was asked about a"
+        " call is part of it.",
+    ]
     tokens: Annotated[int, "The tokens of the answer, estimated."]
     project: str | None = None
 
@@ -135,9 +139,7 @@ class CallFinished(Line, tag="calls.finished"):
         "JSON: the error of the server or of mcpctl, or null. For a tool_error it is null in the journal; in the index"
         " and under --json its message is the beginning of the tool's first text.",
     ]
-    duration_ms: Annotated[
-        int, "The duration, a whole number of milliseconds, with the time that a person took to answer for the call."
-    ]
+    duration_ms: int
     output_tokens: Annotated[int, "The tokens of what the client got of the response, estimated."]
     response_bytes: Annotated[int, "The size of the whole response in bytes."]
     response_truncated: Annotated[bool, "Whether the recorded response was cut; 0 or 1 in SQL."]
