@@ -52,7 +52,7 @@ def written(paths: Paths, before: str, preset: Preset) -> str:
     """The text of config.toml with the preset; the lists and all other keys of a [policy] that is there stay."""
     if config.parsed(paths.config, before).policy_table is not None:
         return editing.with_values(paths.config, before, "policy", preset.settings)
-    lines = ["# Which calls run, wait for your yes, or are refused: see man 7 mcpctl-policy", "[policy]"]
+    lines = ["# Which calls run, wait for your yes, or are refused: see mcpctl help policy-guide", "[policy]"]
     lines += [f"{f'{key} = {_toml(value)}':<30} # {_COMMENTS[key]}" for key, value in preset.settings.items()]
     return editing.with_lines(before, "\n".join([*lines, _EXAMPLES]))
 

@@ -19,7 +19,7 @@ _MEANT = {  # words of other programs, each with the verb or command here
     "ui": "dashboard", "usage": "calls stats", "verify": "doctor", "web": "dashboard",
 }  # fmt: skip
 _INSTEAD = {  # words for which there is no command, each with a sentence on what there is
-    "completion": "completion for bash, zsh and fish comes with the package; see: man mcpctl-setup",
+    "completion": "completion for bash, zsh and fish comes with the package; see: mcpctl help setup-guide",
     "upgrade": "upgrade it as it was installed, such as with: pip install --upgrade; then restart the clients",
 }
 _SAME = {"completions": "completion", "self-update": "upgrade"}

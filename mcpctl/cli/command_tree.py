@@ -26,6 +26,7 @@ GROUPS = {  # of the help, in its order, as are all that follow: each noun and c
 }
 COMMANDS = ("serve", "init", "install", "uninstall", "doctor", "demo", "help", "version")  # the commands without a noun
 NOUNS = tuple(name for names in GROUPS.values() for name in names if name not in COMMANDS)
+GUIDES = ("audit", "dashboard", "policy", "projects", "search", "setup", "toolsets")  # section 7 of the manual
 ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
 _FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")  # these verbs come first
 _CLIENTS = "{clients}"  # in a docstring of a command: the names of all clients
@@ -56,16 +57,27 @@ def version(json: bool = opt.JSON) -> None:
 def help(
     ctx: typer.Context,
     words: list[str] | None = opt.argument(
-        "[WORD]...", "The words of a command, such as: calls ls.", complete.commands, default=None
+        "[WORD]...", "The words of a command, such as: calls ls, or a guide.", complete.commands, default=None
     ),
 ) -> None:
-    """Print the help of a command, like its option -h.
+    """Print the help of a command, like -h, or a guide.
+
+    The guides are section 7 of the manual: audit, dashboard, policy, projects, search, setup and toolsets. One
+    that is not called like a command may be named without -guide.
 
     Examples:
       mcpctl help
       mcpctl help calls ls
+      mcpctl help policy-guide
     """
-    ctx.find_root().command([*(words or []), "--help"], prog_name="mcpctl")
+    program = ctx.find_root().command
+    name = words[0].removesuffix("-guide") if words and len(words) == 1 else ""
+    if name in GUIDES and (words != [name] or name not in NOUNS):
+        from mcpctl.cli import guides
+
+        guides.write(name)
+    else:
+        program([*(words or []), "--help"], prog_name="mcpctl")
 
 
 _HERE: dict[str, Callable[..., Any]] = {"version": version, "help": help}
@@ -77,7 +89,8 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
         cls=_Program,
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
         epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_TOKEN,"
-        " MCPCTL_DEBUG, NO_COLOR.",
+        " MCPCTL_DEBUG, NO_COLOR.\n\n"
+        f"Guides: mcpctl help NAME-guide, where NAME is {', '.join(GUIDES[:-1])} or {GUIDES[-1]}.",
         pretty_exceptions_enable=False,
         no_args_is_help=True,
         add_completion=False,  # the scripts in completions/ never run a tool name that a server chose

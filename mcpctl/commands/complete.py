@@ -282,7 +282,16 @@ def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:
     for word in ctx.params.get("words") or ():
         command = getattr(command, "commands", {}).get(word)
     below: Mapping[str, Any] = getattr(command, "commands", {})
-    return _begun(incomplete, [(name, each.get_short_help_str()) for name, each in below.items()])
+    about = [(name, each.get_short_help_str()) for name, each in below.items()]
+    return _begun(incomplete, about if ctx.params.get("words") else [*about, *guides()])
+
+
+def guides() -> Iterator[Pair]:
+    """The guides of `mcpctl help`, with their titles."""
+    import mcpctl
+
+    for file in sorted((Path(mcpctl.__file__).parent / "docgen" / "guides").glob("*.md")):
+        yield f"{file.stem}-guide", file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def choices(*values: str) -> Callable[[str], list[Pair]]:
