@@ -9,6 +9,7 @@ from mcpctl.base.tool_keys import split
 
 _COMPARED = 150
 _NEAR = 0.6  # difflib's default
+_NEAR_WORD = 0.8  # one word of a name has to be more alike: `nope` is not near `open_nodes`
 _SHORTEST = 3  # shorter words are not compared apart from their name: nearly any two letters are like `as`
 
 
@@ -34,7 +35,8 @@ def _likeness(typed: str, key: str) -> float:
     server, name = split(key)
     typed_server, _, typed_name = typed.rpartition(":")
     words = (_ratio(typed_name, word) for word in re.split(r"[\W_]+", name) if len(word) >= _SHORTEST)
-    likeness = max(_ratio(typed_name, name), 0.9 * max(words, default=0.0))
+    of_word = max((ratio for ratio in words if ratio >= _NEAR_WORD), default=0.0)
+    likeness = max(_ratio(typed_name, name), 0.9 * of_word)
     if not typed_server:
         return max(likeness, _ratio(typed, key))
     return likeness if typed_server == server else likeness * (0.9 if _ratio(typed_server, server) else 0.8)

@@ -45,6 +45,8 @@ def _named(server: Server) -> str:
 
 def told(error: McpctlError, server: Server, name: str) -> McpctlError:
     """The failure with a hint that works for a server without an entry."""
+    if name.startswith(AD_HOC):
+        error.message = re.sub(r'write transport = "(\w+)"$', r"say --transport \1", error.message)
     if not name.startswith(AD_HOC) or name not in error.hint or "mcpctl approvals" in error.hint:
         return error
     address = f"--url {shlex.quote(masked_url(server.url))}"

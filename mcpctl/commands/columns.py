@@ -27,6 +27,10 @@ def _arguments(arguments: Any) -> str:
     return ", ".join(f"{each['name']}{'*' if each.get('required') is True else ''}" for each in named)
 
 
+NO_SERVER = (
+    "there is no server yet; add one with: mcpctl servers add NAME -- COMMAND ARGS; or move those of your clients here"
+    " with: mcpctl init; or look at: mcpctl demo"
+)
 ANNOTATIONS = Columns(
     fields=models.ANNOTATION_FIELDS,
     shown=("key", "kind", "name", "value"),
@@ -203,7 +207,7 @@ SERVERS = Columns(
     },
     labels={"enabled": "ON", "transport": "HOW", "failed_at": "FAILED"},
     noun="servers",
-    empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
+    empty=NO_SERVER,
 )
 SERVERS_WITH_LOGINS = SERVERS._replace(shown=(*SERVERS.shown[:4], "login", *SERVERS.shown[4:]))
 IMPORTED_SERVERS = Columns(
@@ -223,7 +227,7 @@ CHECKED_SERVERS = Columns(
     render={"problems": "; ".join},
     labels={"connect_ms": "MS"},
     noun="servers",
-    empty="no servers to check; add one with: mcpctl servers add NAME -- COMMAND ARGS",
+    empty=NO_SERVER,
 )
 SESSIONS = Columns(
     fields=fields.SESSION_FIELDS,
@@ -262,13 +266,13 @@ TOKENS = Columns(
     empty="no tokens; make one with: mcpctl tokens create",
 )
 _HINTS = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
-_TEXTS = dict.fromkeys(("title", "description", "label", "signature"), 30)
+_TEXTS = {**dict.fromkeys(("title", "description", "signature"), 30), "label": 16}
 TOOLS = Columns(
     fields=fields.names(fields.ToolRow),
     shown=("key", *_HINTS, "label"),
     cut=frozenset(_TEXTS),
     keeps=_TEXTS,
-    goes=(*reversed(_HINTS), "relevance", "label"),
+    goes=("open_world", "idempotent", "read_only", "relevance", "label", "destructive"),
     render=dict.fromkeys(_HINTS, lambda hint: hints.cell(hints.Hint(hint["effective"], hint["source"]))),
     labels={**_HINTS, "relevance": "REL"},
     noun="tools",
@@ -287,7 +291,7 @@ PERMISSIONS = Columns(
     labels={"decided_by": "BY"},
     noun="tools",
 )
-REFRESHED = Columns(models.REFRESH_FIELDS, models.REFRESH_FIELDS, noun="servers")
+REFRESHED = Columns(models.REFRESH_FIELDS, models.REFRESH_FIELDS, noun="servers", empty=NO_SERVER)
 TOOLSETS = Columns(
     fields=models.TOOLSET_FIELDS,
     shown=("name", "equipped", "tools", "notes", "overrides", "description", "problem"),
@@ -296,6 +300,13 @@ TOOLSETS = Columns(
     noun="toolsets",
     empty="no toolsets yet; create one with: mcpctl toolsets build NAME KEY...",
 )
+
+
+def of_servers(listed: Columns, servers: object) -> Columns:
+    """The columns of what servers have, with what to say where there are none."""
+    return listed if servers else listed._replace(empty=NO_SERVER)
+
+
 LISTS = {  # the columns by command, and by --kind after it; those of two commands are made when they are asked for
     "annotate ls": ANNOTATIONS, "approvals ls": APPROVALS, "approvals show": APPROVALS, "calls ls": CALLS,
     "calls ls discovery": SEARCHES, "calls ls read": READS, "calls show": CALLS, "calls replay": REPLAYS,
@@ -394,4 +405,4 @@ def _sentences_on(command: str) -> Iterator[str]:
     for kind in ("", *(name.split()[2] for name in LISTS if name.startswith(f"{command} "))):
         of_kind = columns(command, kind)
         lead = f"With --kind {kind}" if kind else "In a terminal too narrow for all columns"
-        yield f"{lead}, these go first: {', '.join(map(of_kind.heading, of_kind.leaving))}."
+        yield f"{lead}, empty ones go first, then: {', '.join(map(of_kind.heading, of_kind.leaving))}."

@@ -7,24 +7,24 @@ from mcpctl.base.paths import Paths
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
-from mcpctl.commands.columns import FOUND_TOOLS, TOOLS
+from mcpctl.commands.columns import TOOLS
 from mcpctl.config.config import Config
 from mcpctl.output import Columns, ListOptions, text
 
 
-def write_found(results: Found, options: ListOptions, *, explained: bool) -> None:
+def write_found(results: Found, columns: Columns, options: ListOptions, *, explained: bool) -> None:
     """Print the results of a search. Explanations are lines of text, unless fields or a JSON format are chosen."""
     as_text = options.effective not in ("json", "jsonl") and options.fields is None and not options.count
     if not explained or not as_text:
-        columns = FOUND_TOOLS._replace(fields=(*FOUND_TOOLS.fields, "explanation")) if explained else FOUND_TOOLS
+        columns = columns._replace(fields=(*columns.fields, "explanation")) if explained else columns
         output.write_list(results, columns, options)
         return
-    rows = list(results.rows(FOUND_TOOLS.newest if options.limit is None else options.limit or None, options.offset))
+    rows = list(results.rows(columns.newest if options.limit is None else options.limit or None, options.offset))
     output.write_lines(line for row in rows for line in text.explained(row))
     if not rows:
-        output.say(FOUND_TOOLS.empty)
+        output.say(columns.empty)
     elif options.limit is None:
-        output.say_more(len(rows), results, FOUND_TOOLS, options)
+        output.say_more(len(rows), results, columns, options)
 
 
 def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False) -> Columns:

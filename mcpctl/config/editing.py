@@ -77,8 +77,17 @@ def entry(options: Mapping[str, Any]) -> dict[str, Any]:
         server_settings.check_server("new", table)
     except ValueError as error:
         reason = str(error).lstrip(".")
-        raise WrongUsage(f"this server could not be used: {reason}", "see: mcpctl servers add --help") from error
+        raise WrongUsage(f"this server could not be used: {reason}", _hint(str(table.get("url", "")))) from error
     return table
+
+
+def _hint(url: str) -> str:
+    if not url or "://" in url:
+        return "see: mcpctl servers add --help"
+    from mcpctl.config.entry_secrets import masked_url
+
+    scheme = "http" if re.match(r"localhost\b|127\.|\[::1\]", url) else "https"
+    return f"did you mean {masked_url(f'{scheme}://{url}')}?"
 
 
 def is_sse(url: str) -> bool:

@@ -188,7 +188,8 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
                 row[number] = row[number][:length]
     may_shrink = columns.cut | columns.keeps.keys()
     keeps = {n: columns.keeps.get(name, KEPT) for n, name in enumerate(names) if name in may_shrink}
-    leaving = [names.index(name) for name in columns.leaving] if options.fields is None else ()
+    leaving = [names.index(name) for name in columns.leaving] if options.fields is None else []
+    leaving.sort(key=lambda number: any(row[number] for row in cells))  # empty ones go first
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
     fitted = table.fitted(headings, cells, keeps, leaving, times)
     lines = fitted.lines()

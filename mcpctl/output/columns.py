@@ -23,7 +23,7 @@ class Columns(NamedTuple):
     also: Sequence[str] = ()  # fields that `--fields` may name besides, made of others
     cut: frozenset[str] = frozenset()  # fields that a narrow table cuts first; never keys, since people copy them
     keeps: Mapping[str, int] = {}  # how much of a field a table shows at least, where not `KEPT` of those in `cut`
-    goes: Sequence[str] = ()  # fields whose columns go first in a narrow terminal; the others follow, last one first
+    goes: Sequence[str] = ()  # columns that go first in a narrow terminal, after empty ones; the rest, last one first
     ids: frozenset[str] = frozenset()
     """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them and
     there is room."""

@@ -56,15 +56,15 @@ def fitted(
     times: frozenset[int],
 ) -> Table:
     """The table, none wider than the terminal; columns in `times` show as ages. Columns in `keeps` are cut to as much
-    as they keep. If that is not enough, the columns `leaving` go, in that order; before one that is in `keeps` goes,
-    the first column is cut. Where none may go, all are cut."""
+    as they keep. If that is not enough, the columns `leaving` go, in that order; before the
+    last ones that are in `keeps` go, the first column is cut. Where none may go, all are cut."""
     rows = [[_age(cell) if number in times else cell for number, cell in enumerate(row)] for row in cells]
     room = shutil.get_terminal_size().columns
     natural = [min(room, max(cell_len(heading), _widest(rows, n))) for n, heading in enumerate(headings)]
     least = {n: min(natural[n], max(keep, cell_len(headings[n]))) for n, keep in keeps.items() if n}
     numbers = list(range(len(natural)))
-    for going in leaving:
-        first = keeps.get(0, _FIRST) if going in keeps else room
+    for place, going in enumerate(leaving):
+        first = keeps.get(0, _FIRST) if all(each in keeps for each in leaving[place:]) else room
         if sum(least.get(n, natural[n] if n else min(natural[n], first)) + _GAP for n in numbers) <= room + _GAP:
             break
         numbers.remove(going)

@@ -104,7 +104,7 @@ def test_columns_go_in_the_order_that_help_states_and_a_terminal_is_told(
 ) -> None:
     two_sessions(paths)
     monkeypatch.setenv("COLUMNS", "200")
-    stated = " ".join(mcpctl("calls", "ls", "--help").out.split()).partition("these go first: ")[2].partition(".")[0]
+    stated = " ".join(mcpctl("calls", "ls", "--help").out.split()).partition("then: ")[2].partition(".")[0]
     assert stated == "HINTS, MS, CLIENT, SERVER, WHEN, STATUS, TOOL"
     for width in range(10, 90):
         monkeypatch.setenv("COLUMNS", str(width))
@@ -218,3 +218,21 @@ def test_a_terminal_gets_colours_as_colours_and_nothing_else_of_the_kind(
     assert "\\u001b" not in said
     assert "\x07" not in said
     assert "\x1b[31m" not in said
+
+
+def test_what_a_tool_destroys_is_the_last_hint_to_go_and_empty_columns_are_the_first(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(paths, {"filesystem": stub()}, policy={"mode": "enforce"})
+    tools = [{"name": "read_multiple_files_at_once", "description": "word " * 50, "inputSchema": {}}]
+    listed(paths, "filesystem", tools)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert mcpctl("tools", "ls", tty=True).out.split()[:5] == ["KEY", "READ", "DESTR", "IDEMP", "LABEL"]
+    monkeypatch.setenv("COLUMNS", "50")
+    assert mcpctl("tools", "ls", tty=True).out.split()[:2] == ["KEY", "DESTR"]
+    two_sessions(paths)
+    monkeypatch.setenv("COLUMNS", "200")
+    whole = mcpctl("tools", "ls", "--sort", "last_used", tty=True).out.splitlines()
+    assert "LAST_USED" in whole[0]
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "LAST_USED" not in mcpctl("tools", "ls", "--sort", "last_used", tty=True).out

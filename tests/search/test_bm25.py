@@ -312,6 +312,7 @@ def test_the_nearest_names_of_a_mistyped_one_come_best_first() -> None:
 def test_nothing_is_near_to_a_name_of_another_kind() -> None:
     assert nearest("xyzzy", [each.key for each in CATALOG]) == []
     assert nearest("a", ["everything:gzip-file-as-resource"]) == []
+    assert nearest("memory:nope", ["memory:open_nodes", "memory:read_graph"]) == []
 
 
 def test_equally_near_names_are_in_the_order_of_their_keys() -> None:

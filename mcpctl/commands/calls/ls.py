@@ -35,8 +35,8 @@ def ls(
     refused leaves what a rule, a token or a person refused and what waits for a yes; the latter has the code
     needs_consent.
 
-    Hints show as one column, RDIO for read-only, destructive, idempotent, open world: a capital says true, a small
-    letter false, - not declared when the call was made; * marks overrides of a toolset.
+    The column HINTS has four letters, R, D, I and O for read-only, destructive, idempotent, open world: a capital says
+    true, a small letter false, - not declared when the call was made; * marks overrides of a toolset.
 
     Examples:
       mcpctl calls ls --session last

@@ -16,10 +16,11 @@ def ls(server: list[str] | None = opt.SERVERS, *, listing: opt.Listing, place: o
     """
     from mcpctl import output
     from mcpctl.catalog import known_features, rows
-    from mcpctl.commands.columns import PROMPTS
+    from mcpctl.commands.columns import PROMPTS, of_servers
 
     options = listing.chosen()
     servers = opt.listed("server", server)
     with rows.catalog(place.paths(), project=place.project, servers=servers) as catalog:
-        output.write_list(known_features.prompts(catalog, servers), PROMPTS, options)
+        layout = of_servers(PROMPTS, catalog.config.servers)
+        output.write_list(known_features.prompts(catalog, servers), layout, options)
         opt.say_project(catalog.config.project)

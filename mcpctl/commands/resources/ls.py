@@ -24,10 +24,11 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.catalog import known_features, rows
-    from mcpctl.commands.columns import RESOURCES
+    from mcpctl.commands.columns import RESOURCES, of_servers
 
     options = listing.chosen()
     servers = opt.listed("server", server)
     with rows.catalog(place.paths(), project=place.project, servers=servers) as catalog:
-        output.write_list(known_features.resources(catalog, servers, templates=templates), RESOURCES, options)
+        layout = of_servers(RESOURCES, catalog.config.servers)
+        output.write_list(known_features.resources(catalog, servers, templates=templates), layout, options)
         opt.say_project(catalog.config.project)

@@ -43,6 +43,7 @@ def ls(
     from mcpctl import output
     from mcpctl.catalog import rows
     from mcpctl.commands import tool_lists
+    from mcpctl.commands.columns import of_servers
 
     opt.one_of("sort", sort, rows.SORTS)
     opt.one_of("by", by, rows.GROUPS)
@@ -58,6 +59,7 @@ def ls(
         filters = replace(filters, servers=(name,))
     with rows.catalog(paths, place.toolset, place.project, servers=filters.servers, loaded=loaded) as catalog:
         layout = tool_lists.ordered(order, options, with_held=catalog.has_held)
+        layout = of_servers(layout, catalog.config.servers)
         usage = tool_lists.usage(paths, layout, options, "usage" if unused else sort)
         listed = rows.listed(catalog, filters, order, usage)
         output.write_list(tool_lists.unused(listed) if unused else listed, layout, options)

@@ -35,7 +35,7 @@ def search(
     from mcpctl import output
     from mcpctl.catalog import rows
     from mcpctl.commands import tool_lists
-    from mcpctl.commands.columns import FOUND_TOOLS
+    from mcpctl.commands.columns import FOUND_TOOLS, of_servers
     from mcpctl.search import search_rows
     from mcpctl.search.providers import builder
 
@@ -49,5 +49,5 @@ def search(
             results = search_rows.search(
                 catalog, [" ".join(query)], filters, usage, build, explained=explain, index_path=paths.search_index
             )
-        tool_lists.write_found(results, options, explained=explain)
+        tool_lists.write_found(results, of_servers(FOUND_TOOLS, catalog.config.servers), options, explained=explain)
         tool_lists.footnote(catalog)

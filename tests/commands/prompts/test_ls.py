@@ -4,7 +4,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from tests.command_tree import candidates
-from tests.configured import configure
+from tests.configured import configure, stub
 from tests.conftest import Mcpctl
 
 pytestmark = pytest.mark.process
@@ -43,5 +43,5 @@ def test_tab_offers_their_names_and_arguments(paths: Paths) -> None:
 
 
 def test_where_nothing_is_listed_a_person_is_told_how(mcpctl: Mcpctl, paths: Paths) -> None:
-    configure(paths, {})
+    configure(paths, {"s": stub()})
     assert "mcpctl tools refresh" in mcpctl("prompts", "ls", tty=True).err

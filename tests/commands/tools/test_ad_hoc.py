@@ -43,7 +43,7 @@ class Web(BaseHTTPRequestHandler):
         if message["method"] in answers:
             answer = {"jsonrpc": "2.0", "id": message["id"], "result": answers[message["method"]]}
             body = json.dumps(answer).encode()
-        self.send_response(200 if body else 202)
+        self.send_response(404 if self.path.endswith("/nowhere") else 200 if body else 202)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -201,6 +201,12 @@ def test_rules_for_a_name_that_is_gone_do_not_reach_it(paths: Paths) -> None:
          "name it: --url URL"),
         (["ls", "--url", "ftp://x"], 2, "this server could not be used: url: must be an http:// or https:// address",
          "see: mcpctl servers add --help"),
+        (["call", "t", "--url", "127.0.0.1:9/mcp"], 2,
+         "this server could not be used: url: must be an http:// or https:// address",
+         "did you mean http://127.0.0.1:9/mcp?"),
+        (["ls", "--url", "mcp.example.com/mcp?token=abcdefghijkl"], 2,
+         "this server could not be used: url: must be an http:// or https:// address",
+         "did you mean https://mcp.example.com/mcp?token=***?"),
         (["ls", "--url", "http://x", "--", "y"], 2,
          "this server could not be used: url: a server has a command or a url, not both",
          "see: mcpctl servers add --help"),
@@ -264,3 +270,11 @@ def test_after_the_dashes_files_are_offered(paths: Paths) -> None:
     assert command_tree.candidates("tools call x --  ")[0] == "files"
     assert command_tree.candidates("tools ls -- npx ")[0] == "files"
     assert "--url" in offered("tools ls --u")
+
+
+def test_a_wrong_path_is_told_with_the_option_of_the_other_transport(mcpctl: Mcpctl, url: str) -> None:
+    ran = mcpctl("tools", "ls", "--url", f"{url}/nowhere")
+    assert ran.code == 4
+    assert "404" in ran.err
+    assert "say --transport sse" in ran.err
+    assert "transport =" not in ran.err

@@ -300,22 +300,22 @@ def test_by_risk_a_table_has_a_heading_with_a_count_for_each_group(
     assert (
         out
         == """\
-KEY                          READ  DESTR  IDEMP  LABEL
+KEY                          READ  DESTR  IDEMP  OPEN  LABEL
 
 read-only: 3 tools
-notes:list_notes             yes   -      yes    List notes
-notes:search_notes           yes   -      yes    Search notes
-weather:get_forecast         yes   -      -      Get the forecast
+notes:list_notes             yes   -      yes    no    List notes
+notes:search_notes           yes   -      yes    no    Search notes
+weather:get_forecast         yes   -      -      yes   Get the forecast
 
 changing: 1 tool
-notes:add_note               no    no     no     Add a note
+notes:add_note               no    no     no     no    Add a note
 
 destructive: 2 tools
-notes:delete_note            no    yes    yes    Delete a note
-weather:set_alert            no    -      yes    Set a weather alert
+notes:delete_note            no    yes    yes    no    Delete a note
+weather:set_alert            no    -      yes    -     Set a weather alert
 
 not-declared: 1 tool
-weather:convert_temperature  -     -      -      Convert a temperature between…
+weather:convert_temperature  -     -      -      -     Convert a temperature be…
 """
     )
 
