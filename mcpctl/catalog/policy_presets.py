@@ -104,6 +104,7 @@ def _decided(paths: Paths, text: str) -> Iterator[tuple[str, str]]:
     with rows.catalog(paths, quiet=True, loaded=config.parsed(paths.config, text)) as catalog:
         for listed in map(catalog.listed, catalog.config.enabled):
             for tool in listed.tools if listed else ():
-                verdict = decide(subject_of(catalog.view, tool.server, tool.name, tool))
+                subject = subject_of(catalog.view, tool.server, tool.name, tool)
+                verdict = decide(subject._replace(is_counted=True))  # limits are of an hour, and a policy of all hours
                 word = "runs" if verdict.outcome == ALLOW else _WORDS.get(decision_of(verdict), "refused")
                 yield tool.key, word

@@ -26,6 +26,7 @@ def check(
       mcpctl config check dotfiles/mcpctl/config.toml --format github
       mcpctl config check --json | jq -r '.[] | "\\(.line) \\(.message)"'
     """
+    from mcpctl import output
     from mcpctl.base import files
     from mcpctl.base.errors import NotFound
     from mcpctl.base.models import FINDING_FIELDS
@@ -42,4 +43,8 @@ def check(
             raise
     rows = problems.rows(path, text, selected)
     checks.write_findings(COMMAND, problems.RULES, report.kind(), rows, FINDING_FIELDS, [str(path)])
-    checks.summarize(COMMAND, rows, str(path) if text or path.exists() else f"{path}, which is not there yet")
+    if rows:
+        checks.summarize(COMMAND, rows, str(path))
+    else:
+        is_there = text or path.exists()
+        output.say(f"{path} is in order" if is_there else f"all is in order: there is no {path} yet", always=True)

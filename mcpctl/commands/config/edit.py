@@ -2,7 +2,7 @@
 
 from mcpctl import output
 from mcpctl.base import files
-from mcpctl.base.errors import McpctlError, Refused, WrongUsage
+from mcpctl.base.errors import McpctlError, Refused, Unusable, WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.base.rules import Selection
 from mcpctl.commands import options as opt
@@ -39,7 +39,16 @@ def edit(*, place: opt.Location) -> None:
                 editing.replace(paths.config, before, after, _gate(paths, before or ""))
                 output.say(f"written to {paths.config}", always=True)
                 return
+    _check_use(paths, before or "", f"nothing was changed: {paths.config} still cannot be used")
     output.say("nothing was changed", always=True)
+
+
+def _check_use(paths: Paths, text: str, otherwise: str) -> None:
+    """Raises `Unusable`, which says `otherwise`, where nothing of the text could be used."""
+    try:
+        config.parsed(paths.config, text)
+    except Unusable as error:
+        raise Unusable(otherwise, _AGAIN, error.code) from error
 
 
 def _is_accepted(paths: Paths, before: str, after: str) -> bool:
@@ -53,7 +62,7 @@ def _is_accepted(paths: Paths, before: str, after: str) -> bool:
     if found:
         if confirmation.agrees("Edit it again?", default=True):
             return False
-        config.parsed(paths.config, after)
+        _check_use(paths, after, f"nothing was written, and {paths.config} is as it was: your text cannot be used")
         confirmation.ask("Write it as it is? Servers with problems are skipped.", _AGAIN)
     freed = confirmation.freed(paths, before, after) if _is_usable(paths, before) else ""
     if freed and confirmation.may_be_a_person():

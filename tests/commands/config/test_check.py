@@ -97,13 +97,13 @@ def test_each_kind_of_mistake_has_its_place(
 
 def test_a_file_that_is_right_has_no_findings(mcpctl: Mcpctl, paths: Paths) -> None:
     write(paths.config, '\ufeff[servers.a]\r\ncommand = "x"\r\n')
-    assert mcpctl("config", "check").err == f"nothing found in {paths.config}\n"
+    assert mcpctl("config", "check").err == f"{paths.config} is in order\n"
     assert mcpctl("config", "check", "--json").json == []
 
 
 def test_a_file_that_is_not_there_yet_is_right_unless_it_was_named(mcpctl: Mcpctl, paths: Paths) -> None:
     ran = mcpctl("config", "check")
-    assert (ran.code, ran.err) == (0, f"nothing found in {paths.config}, which is not there yet\n")
+    assert (ran.code, ran.err) == (0, f"all is in order: there is no {paths.config} yet\n")
     assert mcpctl("config", "check", "nowhere.toml").code == 3
     assert mcpctl("config", "check", "--config", "nowhere.toml").code == 5
 

@@ -97,7 +97,9 @@ def test_a_text_of_which_nothing_could_be_used_is_never_written(
     ran = edits(f"{GOOD}{bad}", answers=["n", "y"])
     assert (ran.code, text(paths)) == (5, GOOD)
     (kept,) = temporary.glob("*/config.toml")
-    assert f"your text is in {kept}" in ran.err
+    said = f"nothing was written, and {paths.config} is as it was: your text cannot be used\n"
+    assert said in ran.err
+    assert f"edit it again with: mcpctl config edit; your text is in {kept}\n" in ran.err
     assert kept.read_text(encoding="utf-8") == f"{GOOD}{bad}"
 
 
@@ -161,6 +163,13 @@ def test_a_broken_file_is_repaired_by_a_person_alone(
     monkeypatch.delenv("CLAUDECODE")
     assert edits(GOOD).code == 0
     assert text(paths) == GOOD
+
+
+def test_a_broken_file_that_stays_as_it_is_is_said_to_be_broken(edits: Editing, paths: Paths) -> None:
+    write(paths, f"{POLICY}x =\n")
+    ran = edits()
+    assert (ran.code, text(paths)) == (5, f"{POLICY}x =\n")
+    assert f"nothing was changed: {paths.config} still cannot be used" in ran.err
 
 
 def test_without_a_terminal_nothing_is_opened(mcpctl: Mcpctl, paths: Paths) -> None:
