@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -111,9 +112,10 @@ class Import:
                 "entry in config.toml"
             )
         elif program:
+            path = "correct its path in" if os.sep in program else "write its absolute path into"
             why = (
-                f"it would not start, since its program '{program}' is not found; install it, or write its absolute "
-                f"path into the entry there, then run again: mcpctl install {client.name}"
+                f"it would not start, since its program '{program}' is not found; install it, or {path} the entry "
+                f"there, then run again: mcpctl install {client.name}"
             )
         else:
             return ""
@@ -160,7 +162,7 @@ class Import:
                 return "unchanged", f"the same as the one from {origin}"
             is_same_file = other.file == entry.file
             where = f"is in the same file, {other.file.path}" if is_same_file else f"comes from {origin}"
-            return "skipped", f"another '{name}' {where}; to take both, give --rename {entry.name}=NEW"
+            return "skipped", f"another '{name}' {where}; to take both, {self._renaming(entry)}"
         existing = self._loaded.servers.get(name)
         if existing and _is_in(existing, server, exactly=self.replace):
             return "unchanged", None
@@ -168,7 +170,11 @@ class Import:
             return "added", None
         if self.replace:
             return "replaced", None
-        return "skipped", f"there is another '{name}' in config.toml; give {self.ways}--rename {entry.name}=NEW"
+        return "skipped", f"there is another '{name}' in config.toml; {self._renaming(entry, self.ways)}"
+
+    def _renaming(self, entry: ClientEntry, ways: str = "") -> str:
+        option = f"--rename {shlex.quote(entry.name)}=NEW"
+        return f"give {ways}{option}" if self.ways else f"run: mcpctl install {entry.file.source} {option}"
 
 
 def read(source: str | None, prefix: str = "", replace: bool = False, rename: Sequence[tuple[str, str]] = ()) -> Import:

@@ -58,7 +58,7 @@ def reply(question: str) -> str:
 def agrees(question: str, *, default: bool = False) -> bool:
     answers = {"y": True, "yes": True, "n": False, "no": False, "": default}
     while (answer := reply(f"{question} [{'Y/n' if default else 'y/N'}]:").lower()) not in answers:
-        pass
+        typer.echo("answer y or n", err=True)
     return answers[answer]
 
 

@@ -82,9 +82,14 @@ class _Steps:
     def run(self) -> None:
         left = self._left()
         if not left and not self._policy and not self._yes and self._is_complete():
+            from mcpctl.clients import installing
+            from mcpctl.commands.install import kept
+
             clients = ", ".join(self._clients or self._here()) or "no client is here"
             output.say(f"everything is set up ({clients}): look with: mcpctl doctor", always=True)
             output.say("another policy: mcpctl init --policy POLICY; each rule of it: mcpctl config edit", always=True)
+            for line in kept(installing.here()):
+                output.say(line, always=True)
             return
         self._say(1, "Clients")
         installed = self._install(left)
@@ -156,9 +161,10 @@ class _Steps:
 
         rows = write_clients(json=False)
         if not left:
-            output.say(
-                "nothing is left to do here" if rows or self._clients else "add servers with: mcpctl servers add"
-            )
+            if not rows and not self._clients:
+                output.say("add servers with: mcpctl servers add")
+            elif not any(row["names"] for row in rows):
+                output.say("nothing is left to do here")
             return []
         chosen = left if self._yes else self._chosen("Put it into which?", left)
         options: dict[str, Any] = dict.fromkeys(("project", "toolset", "rename"))
@@ -185,7 +191,7 @@ class _Steps:
     # ---- servers
 
     def _list(self) -> None:
-        from mcpctl.commands.servers.check import check
+        from mcpctl.commands.servers.check import check_servers
         from mcpctl.config import config
 
         names = list(config.load(self._paths.config).enabled)
@@ -194,7 +200,7 @@ class _Steps:
         elif self._agrees(f"Start {beginning(names, _MOST_NAMED)}?"):
             listing = opt.Rows(fields=None, json=False, jsonl=False, format="auto")
             located = opt.ProjectLocation(project=None, config=self._place.config, data_dir=self._place.data_dir)
-            self._do(lambda: check(None, None, listing=listing, place=located))
+            self._do(lambda: check_servers(None, None, listing=listing, place=located))
 
     # ---- policy
 
@@ -273,6 +279,7 @@ class _Steps:
             typed = confirmation.reply(f"Which? {', '.join(_POLICIES)} or {_NONE} [{_NONE}]:").lower() or _NONE
             if typed in (*_POLICIES, _NONE):
                 return typed
+            output.say(f"'{typed}' is not one of them", always=True)
 
     # ---- check
 

@@ -1,7 +1,6 @@
 """`mcpctl install`"""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Sequence
 
 from mcpctl import output
 from mcpctl.base.models import Found, Row
@@ -9,7 +8,7 @@ from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.serve import Split
 
-Clients = Annotated[list[str], opt.argument("CLIENT...", "The clients, such as cursor.", complete.clients)]
+_MOST_NAMED = 10
 JSON = opt.flag("--json", "Print one JSON array with an object for each file.")
 
 
@@ -102,8 +101,9 @@ def install(
         output.say(line, always=True)
 
 
-def write_clients(json: bool, with_options: object = False) -> list[Row]:
-    """List the clients on this machine; raises `WrongUsage` where options say that some were to be named."""
+def write_clients(json: bool, with_options: object = False, *, to_uninstall: bool = False) -> list[Row]:
+    """List the clients on this machine, or only those in which mcpctl is `to_uninstall`; raises `WrongUsage` where
+    options say that some were to be named."""
     from pathlib import Path
 
     from mcpctl.base.errors import WrongUsage, warn
@@ -111,24 +111,45 @@ def write_clients(json: bool, with_options: object = False) -> list[Row]:
     from mcpctl.commands.columns import CLIENTS_HERE
 
     rows = list(installing.here())
-    names = list(dict.fromkeys(row["client"] for row in rows))
+    names = list(dict.fromkeys(row["client"] for row in rows if row["installed"] or not to_uninstall))
     if with_options:
         hint = f"here are: {', '.join(names)}" if names else "list those that are here with: mcpctl install"
         raise WrongUsage("no client was named", hint, "no_client")
+    problems = [row["problem"] for row in rows if row["problem"]]
+    if to_uninstall:
+        rows = [{**row, "command": f"mcpctl uninstall {row['client']}"} for row in rows if row["installed"]]
     options = output.ListOptions("json" if json else "auto")
-    columns = CLIENTS_HERE
+    columns = CLIENTS_HERE._replace(empty="mcpctl is in no client here") if to_uninstall else CLIENTS_HERE
     if options.effective == "table":
         home = f"{Path.home()}/"
         columns = columns._replace(render={**columns.render, "path": lambda path: path.replace(home, "~/", 1)})
     output.write_list(Found.of(rows), columns, options)
-    for row in rows:
-        if row["problem"]:
-            warn(row["problem"])
+    for problem in problems:
+        warn(problem)
+    if to_uninstall:
+        if names:
+            output.say(f"take it out with: mcpctl uninstall {' '.join(names)}")
+        return rows
+    for line in kept(rows):
+        output.say(line)
     if new := list(dict.fromkeys(row["client"] for row in rows if row["command"] and not row["installed"])):
         output.say(f"put it in front of their servers with: mcpctl install {' '.join(new)}")
     elif rows:
         output.say("it is in all of them; take it out with: mcpctl uninstall CLIENT")
     return rows
+
+
+def kept(rows: Iterable[Row]) -> Iterator[str]:
+    """The servers that clients have kept for themselves, beside mcpctl."""
+    from mcpctl.base.texts import beginning
+    from mcpctl.clients.client_kinds import CLIENTS
+
+    for row in rows:
+        if row["installed"] and row["names"]:
+            yield (
+                f"{CLIENTS[row['client']].title} still has servers of its own: {beginning(row['names'], _MOST_NAMED)}; "
+                f"see why each stays, or move it, with: {row['command'] or 'mcpctl install ' + row['client']}"
+            )
 
 
 def _say(rows: list[Row], dry_run: bool) -> None:

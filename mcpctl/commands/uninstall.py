@@ -1,12 +1,18 @@
 """`mcpctl uninstall`"""
 
 from mcpctl.base.models import Row
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.install import JSON, Clients, write_changes
+from mcpctl.commands.install import JSON, write_changes, write_clients
 
 
 def uninstall(
-    clients: Clients,
+    clients: list[str] | None = opt.argument(
+        "[CLIENT]...",
+        "The clients, such as cursor; without any, those that have it are listed.",
+        complete.clients,
+        default=None,
+    ),
     dry_run: bool = opt.DRY_RUN,
     diff: bool = opt.DIFF,
     yes: bool = opt.YES,
@@ -16,6 +22,8 @@ def uninstall(
 ) -> None:
     """Take mcpctl out of MCP clients. They get their servers back.
 
+    Without a CLIENT it lists those in which mcpctl is.
+
     A file that nobody has changed since mcpctl install is restored byte for byte. Otherwise the changes stay, the entry
     for mcpctl goes, and the former servers come back unless a new one has the name. A file into which you put mcpctl
     yourself loses only that entry. The servers in config.toml stay.
@@ -24,6 +32,7 @@ def uninstall(
     masked. A copy of the file is kept.
 
     Examples:
+      mcpctl uninstall
       mcpctl uninstall cursor --dry-run
       mcpctl uninstall claude-code codex --yes
     """
@@ -31,6 +40,9 @@ def uninstall(
     from mcpctl.clients import installing, uninstalling
     from mcpctl.commands import confirmation
 
+    if not clients:
+        write_clients(json, dry_run or diff or yes, to_uninstall=True)
+        return
     installing.check_clients(clients)
     paths = place.paths(creates=True)
     changes = uninstalling.plan(clients, paths)

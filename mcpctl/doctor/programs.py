@@ -40,7 +40,8 @@ def of_commands(case: Case) -> Iterator[DoctorFinding]:
         if not processes.program(launch):
             own = " that its env sets" if "PATH" in case.config.servers[name].env else ""
             where = "" if os.sep in launch.argv[0] else f" on the PATH{own}"
-            get = _GET.get(_RUNNERS.get(program, ""), "install it, or write its absolute path into the entry")
+            path = "correct its path in" if os.sep in launch.argv[0] else "write its absolute path into"
+            get = _GET.get(_RUNNERS.get(program, ""), f"install it, or {path} the entry")
             yield finding("D131", f"'{launch.argv[0]}' is not found{where}", name, get)
         elif runner := _RUNNERS.get(program):
             needed.setdefault((runner, launch.env.get("PATH", "")), (name, launch.env))

@@ -151,9 +151,33 @@ def test_names_that_are_mistyped_are_asked_for_again(init: Init, user: Path, hom
     ran = init(answers=["curser", "NONE", "loose", "none", "n"])
     assert ran.code == 0
     assert "'curser' is not one of them" in ran.err
+    assert "'loose' is not one of them" in ran.err
     assert ran.err.count("Which? careful, balanced, record or none [none]:") == 2
     assert init("curser").code == 2
     assert init("--policy", "loose").code == 2
+
+
+@pytest.mark.process
+def test_a_wrong_yes_is_asked_for_again_and_what_step_three_does_is_not_advised(init: Init, paths: Paths) -> None:
+    configure(paths, DEMO)
+    ran = init("zed", answers=["none", "what", "y", "none", "n"])
+    assert "Start notes? [Y/n]: answer y or n\n" in ran.err
+    assert "write [policy] in" not in ran.err
+
+
+def test_what_a_client_keeps_is_named_by_a_second_run(mcpctl: Mcpctl, init: Init, user: Path, paths: Paths) -> None:
+    listing(paths, '[policy]\ndefault = "ask"\n')
+    kept = {"a": {"command": "true"}, "gone": {"command": "/nowhere/server"}}
+    (user / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": kept}), encoding="utf-8")
+    assert init(answers=["cursor", "y", "n", "none", "n"]).code == 0
+    said = "Cursor still has servers of its own: gone; see why each stays, or move it, with: mcpctl install cursor\n"
+    listed(paths, "a", TOOLS)
+    again = init()
+    assert "everything is set up" in again.err
+    assert said in again.err
+    again = mcpctl("init", tty=True, stdin="n\nnone\nn\n")
+    assert "still has servers of its own: gone;" in again.err
+    assert "nothing is left to do here" not in again.err
 
 
 def test_a_client_that_cannot_be_read_is_told_and_the_rest_goes_on(init: Init, user: Path) -> None:
@@ -183,6 +207,14 @@ def test_the_decisions_that_are_shown_are_those_that_are_made(mcpctl: Mcpctl, in
             row = mcpctl("policy", "explain", f"s:{tool}", "--json").json
             runs = row["decision"] == "allow" or not row["enforced"]
             assert ("runs" if runs else "asks") == word, (name, tool)
+
+
+def test_a_limit_on_calls_of_an_hour_refuses_nothing_in_the_preview(paths: Paths) -> None:
+    listing(paths, '\n[policy]\nlimit = {"s:*" = "1/h"}\n')
+    text = paths.config.read_text(encoding="utf-8")
+    texts = {name: policy_presets.written(paths, text, preset) for name, preset in PRESETS.items()}
+    preview = policy_presets.preview(paths, texts)
+    assert {name: {row["tool"].removeprefix("s:"): row[name] for row in preview.rows} for name in texts} == EXPECTED
 
 
 def test_ten_tools_show_every_kind_and_every_server(paths: Paths) -> None:

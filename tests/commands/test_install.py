@@ -296,6 +296,9 @@ def test_without_a_name_the_clients_that_are_here_are_listed(
     assert "~/.cursor/mcp.json" in ran.out
     assert f"{zed}:" in ran.err
     assert ran.err.endswith("put it in front of their servers with: mcpctl install claude-code\n")
+    kept = "Cursor still has servers of its own: linear, scripts; see why each stays, or move it, with: mcpctl install"
+    assert f"{kept} cursor " in f"{' '.join(ran.err.split())} "
+    assert "Windsurf still has" not in ran.err
     assert str(code) in mcpctl("install").out
     assert tree(user).keys() - before.keys() == {".codeium/windsurf/mcp_config.json"}
 
@@ -490,7 +493,7 @@ def test_what_has_another_content_here_stays_and_can_be_renamed(mcpctl: Mcpctl, 
     path = cursor(user, {"a": {"command": "a"}, "same": {"command": "same"}, "off": {"command": "o", "disabled": True}})
     ran = mcpctl("install", "cursor")
     assert list(servers_of("cursor", path)) == ["a", "mcpctl"]
-    assert "'a' stays there: there is another 'a' in config.toml; give --rename a=NEW" in ran.err
+    assert "'a' stays there: there is another 'a' in config.toml; run: mcpctl install cursor --rename a=NEW" in ran.err
     assert not config.load(paths.config).servers["off"].enabled
     mcpctl("install", "cursor", "--rename", "a=a2")
     assert list(servers_of("cursor", path)) == ["mcpctl"]
@@ -972,10 +975,12 @@ def test_a_server_whose_program_is_not_there_stays_and_is_told(mcpctl: Mcpctl, u
     ran = mcpctl("install", "cursor", "--yes")
     stays = "cursor: 'gone' stays there: it would not start, since its program 'no-such-program' is not found; install"
     assert in_order(ran.err, "Cursor: ", stays)
-    assert ran.err.endswith("run again: mcpctl install cursor\n")
+    assert ran.err.endswith("write its absolute path into the entry there, then run again: mcpctl install cursor\n")
     assert (set(servers_of("cursor", path)), set(config.load(paths.config).servers)) == ({"gone", "mcpctl"}, {"ok"})
     ran = mcpctl("servers", "import", "--from", "cursor")
     assert in_order(ran.err, "'gone' does not start before its program 'no-such-program' is there; to see whether")
+    cursor(user, {"gone": {"command": "/nowhere/no-such-program"}})
+    assert "install it, or correct its path in the entry there, then" in mcpctl("install", "cursor", "--yes").err
 
 
 @pytest.mark.parametrize(("client", "stays"), [("cursor", True), ("claude-code", False), ("codex", True)])

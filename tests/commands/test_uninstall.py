@@ -220,6 +220,20 @@ def test_a_file_that_cannot_be_read_any_more_is_left_alone(mcpctl: Mcpctl, user:
     assert path.read_bytes() == b'{"mcpServers": {'
 
 
+def test_without_a_name_the_clients_that_have_it_are_listed(mcpctl: Mcpctl, user: Path) -> None:  # noqa: F811
+    path = cursor(user, {"a": {"command": "a"}})
+    ran = mcpctl("uninstall", tty=True)
+    assert (ran.code, ran.out, ran.err) == (0, "", "mcpctl is in no client here\n")
+    write(user / ".config/zed/settings.json", "{}")
+    mcpctl("install", "cursor")
+    before = path.read_bytes()
+    (row,) = mcpctl("uninstall", "--json").json
+    assert (row["client"], row["command"]) == ("cursor", "mcpctl uninstall cursor")
+    assert mcpctl("uninstall", tty=True).err == "take it out with: mcpctl uninstall cursor\n"
+    assert mcpctl("uninstall", "--yes").code == 2
+    assert path.read_bytes() == before
+
+
 def test_copies_are_kept_in_a_number(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:  # noqa: F811
     cursor(user, {"a": {"command": "a"}})
     for _ in range(4):

@@ -46,6 +46,8 @@ def test_a_command_is_looked_for_as_the_system_does(
 ) -> None:
     configure(paths, {"s": server})
     assert told(found("programs")) == ([("D131", "s", message)] if message else [])
+    if message == "'/no/such/program' is not found":
+        assert found("programs")[0].fix == "install it, or correct its path in the entry"
 
 
 @pytest.mark.process

@@ -32,13 +32,21 @@ def check(
       mcpctl servers check github --timeout 5
       mcpctl servers check --json | jq -r '.[] | select(.status != "ok") | .server'
     """
-    from mcpctl.calling.server_check import check
     from mcpctl.config import config
 
-    options, paths = listing.chosen(), place.paths()
+    paths = place.paths()
     if not config.load(paths.config).policy.is_written:
         how = f"to be asked about risky ones, write [policy] in {paths.config}"
         output.say(f"no policy: every call is passed on; {how}")
+    check_servers(names, timeout, listing=listing, place=place)
+
+
+def check_servers(
+    names: list[str] | None, timeout: float | None, *, listing: opt.Rows, place: opt.ProjectLocation
+) -> None:
+    from mcpctl.calling.server_check import check
+
+    options, paths = listing.chosen(), place.paths()
     with output.progress("checking", "servers") as on_progress:
         rows = check(paths, names or [], timeout, on_progress, place.project)
     _warn_of_hidden(paths, rows)
