@@ -100,10 +100,10 @@ def test_sorted_by_time_is_the_order_without(mcpctl: Mcpctl, calls: None) -> Non
     assert mcpctl("calls", "ls", "--sort", "started_at").out == mcpctl("calls", "ls").out
 
 
-@for_each("depth", [900, 995, 1010, 50_000])
+@for_each("depth", [500, 200_000])  # a hundred thousand is too deep for every Python
 def test_what_is_nested_too_deep_to_be_compared_is_not_found(depth: int) -> None:
     nested = "[" * depth + "]" * depth
-    assert arguments.has(f'{{"a": {nested}}}', "a", nested) is (depth == 900)
+    assert arguments.has(f'{{"a": {nested}}}', "a", nested) is (depth == 500)
     assert not arguments.has(f'{{"a": {nested}}}', "a", "x")
 
 
@@ -118,7 +118,7 @@ def test_what_is_nested_too_deep_to_be_compared_is_not_found(depth: int) -> None
         ('"a text that was cut', '"a text that was cut'),
         ('["a"]', '["a"]'),
         (f'{{"a": "{"b" * 300}"}}', f"a={'b' * 197}…"),
-        (f'{{"a": {"[" * 995}{"]" * 995}}}', f'{{"a": {"[" * 193}…'),
+        (f'{{"a": {"[" * 100_000}{"]" * 100_000}}}', f'{{"a": {"[" * 193}…'),
     ],
 )
 def test_arguments_are_told_in_one_line(recorded: str | None, line: str | None) -> None:
