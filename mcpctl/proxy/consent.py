@@ -96,6 +96,7 @@ class Consent:
             call.record.note("unanswerable", failure, channel=why)
             return await self._pending(failure, approval)
         call.record.note("asked", failure, channel=TERMINAL if self.ask_here else CLIENT)
+        call.unanswered = failure.about(approval=approval.id, until=words.clock(approval.expires))
         if self.ask_here:
             return await self._ask_at_terminal(self.ask_here, approval, asked, call, failure)
         return await self._ask(approval, asked, call, failure)

@@ -16,7 +16,7 @@ from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.models import Tool
 from mcpctl.catalog.features import FeatureOwner
 from mcpctl.config.policy_settings import PolicyRule
-from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
+from mcpctl.policy.decide import ALLOW, ASK, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import input_rounds, translate
 from mcpctl.proxy.input_rounds import InputRounds, Parked, told_apart
@@ -41,6 +41,7 @@ class Request(Reply):
     has_looked = False  # whether servers of which nothing was known were asked on its account
     verdict = Verdict(ALLOW)
     arguments_digest = ""  # `consent.digest_of` the arguments, where that was needed
+    unanswered: Failure | None = None  # the refusal where the question about it gets no answer, once it is asked
     consent: str | None = None  # the `binding` that the user has said yes to
     counts_for: Sequence[PolicyRule] | None = None  # the limits that it counts for, once it does
     parked: Parked | None = None  # the request that this one goes on with
@@ -158,7 +159,8 @@ class Request(Reply):
         self.refuse(failure)
 
     def interrupt(self) -> None:
-        self.refuse(Failure("interrupted", was_sent=self.exchange is not None and self.exchange.was_sent))
+        interrupted = Failure("interrupted", was_sent=self.exchange is not None and self.exchange.was_sent)
+        self.refuse(self.unanswered if self.unanswered and self.verdict.outcome == ASK else interrupted)
 
     def _stop_clock(self) -> None:
         if self.exchange and self.exchange.timer:

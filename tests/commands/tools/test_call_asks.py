@@ -76,6 +76,8 @@ def test_who_gives_no_answer_can_give_it_later(key: str, said: str, paths: Paths
         asked.type(key)
         asked.wait_for(f"(?s){said}.*mcpctl approvals allow {kept(paths)[0].id}")
     assert [each.state for each in kept(paths)] == ["pending"]
+    (ended,) = [line for line in journal_lines(home) if line["type"] == "calls.finished"]
+    assert (ended["status"], ended["error"]["code"]) == ("denied", "needs_consent"), "it is no error of its server"
     with PolicyFile.connect(paths) as file:
         approvals.answer(file, kept(paths)[0].id, scope="once", channel="dashboard")
     assert mcpctl(*ADD).code == 0
