@@ -121,7 +121,10 @@ class Consent:
             return "asked"
         return "" if self._forms.have_room else "limit"
 
-    def _outcome(self, approval: CallApproval, call: Request, failure: Failure) -> Outcome:
+    def _outcome(
+        self, approval: CallApproval, call: Request, failure: Failure, form: ConsentForm | None = None
+    ) -> Outcome:
+        """What the approval as it is now means for the call; `form` is the one in which this client has answered."""
         if approval.state == ALLOWED and not call.is_at_work:  # it was taken back during that look
             self._aside(partial(approvals.give_back, id_=approval.id))
             return None
@@ -131,7 +134,9 @@ class Consent:
             return self._go_on(call, approval)
         if approval.state == DENIED:
             channel = approval.channel or CLIENT
-            call.record.note("declined", failure, channel=channel, waited_ms=approval.waited_ms)
+            # Another client may have asked long before this one.
+            waited_ms = form.waited_ms if form and form.channel == channel else approval.waited_ms
+            call.record.note("declined", failure, channel=channel, waited_ms=waited_ms)
             return Failure("declined", failure.facts)
         return None
 
@@ -251,7 +256,7 @@ class Consent:
         if form.approval.binding != call.subject.binding:  # its definition has changed meanwhile
             return await self._obtain(call, call.verdict.failure or failure)
         approval = await self._now(form.approval)
-        return self._outcome(approval, call, failure) or await self._pending(failure, approval)
+        return self._outcome(approval, call, failure, form) or await self._pending(failure, approval)
 
     async def _now(self, approval: CallApproval) -> CallApproval:
         return await self._gateway.policy.run(partial(approvals.now_is, approval=approval))

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 from mcpctl.base import posix
 from mcpctl.base.callers import Client
 from mcpctl.base.errors import warn
-from mcpctl.base.fields import LOOSENED
+from mcpctl.base.fields import LOOSENED, PAUSED, RESUMED
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.store import clock, journal_lines
@@ -20,7 +20,7 @@ from mcpctl.store.recordable import Json, Recordable, redaction_key
 
 _UNWRITTEN_KEPT = 1000
 _OF_PEOPLE = ("terminal", "dashboard", "command")  # the channels of answers that commands put on record
-_ANSWERS = ("approved", "declined", LOOSENED)
+_BY_PEOPLE = ("approved", "declined", LOOSENED, PAUSED, RESUMED)
 ENCODING = "estimate:bytes/4"  # a quarter of the UTF-8 bytes of the JSON, rounded up
 
 
@@ -156,7 +156,7 @@ class Recorder:
             arguments_hash=arguments_hash or None, pin=pin or None, token_id=token_id or None,
             project=origin.project, waited_ms=waited_ms, enforced=enforced,
         )  # fmt: skip
-        if not self.is_of_client and channel in _OF_PEOPLE and decision in _ANSWERS:
+        if not self.is_of_client and channel in _OF_PEOPLE and decision in _BY_PEOPLE:
             line.person = posix.person(f"login {login} of the dashboard" if login else "")
         self._lines.append(journal_lines.encode_all((line,)))
         return line.id

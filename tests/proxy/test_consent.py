@@ -326,6 +326,20 @@ def test_a_yes_with_an_end_holds_until_then(
     assert "allowed grant always" in decisions(home)
 
 
+def test_a_no_waited_since_its_own_client_was_asked(scene: Play, paths: Paths, home: Path) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        first, second = await person(world), await person(world)
+        await first.call(DISMISSED)
+        with PolicyFile.connect(paths) as file:
+            file.db.execute("UPDATE approvals SET created = created - 90")
+        assert "said no" in await second.call(NO)
+
+    scene(played)
+    (declined,) = [line for line in journal_lines(home) if line.get("decision") == "declined"]
+    assert declined["waited_ms"] < 60_000
+
+
 def test_a_refusal_names_the_dashboard_where_one_runs(scene: Play, paths: Paths) -> None:
     async def played(world: World) -> None:
         began(world)

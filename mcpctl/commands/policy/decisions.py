@@ -21,7 +21,8 @@ def decisions(
 
     It has every decision that is on record, newest first: what a rule refused (denied, held), what was asked and what
     was answered (asked, approved, declined, expired, unanswerable), what an earlier answer let through (allowed), and
-    which changes loosened the policy (loosened). A call that no rule is against leaves no decision.
+    which changes loosened the policy (loosened), and who paused and resumed all. A call that no rule is against leaves
+    no decision, and a name that is of no tool neither.
 
     WHO is as exact as is known: the user, machine and terminal of an answer at a terminal, the user and the login of
     one in the dashboard, the client in whose form or prompt it was asked. For a call that an earlier answer let

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from mcpctl.base import posix
 from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals, pausing
 from mcpctl.policy.approvals import CallApproval
@@ -92,6 +93,8 @@ def test_it_is_on_record_once_with_who_did_it(mcpctl: Mcpctl, paths: Paths, pers
         ("*", "paused", "terminal"),
         ("*", "resumed", "terminal"),
     ]
+    rows = mcpctl("policy", "decisions", "--json").json
+    assert [row["person"].partition(",")[0] for row in rows] == [posix.person().partition(",")[0]] * 2
 
 
 def test_explain_check_and_doctor_say_it(mcpctl: Mcpctl, paths: Paths) -> None:
