@@ -30,6 +30,7 @@ FEATURES = 5_000  # prompts of one server, and resources, and templates
 LIST_BYTES = 16 << 20  # bytes of all definitions of one server's tools, and of its prompts, and of the others
 DEFINITION = 1 << 20  # bytes of one tool's definition
 INSTRUCTIONS = 1 << 16  # characters of a server's text about itself
+LOOSENED = 1000  # names in the record of one change that lets them be called without a yes
 NAME = 1024  # characters of the name of a tool or prompt
 URI = 4096  # characters of a URI or URI template
 TEMPLATES_TRIED = 100  # templates of one server with which a URI is compared whole, once it begins and ends as they do

@@ -193,7 +193,8 @@ class DecisionMade(Line, tag="decisions.made"):
     key: Annotated[
         str,
         "The tool's key, as it was asked for; of a prompt or resource server:@prompts/NAME or server:@resources/URI,"
-        " without a server where it is of none. A pause has *.",
+        " without a server where it is of none. A pause has *; a change of the configuration, all keys that it freed,"
+        " with commas between them.",
     ]
     decision: Annotated[
         str,

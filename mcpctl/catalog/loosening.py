@@ -14,6 +14,7 @@ from mcpctl.base.errors import McpctlError
 from mcpctl.base.fields import LOOSENED
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
+from mcpctl.base.texts import beginning
 from mcpctl.catalog import cache, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
@@ -85,7 +86,7 @@ def record(paths: Paths, keys: Sequence[str], what: str, after: str, channel: st
             return
     recorder = Recorder(paths, config.load(paths.config).records, via="cli")
     recorder.decision_made(
-        told(keys), LOOSENED, "configuration loosened", place=what, channel=channel, arguments_hash=hashed,
+        keys, LOOSENED, "configuration loosened", place=what, channel=channel, arguments_hash=hashed,
         origin=Origin(Client("mcpctl")),
     )  # fmt: skip
     recorder.flush()
@@ -93,8 +94,21 @@ def record(paths: Paths, keys: Sequence[str], what: str, after: str, channel: st
 
 
 def told(keys: Sequence[str]) -> str:
-    more = f" and {len(keys) - _TOLD} more" if len(keys) > _TOLD else ""
-    return f"{', '.join(keys[:_TOLD])}{more}"
+    return beginning(keys, _TOLD)
+
+
+def still(paths: Paths, recorded: Sequence[str]) -> list[str]:
+    """For each text of keys that `record` has written, those that are called without a yes now, in words; empty where
+    all was taken back. The tools of a new server are named, once it has listed them."""
+    if not recorded:
+        return []
+    try:
+        text = config.load(paths.config).text
+        equipped, known = _known(paths, text)
+        views = _views(paths, text, _projects(paths, text), _toolsets(paths, equipped))
+    except McpctlError:  # it is said elsewhere
+        return [told(keys.split(", ")) for keys in recorded]
+    return [told(list(dict.fromkeys(loosening.still_free(keys.split(", "), views, known)))) for keys in recorded]
 
 
 def _projects(paths: Paths, text: str) -> list[str | None]:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from mcpctl import servers
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import OUTCOMES, Row
-from mcpctl.catalog import held
+from mcpctl.catalog import held, loosening
 from mcpctl.dashboard import charts
 from mcpctl.dashboard.calls import LISTED
 from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
@@ -38,7 +38,7 @@ def overview_page(request: Request) -> Response:
         of_today = dashboard.summaries.totals(records, wanted=today)
         failures = list(records.calls(CallFilter(statuses=OUTCOMES["error"]), LISTED).rows(_FAILURES, 0))
         failing = dashboard.summaries.errors(records, of_week, _FAILURES).rows
-        loosened = records.loosened(filters.moment("since", f"{_LOOSENED_DAYS}d"), _FIRST)
+        loosened = records.loosened(filters.moment("since", f"{_LOOSENED_DAYS}d"))
     waiting = answering.rows(dashboard.paths, pending=True)
     to_review, problem = _held(dashboard)
     down = _down(dashboard)
@@ -46,11 +46,16 @@ def overview_page(request: Request) -> Response:
         request, "overview.html", query=PageQuery(request.url.path, {}), sessions=sessions, active=active,
         waiting=[_told(row) for row in waiting.rows(_FIRST, 0)], waiting_count=waiting.count(),
         held=list(to_review.items())[:_FIRST], held_count=len(to_review), problem=problem, down=down[:_FIRST],
-        down_count=len(down), loosened=loosened, loosened_days=_LOOSENED_DAYS,
+        down_count=len(down), loosened=_still_loosened(dashboard, loosened), loosened_days=_LOOSENED_DAYS,
         today=of_today.rows[0], hours=hours.rows, within=shown.within, failures=failures, failing=failing,
         failing_since=_FAILING_SINCE, as_of=hours.counted_at or of_today.counted_at,
         calls=charts.calls(hours.rows, shown), times=charts.times(hours.rows, shown),
     )  # fmt: skip
+
+
+def _still_loosened(dashboard: Dashboard, changes: Sequence[Row]) -> Sequence[Row]:
+    kept = zip(changes, loosening.still(dashboard.paths, [row["key"] for row in changes]), strict=True)
+    return [{**row, "key": keys} for row, keys in kept if keys][:_FIRST]
 
 
 def _told(approval: Row) -> Row:

@@ -124,9 +124,14 @@ def of_removed(case: Case) -> Iterator[DoctorFinding]:
 
 
 def of_loosened(case: Case) -> Iterator[DoctorFinding]:
-    for line in health.loosened(case.paths):
+    from mcpctl.catalog import loosening  # few have any
+
+    lines = health.loosened(case.paths)
+    for line, keys in zip(lines, loosening.still(case.paths, [line.key for line in lines]), strict=True):
+        if not keys:
+            continue
         through = f"through the {line.channel}" if line.channel != "file" else "by an edit of the file"
-        yield finding("D151", f"{line.timestamp}: {line.rule_place}, {through}: {line.key}", line.rule_place)
+        yield finding("D151", f"{line.timestamp}: {line.rule_place}, {through}: {keys}", line.rule_place)
 
 
 def of_pause(case: Case) -> Iterator[DoctorFinding]:

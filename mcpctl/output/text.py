@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mcpctl.base.models import RawJson, Row
-from mcpctl.base.texts import counted, duration
+from mcpctl.base.texts import beginning, counted, duration
 
+_KEYS = 5  # of a change of the configuration that are shown
 _UNSAFE = (  # not compiled before there is a text to look at that is not plain
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
@@ -138,8 +139,13 @@ def session(row: Row) -> Iterator[str]:
     yield from _section("tools called:", map(_calls_of_tool, row["tools"]))
     yield from _section("calls:", map(_call_of_session, row["calls"].rows(None, 0)))
     yield from _section("read:", map(_read, row["reads"].rows(None, 0)))
-    made = (f"{made['made_at']}  {made['key'] or '-'}  {decision(made)}" for made in row["decisions"].rows(None, 0))
+    made = (f"{made['made_at']}  {_key(made)}  {decision(made)}" for made in row["decisions"].rows(None, 0))
     yield from _section("decisions:", made)
+
+
+def _key(made: Row) -> str:
+    key = made["key"] or "-"
+    return beginning(key.split(", "), _KEYS) if made["decision"] == "loosened" else key
 
 
 def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:

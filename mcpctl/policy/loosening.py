@@ -39,6 +39,21 @@ def loosened(before: Sequence[View], after: Sequence[View], known: ListedTools) 
     return list(keys)
 
 
+def still_free(keys: Sequence[str], views: Sequence[View], known: ListedTools) -> Iterator[str]:
+    """Those of the keys from `loosened` that need no yes in one of these views, with the tools of a new server."""
+    for key in keys:
+        server, name = split(key)
+        listed, there = known.get(server, {}), [view for view in views if server in view.config.enabled]
+        if not name:
+            yield from [key] if any(view.config.exposes(server) for view in there) else []
+        elif listed and (name == "*" or ANY in name):  # samples of tools that were not known
+            free = (tool.name for tool in listed.values() if any(_is_free(view, tool) for view in there))
+            yield from (join(server, tool) for tool in free)
+        else:
+            tools = [listed[name]] if name in listed else list(_samples(server, ANY if name == "*" else name))
+            yield from [key] if any(_is_free(view, tool) for view in there for tool in tools) else []
+
+
 def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
     for name, server in after.config.enabled.items():
         old = before.config.servers.get(name)

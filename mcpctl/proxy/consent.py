@@ -124,7 +124,7 @@ class Consent:
     def _outcome(
         self, approval: CallApproval, call: Request, failure: Failure, form: ConsentForm | None = None
     ) -> Outcome:
-        """What the approval as it is now means for the call; `form` is the one in which this client has answered."""
+        """Go by the approval as it is now, if it is answered; `form` is the one in which this client has answered."""
         if approval.state == ALLOWED and not call.is_at_work:  # it was taken back during that look
             self._aside(partial(approvals.give_back, id_=approval.id))
             return None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw, Struct
 
-from mcpctl.base import posix
+from mcpctl.base import bounds, posix
 from mcpctl.base.callers import Client
 from mcpctl.base.errors import warn
 from mcpctl.base.fields import LOOSENED, PAUSED, RESUMED
@@ -143,13 +143,17 @@ class Recorder:
         self._lines.append(journal_lines.encode_all((line,)))
 
     def decision_made(
-        self, key: str, decision: str, rule: str, *, origin: Origin, place: str = "", call_id: str = "",
+        self, key: str | Sequence[str], decision: str, rule: str, *, origin: Origin, place: str = "", call_id: str = "",
         channel: str = "rule", scope: str = "", arguments_hash: str = "", pin: str = "", token_id: str = "",
         waited_ms: int | None = None, enforced: bool = True, login: str = "",
     ) -> str:  # fmt: skip
         """Put a decision on a call, or on an attempt that became none, on record; returns its id. `login` is that of
-        the dashboard in which it was made."""
-        key, rule, place = self.values.names((key, rule, place))
+        the dashboard in which it was made. A change of the configuration has several keys."""
+        if not isinstance(key, str):
+            key, rest = ", ".join(map(self.values.name, key[: bounds.LOOSENED])), len(key) - bounds.LOOSENED
+            key, (rule, place) = key + (f" and {rest} more" if rest > 0 else ""), self.values.names((rule, place))
+        else:
+            key, rule, place = self.values.names((key, rule, place))
         line = journal_lines.DecisionMade(
             timestamp=clock.now(), id=new_id(), session_id=self._session(origin), call_id=call_id or None,
             key=key, decision=decision, rule=rule, rule_place=place or None, channel=channel, scope=scope or None,

@@ -1,6 +1,7 @@
 """Nothing that a command writes lets more be called without a yes, unless a person is there: over all that write."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -404,6 +405,32 @@ def test_a_person_may_loosen_and_it_is_on_record(mcpctl: Mcpctl, paths: Paths) -
     assert (made["channel"], made["rule_place"]) == ("terminal", "the equipped toolset")
     found = json.loads(mcpctl("doctor", "--json").out)
     assert [row["subject"] for row in found if row["code"] == "D151"] == ["the equipped toolset"]
+
+
+@pytest.mark.usefixtures("person")
+def test_a_record_of_what_was_loosened_has_every_name(mcpctl: Mcpctl, paths: Paths) -> None:
+    configured.configure(paths, {"gh": {**GH, "only": []}})
+    many = [{"name": f"tool_{n}_{'x' * 40}", "inputSchema": {"type": "object"}} for n in range(40)]
+    configured.listed(paths, "gh", many)
+    assert mcpctl("servers", "set", "gh", "--unset", "only").code == 0
+    (made,) = mcpctl("policy", "decisions", "--decision", "loosened", "--json").json
+    assert set(made["key"].split(", ")) >= {f"gh:{tool['name']}" for tool in many}
+    (session,) = mcpctl("sessions", "ls", "--json").json
+    assert re.search(r"gh:tool_4_x+ and \d+ more  loosened", mcpctl("sessions", "show", session["id"]).out)
+
+
+@pytest.mark.usefixtures("person")
+def test_only_what_is_called_without_a_question_now_is_to_be_looked_at(mcpctl: Mcpctl, paths: Paths) -> None:
+    def told() -> list[str]:
+        return [row["message"] for row in json.loads(mcpctl("doctor", "--json").out) if row["code"] == "D151"]
+
+    configured.configure(paths, policy={})
+    assert mcpctl("servers", "add", "shop", "--no-check", "--", "shop-server").code == 0
+    assert "shop:*" in told()[0], "its tools are not known yet"
+    configured.listed(paths, "shop", TOOLS)
+    assert told()[0].endswith("terminal: shop:read, shop:write")
+    assert mcpctl("tools", "deny", "shop:read").code == mcpctl("tools", "deny", "shop:write").code == 0
+    assert told() == []
 
 
 def test_what_the_environment_names_is_not_what_is_in_force_for_clients(

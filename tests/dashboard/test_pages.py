@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from mcpctl.base.fields import CALL_STATUSES, DECISIONS, SESSION_STATUSES
 from mcpctl.base.paths import Paths
+from mcpctl.catalog import loosening
 from mcpctl.config import config
 from mcpctl.dashboard.dashboard import Summaries, Summary
 from mcpctl.policy import approvals
@@ -357,6 +358,19 @@ def test_a_tool_that_there_is_not_has_neither_a_link_nor_hints(browser: Browser,
     assert "denied" not in page.text
     assert markup.seen(browser(), "/tool-calls").text.count("Not declared") == 1
     assert page.of("li") and "Not declared" not in page.text
+
+
+def test_what_was_loosened_is_to_be_looked_at_until_it_is_taken_back(browser: Browser, paths: Paths) -> None:
+    asked = {"name": "wipe", "annotations": {"destructiveHint": True}}
+    read = {"name": "look", "annotations": {"readOnlyHint": True, "openWorldHint": False}}
+    configured.configure(paths, {"shop": configured.stub()}, policy={})
+    configured.listed(paths, "shop", [asked, read])
+    with State.connect(paths):
+        loosening.record(paths, ["shop:*"], "config.toml", "new", "terminal")
+    assert "called without a question since then: shop:look " in markup.seen(browser(), "/").text
+    configured.configure(paths, {"shop": configured.stub()}, policy={"ask": ["shop:*"]})
+    configured.listed(paths, "shop", [asked, read])
+    assert "Loosened" not in markup.seen(browser(), "/").text
 
 
 # ---- everything
