@@ -14,6 +14,7 @@ import msgspec
 
 from mcpctl.base.errors import Unusable, WrongUsage, warn
 from mcpctl.base.models import IMPORT_FIELDS, Row
+from mcpctl.base.texts import beginning
 from mcpctl.clients import client_config, client_files, client_kinds, import_preview
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
@@ -28,6 +29,7 @@ _OUTCOMES = {"failed": "could not be imported", "skipped": "is left out"}
 _ADDED = (  # the keys that people add to an entry that they have taken over
     "oauth", "enabled", "start_timeout_s", "call_timeout_s", "projects", "may_ask", "only", "trust_hints", "expose",
 )  # fmt: skip
+_DENIED = 20  # tools that are named
 _DEFAULTS = Server()
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -124,6 +126,12 @@ class Import:
 
     def _tell(self, entry: ClientEntry, name: str, server: Server) -> None:
         existing = self._loaded.servers.get(name)
+        known = existing.tools if existing else {}
+        if tools := [tool for tool, setting in server.tools.items() if not setting and known.get(tool) is not False]:
+            client = entry.file.client
+            self.consequences.append(
+                denied((f"{name}:{tool}" for tool in tools), client.title if client else entry.file.source)
+            )
         if not server.enabled and (existing is None or existing.enabled):
             self.consequences.append(switched_off(name, f"it is off in {entry.file.source}"))
         elif server.enabled and not self.variables and any(lacks := _lacks(entry, server, os.environ)):
@@ -234,6 +242,10 @@ def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
     set_here = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
     ours = {name: getattr(existing, name) for name in {"inherit_env", "tools", *_ADDED}.difference(set_here)}
     return msgspec.structs.replace(server, **ours) == existing
+
+
+def denied(keys: Iterable[str], client: str) -> str:
+    return f"denied here for all clients: {beginning(list(keys), _DENIED)} (by {client})"
 
 
 def switched_off(name: str, why: str) -> str:

@@ -118,8 +118,10 @@ class Names:
 
     def _why_none(self, name: str) -> str:
         others = [name] if name in self._servers else _spelled(name, self._servers)
-        if others:
+        if others and (name in self._own or _spelled(name, self._own)):
             return f"'{others[0]}' in config.toml is not the client's server of that name; it would loosen another's"
+        if others:
+            return f"the client has no server '{name}', so that '{others[0]}' in config.toml is another's"
         return f"config.toml has no server '{name}'; take it over first: mcpctl servers import"
 
     def _tools_named(self, rule: ClientRule, server: str, tool: str) -> list[str]:

@@ -15,7 +15,7 @@ from mcpctl.catalog import rows as catalog_rows
 from mcpctl.clients import client_files, client_kinds, import_preview, owned_servers, rule_readers
 from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.clients.importing import switched_off
+from mcpctl.clients.importing import denied, switched_off
 from mcpctl.clients.permission_rules import ANY, OWN, ClientRule, Names, NotCarried
 from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
 from mcpctl.config import editing
@@ -33,7 +33,6 @@ _ADMINISTRATORS = {  # by client, where an administrator's rules are, which go b
     "gemini": (Path("/etc/gemini-cli/policies"), Path("/Library/Application Support/GeminiCli/policies")),
 }
 _FAITHFUL = {"default": ASK, "auto_approve_read_only": False, "confirm_destructive": False}  # as a client asks
-_DENIED = 20  # tools that are named
 _READ_ONLY_UNASKED = ("codex",)  # clients that do not ask about a tool that declares itself read-only
 
 
@@ -154,8 +153,8 @@ class PolicyImport:
 
     def _put_denials(self, document: Any, loaded: Config) -> None:
         self.select(loaded)
-        denied = {pattern for effect, pattern, _ in self.additions if effect == DENY}
-        known = {pattern for pattern in denied if split(pattern)[0] in loaded.servers}
+        patterns = {pattern for effect, pattern, _ in self.additions if effect == DENY}
+        known = {pattern for pattern in patterns if split(pattern)[0] in loaded.servers}
         simple = {pattern for pattern in known if split(pattern)[1] == ANY or not {"*", "?"} & set(split(pattern)[1])}
         for pattern in sorted(simple):
             server, tool = split(pattern)
@@ -170,8 +169,8 @@ class PolicyImport:
         self.denied = sorted(simple)
 
     def _consequences(self, before: Config, after: Config) -> Iterator[str]:
-        if denied := [pattern for pattern in self.denied if split(pattern)[1] != ANY]:
-            yield f"denied here for all clients: {beginning(denied, _DENIED)} (by {self.title})"
+        if tools := [pattern for pattern in self.denied if split(pattern)[1] != ANY]:
+            yield denied(tools, self.title)
         for row in self.rows:
             for server in (split(pattern)[0] for pattern in row["patterns"] if split(pattern)[1] == ANY):
                 why = f"{self.name} denies it ({row['rule']})"

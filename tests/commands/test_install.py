@@ -940,6 +940,15 @@ def test_tools_that_a_client_denies_are_named_before_the_question(
     assert "denied here" not in mcpctl("install", "claude-code").err
 
 
+def test_tools_that_are_off_in_an_entry_are_named_before_the_question(
+    mcpctl: Mcpctl, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cursor(user, {"a": {"command": "a", "disabledTools": ["rm", "drop"]}})
+    monkeypatch.setattr(confirmation, "is_terminal", lambda: True)
+    ran = mcpctl("install", "cursor", stdin="n\n")
+    assert ran.err.index("denied here for all clients: a:rm, a:drop (by Cursor)") < ran.err.index("Write this?")
+
+
 @pytest.mark.usefixtures("person")
 def test_a_server_that_the_policy_denies_wholly_is_told(mcpctl: Mcpctl, thinking: Path, paths: Paths) -> None:
     write(paths.config, '[policy]\ndefault = "ask"\n')
