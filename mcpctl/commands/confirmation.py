@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -39,20 +39,30 @@ def show(diff: Iterable[str]) -> None:
         typer.echo(line_of(line), err=True)
 
 
-def reply(question: str) -> str:
-    """The line that a person types; raises KeyboardInterrupt at Ctrl-C and Ctrl-D. stdout stays as it is."""
+def reply(question: str, terminal: TextIO | None = None) -> str:
+    """The line that a person types there, else at stdin; raises KeyboardInterrupt at Ctrl-C and Ctrl-D. It leaves
+    stdout as it is."""
     from mcpctl.output.text import line_of
 
+    source, line = terminal or sys.stdin, ""
+    _forget_keys(source)
     typer.echo(line_of(f"{question} "), err=True, nl=False)
-    line = ""
     try:
-        line = sys.stdin.readline()
+        line = source.readline()
     finally:
         if not line:  # the terminal is in the line of the question
             typer.echo(err=True)
     if not line:
         raise KeyboardInterrupt
     return line.strip()
+
+
+def _forget_keys(terminal: TextIO) -> None:
+    """Drop the keys that were pressed before the question: they are no answer to it."""
+    if terminal.isatty():
+        import termios
+
+        termios.tcflush(terminal.fileno(), termios.TCIFLUSH)
 
 
 def agrees(question: str, *, default: bool = False) -> bool:
@@ -116,14 +126,13 @@ class _Asker:
 
     async def __call__(self, approval: "CallApproval", question: "Question") -> bool | None:
         import shutil
-        import termios
 
         self.approval = approval
         for clear in before_warning:
             clear()
         for line in question.lines_of(approval, shutil.get_terminal_size().columns):
             typer.echo(line, err=True)
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # keys pressed before the question are no answer to it
+        _forget_keys(sys.stdin)
         typer.echo("May it be called? [y/N] ", nl=False, err=True)
         while (said := await _line()) not in _ANSWERS:
             typer.echo("Answer y or n: ", nl=False, err=True)

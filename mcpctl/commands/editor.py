@@ -23,9 +23,9 @@ class Draft:
     @property
     def is_worth_keeping(self) -> bool:
         try:
-            content = self.path.read_bytes()
-        except OSError:
-            return False
+            content = files.read(self.path)
+        except McpctlError:
+            return self.path.is_file()  # too long, perhaps; a pipe would never end
         return bool(content.strip()) and content != self._text.encode()
 
 

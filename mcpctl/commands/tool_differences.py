@@ -15,7 +15,7 @@ from mcpctl.base.tool_keys import join, split_typed
 from mcpctl.catalog import drift, lock_file, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.drift import RULES, ChangeFilter
-from mcpctl.commands import check_options
+from mcpctl.commands import check_options, confirmation
 from mcpctl.output import findings
 from mcpctl.policy import pins
 from mcpctl.policy.pins import ShownList
@@ -110,6 +110,5 @@ def _number(approved: Sequence[str], shown: Sequence[ShownList]) -> str:
 
 def _is_right(number: str, *, changed: bool) -> bool:
     question = f"approve {number} as shown?" if changed else f"approve {number}, as before?"
-    output.say(f"{question} [y/N]", always=True)
     with TERMINAL.open(encoding="utf-8", errors="replace") as terminal:
-        return terminal.readline(10).strip().lower() in ("y", "yes")
+        return confirmation.reply(f"{question} [y/N]", terminal).lower() in ("y", "yes")

@@ -119,6 +119,17 @@ def test_an_empty_text_and_a_failing_editor_write_nothing(edits: Editing, paths:
     assert list(temporary.iterdir()) == []
 
 
+def test_only_a_regular_file_is_read_and_a_long_one_is_kept(edits: Editing, paths: Paths, temporary: Path) -> None:
+    write(paths, GOOD)
+    ran = edits(script='rm "$1"; mkfifo "$1"')
+    assert (ran.code, "it is a pipe, not a regular file" in ran.err) == (5, True)
+    assert list(temporary.iterdir()) == []
+    ran = edits(script='head -c 17000000 /dev/zero > "$1"')
+    assert "it is larger than 16 MB" in ran.err
+    assert "your text is in " in ran.err
+    assert text(paths) == GOOD
+
+
 def test_a_file_that_somebody_else_has_changed_meanwhile_stays(edits: Editing, paths: Paths, temporary: Path) -> None:
     write(paths, GOOD)
     ran = edits(f"{GOOD}# my line\n", script=f"echo '# theirs' >> {paths.config}")
@@ -186,6 +197,7 @@ def test_it_is_one_conversation_at_a_terminal(paths: Paths, tmp_path: Path) -> N
     program.write_text('#!/bin/sh\necho "args = 1" >> "$1"\n', encoding="utf-8")
     program.chmod(0o700)
     with Terminal([*MCPCTL, "config", "edit"], {**os.environ, "EDITOR": str(program)}) as terminal:
+        terminal.type("n\ny\n")  # before any question: it answers none
         terminal.wait_for(r"line 4: servers.a.args: must be a list")
         terminal.wait_for(r"Edit it again\? \[Y/n\]: ")
         terminal.type("\x03")

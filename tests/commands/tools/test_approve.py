@@ -1,6 +1,7 @@
 """`tools approve`: a person takes what is shown, and nothing else."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,15 @@ import pytest
 from mcpctl.base import definitions
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
+from mcpctl.commands import confirmation
 from mcpctl.policy import approvals, pins
 from mcpctl.policy.approvals import CallApproval, Grant, binding_of
 from mcpctl.policy.policy_file import PolicyFile
 from tests import configured
 from tests.commands.tools.conftest import Listing
 from tests.configured import READ, WRITE
-from tests.conftest import Mcpctl
+from tests.conftest import MCPCTL, Mcpctl
+from tests.terminal import Terminal
 
 POLICY: dict[str, Any] = {"mode": "enforce"}
 
@@ -76,6 +79,18 @@ def test_what_is_shown_is_asked_about(
     assert "approve 1 tool as shown? [y/N]" in ran.err
     (row,) = [row for row in mcpctl("tools", "ls", "--json").json if row["tool"] == "read"]
     assert row["held"] == ("changed" if code else None)
+
+
+@pytest.mark.process
+def test_keys_that_were_pressed_before_the_question_approve_nothing(files: Listing, mcpctl: Mcpctl) -> None:
+    files({**READ, "description": "Mails a file."}, WRITE)
+    environment = {name: value for name, value in os.environ.items() if name not in confirmation.AGENTS}
+    with Terminal([*MCPCTL, "tools", "approve", "files:read"], environment) as terminal:
+        terminal.type("y\n")
+        terminal.wait_for(r"approve 1 tool as shown\? \[y/N\] ")
+        terminal.type("n\n")
+        terminal.wait_for("nothing was approved")
+    assert held(mcpctl)["read"] == "changed"
 
 
 def test_a_tool_that_was_never_pinned_is_shown_whole(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
