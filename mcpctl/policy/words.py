@@ -80,7 +80,7 @@ _OF_TOOL = {  # by code, the sentence for a model, the one for a person, and tha
     "over_limit": (
         "{tool} was not called: the user's policy limits such calls to {most} in {time}; one is free at {free}. Do not"
         " retry it before, and do not do it in another way",
-        "tool '{key}' was not called: that would be more than {most} calls in {time} ({by}); one is free at {free}",
+        "tool '{key}' was not called: that would be more than {calls} in {time} ({by}); one is free at {free}",
         _EXPLAIN,
     ),
     "not_counted": (

@@ -7,6 +7,7 @@ from functools import partial
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.failure import Failure
+from mcpctl.base.texts import counted
 from mcpctl.config.policy_settings import LIMIT, PolicyRule
 from mcpctl.policy import limits
 from mcpctl.policy.limits import Use
@@ -43,6 +44,6 @@ async def _asked(policy: PolicyMemory, call: Request, ask: Callable[[PolicyFile]
         return None
     most, window_s, _ = full.rule.rate
     return Failure("over_limit", {
-        **facts, "ruling": Ruling(LIMIT, full.rule), "most": most, "time": limits.span(window_s),
-        "free": full.told(time.time()),
+        **facts, "ruling": Ruling(LIMIT, full.rule), "most": most, "calls": counted(most, "call"),
+        "time": limits.span(window_s), "free": full.told(time.time()),
     })  # fmt: skip

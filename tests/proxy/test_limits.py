@@ -13,7 +13,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.policy import limits, pausing
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy import consent_forms, limiting
-from tests.configured import configure, listed, stub
+from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.conftest import Serve
@@ -278,6 +278,14 @@ def test_a_wrong_limit_is_named_with_what_it_can_be(mcpctl: Mcpctl, paths: Paths
     ran = mcpctl("policy", "check")
     assert ran.code == 5
     assert said in ran.err
+
+
+@pytest.mark.process
+def test_a_limit_of_one_call_is_told_as_one(paths: Paths, mcpctl: Mcpctl) -> None:
+    demo_tools(paths, policy={"limit": {"weather:*": "1/d"}})
+    add = ("tools", "call", "weather:get_forecast", "city=Oslo")
+    assert [mcpctl(*add).code, mcpctl(*add).code] == [0, 6]
+    assert "that would be more than 1 call in a day (limit" in mcpctl(*add).err
 
 
 @pytest.mark.process
