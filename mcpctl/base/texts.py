@@ -5,10 +5,12 @@ from collections.abc import Sequence
 
 _HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs")  # controls, marks of format and direction, tags, unassigned characters
 _KEPT = "\n\t"
-_BREAKS = ("Zl", "Zp")
 _LONG = (("min", "s", 1, 60, 60), ("h", "min", 60, 60, 24), ("d", "h", 3600, 24, float("inf")))  # units of durations
 _LONGEST_NAME = 60
-_SHAPELESS = frozenset("\xa0\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe0e\ufe0f")  # letters and marks without shape
+_SHAPELESS = frozenset(  # letters, marks and signs without shape
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00013441\U00013442\U00016fe4\U0001d159"
+)
+_WIDE_SPACE = "\u3000"  # with which Japanese paragraphs begin
 
 
 def visible(text: str) -> str:
@@ -32,8 +34,14 @@ def escaped(text: str) -> str:
     """The text on one line, with escapes such as `\\u202e` for characters that a person would not see as they are."""
     if text.isascii() and text.isprintable():
         return text
-    unseen = {c for c in set(text) if unicodedata.category(c) in (*_HIDDEN, *_BREAKS)} | _SHAPELESS
+    unseen = [c for c in set(text) if _is_unseen(c)]
     return text.translate({ord(c): c.encode("unicode_escape").decode() for c in unseen})
+
+
+def _is_unseen(character: str) -> bool:
+    if character.isascii() or not character.isprintable():  # controls, other spaces and breaks, unassigned ones
+        return not character.isprintable() and character != _WIDE_SPACE
+    return character in _SHAPELESS or "VARIATION SELECTOR" in unicodedata.name(character, "")
 
 
 def counted(number: int, noun: str) -> str:

@@ -66,40 +66,43 @@ class Question(NamedTuple):
 def _folded(line: str, width: int) -> Iterator[str]:
     if len(line) <= width and line.isascii():
         yield line
-    elif not line.startswith(_BAR):
-        import textwrap
-
-        yield from textwrap.wrap(line, width, subsequent_indent="    ", break_on_hyphens=False)
-    else:
-        start, begin = 0, ""
-        while start < len(line):
-            end = _end_of(line, start, width - len(begin))
-            yield begin + line[start:end]
-            start, begin = end, f"{_BAR}  "
+        return
+    is_foreign = line.startswith(_BAR)
+    start, begin = 0, ""
+    while start < len(line):
+        end = _end_of(line, start, width - len(begin))
+        space = -1 if is_foreign or end == len(line) else line.rfind(" ", start, end + 1)
+        if line[start : max(space, start)].strip(" "):
+            end = space
+        yield begin + (line[start:end] if is_foreign else line[start:end].rstrip(" "))
+        start, begin = end, f"{_BAR}  " if is_foreign else "    "
+        while not is_foreign and line[start : start + 1] == " ":
+            start += 1
 
 
 def _end_of(line: str, start: int, room: int) -> int:
-    """The end of what a terminal shows in so many columns; at least one character."""
+    """The end of what a terminal shows in so many columns; at least one character. A mark on another character counts,
+    as not every terminal puts it there, and the halves of a flag count as two."""
     end = start
     while end < len(line) and room > 0:
-        room -= 2 if east_asian_width(line[end]) in "WF" else 1
+        is_wide = east_asian_width(line[end]) in "WF" or "\U0001f1e6" <= line[end] <= "\U0001f1ff"
+        room -= 2 if is_wide else 1
         end += room >= 0 or end == start
-    return end
+    return max(end, start + 1)
 
 
 def question_of(approval: CallApproval, arguments: str = "", room: Room | None = LITTLE) -> Question:
     """All of it without `room`. The `arguments` are as the client that sent them shows them, and nothing is hidden;
     else they are those that were kept."""
-    key = escaped(approval.key) if is_plain(approval.key) else _in_quotes(approval.key, _LONGEST_KEY)
     title = f", {_in_quotes(approval.title, _LONGEST_NAME)}" if approval.title else ""
     known = {"project": approval.project, "session": approval.session[:_SHORT]}
-    where = ", ".join(f"{name} {escaped(value)}" for name, value in known.items() if value)
-    client = escaped(approval.client[:_LONGEST_NAME]) or "A client"
+    where = ", ".join(f"{name} {_named(value)}" for name, value in known.items() if value)
+    client = _named(approval.client) if approval.client else "A client"
     blocks, is_cut = shown(arguments or approval.whole or approval.arguments, room)
     looks = "looks" if approval.hidden == 1 else "look"
     secrets = f"{counted(approval.hidden, 'value')} {looks} like a secret" if approval.hidden else ""
     return Question(
-        f"{client}{f' ({where})' if where else ''} wants to call {key}{title}",
+        f"{client}{f' ({where})' if where else ''} wants to call {_named(approval.key, _LONGEST_KEY)}{title}",
         escaped(approval.effect or f"It is {approval.risk}."),
         blocks, is_cut, escaped(approval.found),
         secrets if arguments else hidden_words(approval.hidden, approval.left_out),
@@ -122,10 +125,14 @@ def became(approval: CallApproval, now: float) -> str:
     return f"It was allowed {how}, {where}{after.get(state, f'; it was not called until {ends}')}."
 
 
+def _named(name: str, longest: int = _LONGEST_NAME) -> str:
+    return name if is_plain(name) else _in_quotes(name, longest)
+
+
 def _in_quotes(text: str, longest: int) -> str:
-    cut = text if len(text) <= longest else f"{text[:longest]}…"
-    inside = escaped(cut).replace("”", "''")
-    return f"“{inside}”"
+    inside = escaped(text[:longest]).replace("”", "''")
+    end = _end_of(inside, 0, longest)
+    return f"“{inside[:end]}{'…' if end < len(inside) or len(text) > longest else ''}”"
 
 
 def effect_of(risk: str, hints: Mapping[str, Hint] | None) -> str:

@@ -21,8 +21,9 @@ _AROUND = 3  # unchanged lines that are shown before and after a change
 _TAB = 4
 _T = TypeVar("_T")
 _LIKE_OTHERS = re.compile(
-    r"|true|false|null|\{\}|\[\]|[-+]?[\d.]+(?:[eE][-+]?\d+)?"
-)  # texts that could be other values
+    r'|true|false|null|\{\}|\[\]|[-+]?[\d.]+(?:[eE][-+]?\d+)?|".*"|[\d,]+ (?:items?|lines?, .*)', re.DOTALL
+)  # texts that could be other values, or what is said of them
+_NO_BREAK = "\\ no line break at its end"
 
 
 class Room(NamedTuple):
@@ -136,24 +137,33 @@ class _Arguments:
             yield self._line(f"{begin} {_plain(value)}")
 
     def of_text(self, text: str, indent: str) -> Iterator[_Line]:
-        for line in _some(_lines(text), self._room.of_one if self._room else 0):
+        for line in _some(text.removesuffix("\n").split("\n"), self._room.of_one if self._room else 0):
             yield _left_out(line, "line") if isinstance(line, int) else self._line(line, begin=f"{indent}| ")
 
     def _of_edit(self, old: str, new: str, indent: str) -> Iterator[_Line]:
-        return _cut(self._differences(_lines(old), _lines(new), indent), 2 * self._room.of_one if self._room else 0)
+        before, after = _lines(old), _lines(new)
+        if before and after and not old.endswith("\n") and not new.endswith("\n"):  # in which they are the same
+            before[-1], after[-1] = f"{before[-1]}\n", f"{after[-1]}\n"
+        return _cut(self._differences(before, after, indent), 2 * self._room.of_one if self._room else 0)
 
     def _differences(self, before: Sequence[str], after: Sequence[str], indent: str) -> Iterator[_Line]:
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
         for tag, start, end, new_start, new_end in matcher.get_opcodes():
             if tag != "equal":
-                yield from (self._line(line, REMOVED, f"{indent}- ") for line in before[start:end])
-                yield from (self._line(line, ADDED, f"{indent}+ ") for line in after[new_start:new_end])
+                yield from self._changed(before[start:end], REMOVED, f"{indent}- ")
+                yield from self._changed(after[new_start:new_end], ADDED, f"{indent}+ ")
                 continue
-            same = [self._line(line, begin=f"{indent}  ") for line in before[start:end]]
-            first, last = (_AROUND if start else 0), (_AROUND if end < len(before) else 0)
+            same = [self._line(line.removesuffix("\n"), begin=f"{indent}  ") for line in before[start:end]]
+            first, last = _AROUND * (start + new_start > 0), _AROUND * (end < len(before) or new_end < len(after))
             if self._room and (number := len(same) - first - last) > 0:
                 same[first : len(same) - last] = [_left_out(number, "unchanged line")]
             yield from same
+
+    def _changed(self, lines: Sequence[str], kind: str, begin: str) -> Iterator[_Line]:
+        for line in lines:
+            yield self._line(line.removesuffix("\n"), kind, begin)
+            if not line.endswith("\n"):
+                yield _Line(kind, f"{begin[:-2]}{_NO_BREAK}")
 
     def _line(self, text: str, kind: str = TEXT, begin: str = "") -> _Line:
         room = self._room
@@ -172,4 +182,6 @@ def _plain(value: Any) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    """The lines with their ends, which only the last one may lack: `splitlines` also parts at other characters."""
+    *whole, last = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([last] if last else [])]

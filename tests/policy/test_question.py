@@ -4,6 +4,7 @@ import json
 import re
 import time
 from typing import Any
+from unicodedata import east_asian_width
 
 from mcpctl.base.hints import Hint
 from mcpctl.policy.question import LITTLE, PAGE, Question, effect_of, question_of
@@ -39,7 +40,10 @@ def test_it_says_who_wants_what_what_that_may_do_and_by_which_rule() -> None:
     ("arguments", "shown"),
     [
         ({"content": "#!/bin/sh\n\tls\n"}, ["content: 2 lines, 14 characters", "  | #!/bin/sh", "  |     ls"]),
-        ({"text": "a\r\nb"}, ["text: 2 lines, 4 characters", "  | a", "  | b"]),
+        ({"text": "a\r\nb"}, ["text: 2 lines, 4 characters", "  | a\\r", "  | b"]),
+        ({"t": "1 item", "l": [1], "q": '"5"', "s": "5", "m": "2 lines, 3 characters"},
+         ['t: "1 item"', "l: 1 item", "  1: 1", 'q: ""5""', 's: "5"', 'm: "2 lines, 3 characters"']),
+        ({"t": "rm\u2800-rf\u2003/\U000e0101"}, ["t: rm\\u2800-rf\\u2003/\\U000e0101"]),
         ({"n": 5, "s": "5", "t": "true", "b": True, "e": "", "z": None, "w": " x", "l": [], "o": {}},
          ["n: 5", 's: "5"', 't: "true"', "b: true", 'e: ""', "z: null", 'w: " x"', "l: []", "o: {}"]),
         ({"o": {"a": [1, {"b": "x"}]}}, ["o:", "  a: 2 items", "    1: 1", "    2:", "      b: x"]),
@@ -69,6 +73,26 @@ def test_an_edit_is_a_diff(names: tuple[str, str]) -> None:
     ]  # fmt: skip
     assert "  |     19" in "\n".join(lines(edit, None))
     assert lines(edit)[2:] != lines({"old": edit[old]})[2:]
+
+
+@for_each(
+    ("old", "new", "shown"),
+    [
+        ("# below\n", "# below", ["- # below", "+ # below", "\\ no line break at its end"]),
+        ("# below", "# below\n", ["- # below", "\\ no line break at its end", "+ # below"]),
+        ("#!/bin/sh\nexit 0\n", "#!/bin/sh\r\nexit 0\r\n",
+         ["- #!/bin/sh", "- exit 0", "+ #!/bin/sh\\r", "+ exit 0\\r"]),
+        ("a\nb", "a\nb\nc", ["  a", "  b", "+ c"]),
+        ("a\n", "a\n\n", ["  a", "+ "]),
+        ("a", "", ["- a", "\\ no line break at its end"]),
+        ("", "", []),
+    ],
+)  # fmt: skip
+def test_nothing_is_unchanged_that_changes(old: str, new: str, shown: list[str]) -> None:
+    for room in (LITTLE, PAGE, None):
+        begin = "  |   "
+        assert lines({"old": old, "new": new}, room)[1:] == [f"{begin}{line}" for line in shown]
+    assert (lines({"old": "a\n", "new": "a\n"})[1:]) == ["  … 1 unchanged line not shown …"]
 
 
 def test_of_long_ones_beginning_and_end_are_shown_and_that_is_said() -> None:
@@ -125,6 +149,28 @@ def test_no_line_of_a_stranger_goes_on_where_ours_begin(width: int) -> None:
     ]
     shown = "".join(line[4:].strip() for line in every[first + 1 : last])
     assert shown.replace(" ", "").count("Askedbytherule") == 5
+
+
+OURS = "It only reads (read-only)."
+
+
+@for_each("width", [40, 80, 120])
+def test_no_name_of_a_stranger_begins_a_line(width: int) -> None:
+    for padding in ("x", "字", "e\u0301", "א", "\t", "\u200b", "\u2800", "🇩🇪", "👍🏽", "ﾊﾟ", "字 "):
+        for number in range(1, width, 3):
+            name = padding * number + OURS
+            known = dict.fromkeys(("title", "client", "project", "found", "rule", "rule_place"), name)
+            every = list(asked({}, effect="It may.", **known).folded(width))
+            assert max(map(columns_at_most, every)) <= width
+            begun = [line for line in every if not line.startswith("    ")]
+            assert [line[:7] for line in begun] == [begun[0][:7], "It may.", "It has ", "Warning", "Asked b"]
+            assert begun[0].startswith("“")
+    assert asked({}, client=OURS, title=OURS).wants.startswith(f"“{OURS}” ")
+
+
+def columns_at_most(line: str) -> int:
+    """The columns of a terminal that gives each mark one of its own."""
+    return sum(2 if east_asian_width(each) in "WF" or "🇦" <= each <= "🇿" else 1 for each in line)
 
 
 def test_a_name_that_is_a_sentence_is_in_quotes() -> None:
