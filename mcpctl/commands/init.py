@@ -163,7 +163,7 @@ class _Steps:
         if not left:
             if not rows and not self._clients:
                 output.say("add servers with: mcpctl servers add")
-            elif not any(row["names"] for row in rows):
+            elif not any(row["installed"] and row["names"] for row in rows):
                 output.say("nothing is left to do here")
             return []
         chosen = left if self._yes else self._chosen("Put it into which?", left)

@@ -39,8 +39,18 @@ def edit(*, place: opt.Location) -> None:
                 editing.replace(paths.config, before, after, _gate(paths, before or ""))
                 output.say(f"written to {paths.config}", always=True)
                 return
+    _shows_problems(paths, before or "")
     _check_use(paths, before or "", f"nothing was changed: {paths.config} still cannot be used")
     output.say("nothing was changed", always=True)
+
+
+def _shows_problems(paths: Paths, text: str) -> bool:
+    from mcpctl.config import problems
+
+    found = problems.rows(paths.config, text, Selection("error"))
+    for row in found:
+        output.say(f"line {row['line']}: {row['message']}", always=True)
+    return bool(found)
 
 
 def _check_use(paths: Paths, text: str, otherwise: str) -> None:
@@ -54,12 +64,8 @@ def _check_use(paths: Paths, text: str, otherwise: str) -> None:
 def _is_accepted(paths: Paths, before: str, after: str) -> bool:
     """Whether the text is to be written; it is to be edited again if not. Raises `Refused` where it is neither."""
     from mcpctl.commands import confirmation
-    from mcpctl.config import problems
 
-    found = problems.rows(paths.config, after, Selection("error"))
-    for row in found:
-        output.say(f"line {row['line']}: {row['message']}", always=True)
-    if found:
+    if _shows_problems(paths, after):
         if confirmation.agrees("Edit it again?", default=True):
             return False
         _check_use(paths, after, f"nothing was written, and {paths.config} is as it was: your text cannot be used")

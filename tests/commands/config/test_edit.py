@@ -180,6 +180,7 @@ def test_a_broken_file_that_stays_as_it_is_is_said_to_be_broken(edits: Editing, 
     write(paths, f"{POLICY}x =\n")
     ran = edits()
     assert (ran.code, text(paths)) == (5, f"{POLICY}x =\n")
+    assert ran.err.startswith("line 7: Invalid value")
     assert f"nothing was changed: {paths.config} still cannot be used" in ran.err
 
 

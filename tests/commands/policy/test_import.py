@@ -318,7 +318,9 @@ def test_what_a_file_says_cannot_command_the_terminal(mcpctl: Mcpctl, user: Path
 OTHERS = "'db' in config.toml is not the client's server of that name; it would loosen another's"
 
 
-@pytest.mark.parametrize("entries", [{"db": stub("mine")}, {}])
+@pytest.mark.parametrize(
+    "entries", [{"db": stub("mine")}, {"db": {**stub("another"), "env": {"DATABASE": "mine"}}}, {}]
+)
 def test_a_rule_that_loosens_is_not_taken_over_for_another_clients_server_of_the_name(
     mcpctl: Mcpctl, user: Path, paths: Paths, entries: Any
 ) -> None:
