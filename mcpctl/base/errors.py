@@ -97,17 +97,19 @@ def inert(text: str) -> str:
 _PIECE = re.compile(r" *(?:\bmcpctl (?:(?!, | \()[^;])+[;,]?(?= |$) *|\S+ *)")  # a word, or a command to its end
 
 
-def folded(text: str) -> str:
-    """A line of stderr, on a terminal broken between words, but never in a command, which one copies."""
-    if not sys.stderr.isatty():
+def folded(text: str, indent: int = 0, *, out: bool = False) -> str:
+    """A line of stderr, or of stdout, on a terminal broken between words, but never in a command, which one copies;
+    what follows is indented."""
+    if not (sys.stdout if out else sys.stderr).isatty():
         return text
     import shutil
 
     width = shutil.get_terminal_size().columns
     lines = [""]
     for piece in _PIECE.findall(text):
-        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
-            lines.append("")
+        if lines[-1].strip() and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append(" " * indent)
+            piece = piece.lstrip()
         lines[-1] += piece
     return "\n".join(line.rstrip() for line in lines)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcpctl.base.errors import Problems, inert
+from mcpctl.base.errors import Problems, folded, inert
 from mcpctl.base.models import DOCTOR_FIELDS, Found, Row
 from mcpctl.commands import options as opt
 
@@ -64,7 +64,7 @@ def doctor(
 
 def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
     """The facts that are in order in one line, and below it each finding with its fix."""
-    from mcpctl.output.text import line_of
+    from mcpctl.output.text import here, line_of
 
     worst = next((status for status in ("error", "warning") if any(row["status"] == status for row in rows)), "ok")
     facts: dict[str, list[str]] = {}
@@ -77,4 +77,5 @@ def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
         if row["status"] != "ok":
             about = f"{row['subject']}: {row['message']}" if row["subject"] else row["message"]
             lines += [f"  {row['code']} {row['status']:<9}{about}", f"{'fix:':>15}  {row['fix']}"]
-    yield from (inert(line_of(line)) for line in lines)
+    for line, indent in zip(lines, [24, *[16, 17] * len(rows)], strict=False):
+        yield folded(inert(line_of(here(line))), indent, out=True)

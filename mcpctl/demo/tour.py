@@ -27,7 +27,8 @@ _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 _COMMANDS = ("tools ls", "sessions show last", "calls ls")
 _NEXT = """\
-The demo's home is removed; with --keep it stays. For servers of your own: mcpctl servers add; for those of your client:
+The demo's home is removed; with --keep it stays. To set mcpctl up for yourself, step by step: mcpctl init.
+For one server of your own: mcpctl servers add; for those of one client, looked at first:
 mcpctl install CLIENT --dry-run."""
 
 

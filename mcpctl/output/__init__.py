@@ -24,7 +24,7 @@ from mcpctl.output.columns import Columns as Columns
 from mcpctl.output.columns import ListOptions as ListOptions
 from mcpctl.output.columns import chosen_fields as chosen_fields
 from mcpctl.output.columns import chosen_format as chosen_format
-from mcpctl.output.text import line_of, pairs, plain_json, quoted
+from mcpctl.output.text import TIMES, here, line_of, pairs, plain_json, quoted
 
 if TYPE_CHECKING:
     from mcpctl.output.progress_line import ProgressLine
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 _PIECES_AT_ONCE = 500
 _PAUSE_S = 0.25
 _SHORT_ID = 8
-_TIMES = frozenset((
-    "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
-    "created", "login_expires_at", "made_at",
-))  # fmt: skip
 
 
 def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
@@ -109,8 +105,10 @@ def pause() -> None:
 
 def say(message: str, *, always: bool = False) -> None:
     """Print a remark for a person at a terminal on stderr; in a pipe only if `always`."""
-    if always or sys.stderr.isatty():
-        print(folded(inert(line_of(message))), file=sys.stderr)
+    indent = 4 if message.startswith("  ") else 0  # a line of a list
+    at_terminal = sys.stderr.isatty()
+    if always or at_terminal:
+        print(folded(inert(line_of(here(message, at_terminal=at_terminal))), indent), file=sys.stderr)
 
 
 @contextmanager
@@ -190,7 +188,7 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
     keeps = {n: columns.keeps.get(name, KEPT) for n, name in enumerate(names) if name in may_shrink}
     leaving = [names.index(name) for name in columns.leaving] if options.fields is None else []
     leaving.sort(key=lambda number: any(row[number] for row in cells))  # empty ones go first
-    times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
+    times = frozenset(number for number, name in enumerate(names) if name in TIMES)
     fitted = table.fitted(headings, cells, keeps, leaving, times)
     lines = fitted.lines()
     write_lines(_under_headings(lines, rows, columns, results) if columns.group else lines, coloured=True)

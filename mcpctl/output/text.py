@@ -55,6 +55,32 @@ def _replacement(match: re.Match[str]) -> str:
     return " " if match[0] in "\t\n\r\v\f\u2028\u2029" else "\N{REPLACEMENT CHARACTER}"
 
 
+_TIME = r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z"
+TIMES = frozenset((
+    "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
+    "created", "login_expires_at", "made_at",
+))  # fmt: skip
+
+
+_MOMENTS = TIMES | {"answered_at", "expires_at", "ended_at", "revoked_at", "expires"}
+
+
+def here(text: str, *, at_terminal: bool | None = None) -> str:
+    """A text of ours with its times as the clock here has them, for a person at a terminal; elsewhere they are UTC."""
+    at_terminal = sys.stdout.isatty() if at_terminal is None else at_terminal
+    return re.sub(_TIME, _local, text) if at_terminal else text
+
+
+def _local(match: re.Match[str]) -> str:
+    from datetime import datetime
+
+    try:
+        then = datetime.fromisoformat(match[0]).astimezone()
+    except (ValueError, OverflowError):
+        return match[0]
+    return then.strftime("%Y-%m-%d %H:%M:%S" if match[0].count(":") > 1 else "%Y-%m-%d %H:%M")
+
+
 def pairs(row: Row) -> Iterator[str]:
     width = max(map(len, row), default=0)
     for name, value in row.items():
@@ -65,7 +91,8 @@ def pairs(row: Row) -> Iterator[str]:
             for line in _indented(value):
                 yield f"  {line_of(line)}"
         else:
-            yield f"{name + ':':<{width + 1}} {_scalar(value)}".rstrip()
+            text = _scalar(value)
+            yield f"{name + ':':<{width + 1}} {here(text) if name in _MOMENTS else text}".rstrip()
 
 
 def tool(row: Row) -> Iterator[str]:
@@ -88,7 +115,7 @@ def tool(row: Row) -> Iterator[str]:
         yield f"{field.replace('_', ' ') + ':':<13}{_hint(row[field], meaning)}"
     yield f"{'risk:':<13}{row['risk']}"
     yield ""
-    calls = f"{counted(row['usage'], 'call')} on record, the last at {row['last_used']}"
+    calls = f"{counted(row['usage'], 'call')} on record, the last at {here(row['last_used'] or '')}"
     yield f"{'usage:':<13}{calls if row['usage'] else 'no call on record'}"
     yield f"parameters:  {line_of(row['signature'])}"
     definition = _decoded(row["definition"])
@@ -140,7 +167,7 @@ def session(row: Row) -> Iterator[str]:
     yield from _section("calls:", map(_call_of_session, row["calls"].rows(None, 0)))
     yield from _section("read:", map(_read, row["reads"].rows(None, 0)))
     made = (f"{made['made_at']}  {_key(made)}  {decision(made)}" for made in row["decisions"].rows(None, 0))
-    yield from _section("decisions:", made)
+    yield from _section("decisions:", map(here, made))
 
 
 def _key(made: Row) -> str:
@@ -163,12 +190,12 @@ def _calls_of_tool(row: Row) -> str:
 
 def _call_of_session(row: Row) -> str:
     duration = "" if row["duration_ms"] is None else f"  {row['duration_ms']} ms"
-    return f"{row['id']}  {row['started_at']}  {row['server']}:{row['tool']}  {row['status']}{duration}"
+    return f"{row['id']}  {here(row['started_at'])}  {row['server']}:{row['tool']}  {row['status']}{duration}"
 
 
 def _read(row: Row) -> str:
     name = f"{row['server'] or '-'}  {row['kind']} {row['name']}"
-    return f"{row['id']}  {row['started_at']}  {name}  {row['status']}  {row['duration_ms']} ms"
+    return f"{row['id']}  {here(row['started_at'])}  {name}  {row['status']}  {row['duration_ms']} ms"
 
 
 def decision(row: Row) -> str:
@@ -205,7 +232,7 @@ _NOBODY = {
 def call(row: Row) -> Iterator[str]:
     yield from pairs({name: value for name, value in row.items() if name != "decisions"})
     for made in row.get("decisions", ()):
-        yield line_of(f"decided: {made['made_at']}  {decision(made)}")
+        yield line_of(here(f"decided: {made['made_at']}  {decision(made)}"))
 
 
 MEANINGS = {  # the meaning of each hint in effect, where true and where false

@@ -69,6 +69,7 @@ def test_its_home_goes_with_it(
     with pytest.raises(error) if error else nullcontext():
         ran = mcpctl("demo")
         assert (ran.code, ran.out.splitlines()[-1]) == (0, "mcpctl install CLIENT --dry-run.")
+        assert ran.out.index("mcpctl init.") < ran.out.index("mcpctl servers add;")
     assert (len(seen), list(tmp_path.iterdir())) == (1, [])
 
 

@@ -45,6 +45,7 @@ def dashboard(
     from mcpctl.oauth import browser
 
     paths = place.paths()
+    the_one = the_running(paths) if print_url else None
     is_person = _is_person(read_only)
     opens = is_person and not (no_open or print_url or json) and browser.has_window()
 
@@ -57,8 +58,8 @@ def dashboard(
         if opens:
             browser.open_(link, lambda: None)  # nobody waits for it: the link is printed, too
 
-    if print_url:
-        show(the_running(paths))
+    if the_one:
+        show(the_one)
         return
     while True:
         with claimed(paths) as claim:

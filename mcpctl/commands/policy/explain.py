@@ -28,13 +28,20 @@ def explain(
       mcpctl policy explain github:delete_repository
       mcpctl policy explain github:create_issue --project work --json | jq .decision
     """
+    from mcpctl.base.errors import folded
     from mcpctl.catalog import explained, rows
-    from mcpctl.output.text import line_of
+    from mcpctl.output.text import here, line_of
 
     paths, digest = place.paths(), _digest(args)
     with rows.catalog(paths, place.toolset, place.project, quiet=True) as catalog:
         row = explained.explain(catalog, key, paths, digest)
-    shown.write(row, lambda row: map(line_of, _explanation(row, paths.config)))
+    lines = (here(line_of(line)) for line in _explanation(row, paths.config))
+    shown.write(row, lambda _: (folded(line, _indent(line), out=True) for line in lines))
+
+
+def _indent(line: str) -> int:
+    """The place below which a line goes on: its value, or its rule."""
+    return 13 if line[:13].rstrip().endswith(":") else 2 if line.startswith((">", " ")) else 0
 
 
 def _digest(args: str | None) -> str:

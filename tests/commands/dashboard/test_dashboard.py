@@ -286,3 +286,9 @@ def test_the_lines_of_the_guide_work(home: Path, mcpctl: Mcpctl) -> None:
         (script,) = [block for kind, block in blocks(text) if kind == "bash"]
         if not lacks_a_tool(script):
             assert json.loads(shell(script, home).stdout) == {"sessions": [], "total": 0}
+
+
+def test_where_none_runs_nothing_is_said_of_how_it_would_run(mcpctl: Mcpctl, paths: Paths) -> None:
+    ran = mcpctl("dashboard", "--print-url")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == f"mcpctl: no dashboard runs over {paths.data}\nhint: start it: mcpctl dashboard\n"
