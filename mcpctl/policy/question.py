@@ -5,7 +5,7 @@ Texts of models and servers are never a line of it by themselves: lines of argum
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
-from unicodedata import east_asian_width
+from unicodedata import category, east_asian_width
 
 from mcpctl.base.hints import Hint
 from mcpctl.base.texts import counted, escaped
@@ -88,7 +88,10 @@ def _end_of(line: str, start: int, room: int) -> int:
         is_wide = east_asian_width(line[end]) in "WF" or "\U0001f1e6" <= line[end] <= "\U0001f1ff"
         room -= 2 if is_wide else 1
         end += room >= 0 or end == start
-    return max(end, start + 1)
+    whole = end
+    while start < whole < len(line) and category(line[whole]).startswith("M"):  # a mark belongs to what it is on
+        whole -= 1
+    return whole if whole > start else max(end, start + 1)
 
 
 def question_of(approval: CallApproval, arguments: str = "", room: Room | None = LITTLE) -> Question:

@@ -150,8 +150,9 @@ class _Arguments:
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
         for tag, start, end, new_start, new_end in matcher.get_opcodes():
             if tag != "equal":
-                yield from self._changed(before[start:end], REMOVED, f"{indent}- ")
-                yield from self._changed(after[new_start:new_end], ADDED, f"{indent}+ ")
+                old, new = before[start:end], after[new_start:new_end]
+                yield from self._changed(old, new, REMOVED, f"{indent}- ")
+                yield from self._changed(new, old, ADDED, f"{indent}+ ")
                 continue
             same = [self._line(line.removesuffix("\n"), begin=f"{indent}  ") for line in before[start:end]]
             first, last = _AROUND * (start + new_start > 0), _AROUND * (end < len(before) or new_end < len(after))
@@ -159,9 +160,14 @@ class _Arguments:
                 same[first : len(same) - last] = [_left_out(number, "unchanged line")]
             yield from same
 
-    def _changed(self, lines: Sequence[str], kind: str, begin: str) -> Iterator[_Line]:
+    def _changed(self, lines: Sequence[str], others: Sequence[str], kind: str, begin: str) -> Iterator[_Line]:
+        """Lines of one side; those that look like one of the other side are in quotes, with their tabs escaped."""
+        texts = {other.removesuffix("\n") for other in others}
+        looks = set(map(_look, texts))
         for line in lines:
-            yield self._line(line.removesuffix("\n"), kind, begin)
+            text = line.removesuffix("\n")
+            is_alike = text not in texts and _look(text) in looks
+            yield self._line(f'"{text}"'.replace("\t", "\\t") if is_alike else text, kind, begin)
             if not line.endswith("\n"):
                 yield _Line(kind, f"{begin[:-2]}{_NO_BREAK}")
 
@@ -179,6 +185,10 @@ def _plain(value: Any) -> str:
         is_clear = isinstance(value, Number) or (value == value.strip() and not _LIKE_OTHERS.fullmatch(value))
         return value if is_clear else f'"{value}"'
     return "{}" if isinstance(value, _Object) else json.dumps(value)
+
+
+def _look(line: str) -> str:
+    return line.expandtabs(_TAB).rstrip(" ")
 
 
 def _lines(text: str) -> list[str]:

@@ -85,6 +85,7 @@ def test_an_edit_is_a_diff(names: tuple[str, str]) -> None:
         ("a\nb", "a\nb\nc", ["  a", "  b", "+ c"]),
         ("a\n", "a\n\n", ["  a", "+ "]),
         ("a", "", ["- a", "\\ no line break at its end"]),
+        ("\tx\ny \nz", "    x\ny\nw", ['- "\\tx"', '- "y "', "- z", '+ "    x"', '+ "y"', "+ w"]),
         ("", "", []),
     ],
 )  # fmt: skip
@@ -166,6 +167,13 @@ def test_no_name_of_a_stranger_begins_a_line(width: int) -> None:
             assert [line[:7] for line in begun] == [begun[0][:7], "It may.", "It has ", "Warning", "Asked b"]
             assert begun[0].startswith("“")
     assert asked({}, client=OURS, title=OURS).wants.startswith(f"“{OURS}” ")
+
+
+def test_a_mark_stays_on_its_letter() -> None:
+    every = list(asked({"a": "e\u0301" * 100}, None).folded(81))
+    assert not any(line.removeprefix("  |   ").startswith("\u0301") for line in every)
+    zalgo = list(asked({"a": "e" + "\u0301" * 300}, LITTLE._replace(width=400)).folded(40))
+    assert max(map(columns_at_most, zalgo)) <= 40
 
 
 def columns_at_most(line: str) -> int:
