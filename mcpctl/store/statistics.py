@@ -34,6 +34,7 @@ _ERRORS = f"({_FAILED} - {_REFUSED})"
 _NO_NAME = f"IN ({', '.join(map(repr, NOT_THERE))})"
 # By the index of what went wrong: that of the totals has no codes.
 _IS_OF_NOTHING = f"calls.rowid IN (SELECT rowid FROM calls WHERE status <> 'ok' AND error_code {_NO_NAME})"
+_IS_READ_OF_NOTHING = f"json_valid(error) AND json_extract(error, '$.code') {_NO_NAME}"
 _PERCENT = f"round(100.0 * ({_ERRORS} - {{0}}) / nullif({_ERRORS} - {{0}} + {_DONE}, 0), 1)"
 _NOT_THERE = "coalesce(sum(status = 'failed' AND {}), 0)"
 # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
@@ -58,7 +59,7 @@ FIELDS = tuple(_OF)
 _OF["not_there"] = _NOT_THERE.format(_IS_OF_NOTHING)
 _OF_READS = {
     **_OF, "calls": "count(*)", **dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), "NULL"),
-    "error_percent": _PERCENT.format(_NOT_THERE.format(f"json_valid(error) AND error ->> '$.code' {_NO_NAME}")),
+    "error_percent": _PERCENT.format(_NOT_THERE.format(_IS_READ_OF_NOTHING)),
 }  # fmt: skip
 _NUMBERS = ("calls", "done", "errors", "refused", "failed", "denied")  # they are 0 where there is none
 _LOOKED_AT = 10_000  # of a server's newest calls, for the last one that was done

@@ -186,10 +186,7 @@ def test_what_nobody_has_is_refused_and_asked_of_nobody(scene: Play, home: Path,
         first, second = reads(home)
         assert (first["server"], first["name"], first["status"]) == (None, "nowhere://z", "failed")
         assert (second["kind"], json.loads(json.dumps(second["error"]))["code"]) == ("prompt", "unknown_prompt")
-        decided = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
-        assert [(each["key"], each["rule"]) for each in decided] == [
-            ("@resources/nowhere://z", "unknown_resource"), ("@prompts/ask me", "unknown_prompt"),
-        ]  # fmt: skip
+        assert not [line for line in journal_lines(home) if line["type"] == "decisions.made"], "no rule decided"
         assert [each["call_id"] for each in decided] == [first["id"], second["id"]]
 
     scene(played)
