@@ -7,6 +7,8 @@ MESSAGE = 64 << 20  # bytes of one message, decompressed: a line, a body, an eve
 BATCH = 1000  # messages in one batch
 MEMBERS = 10_000  # members of an object that is taken apart, such as a message's params
 
+KEY_PARTS = 100  # parts of a dotted key of TOML, for which the library takes time by their square
+
 ENDLESS = 4 * MESSAGE  # bytes of a line that does not end, after which nothing more is read
 
 AT_ONCE = 5 << 18  # bytes that are decoded on the event loop, a millisecond's work; more is decoded beside it

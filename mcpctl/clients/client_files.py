@@ -1,6 +1,5 @@
 """The servers in a client's file, exactly as the file has them."""
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.clients import client_kinds
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
+from mcpctl.config import toml
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def decoded(path: Path, data: bytes) -> dict[str, Any]:
     kind = "TOML" if path.suffix == ".toml" else "JSON"
     try:
         if kind == "TOML":
-            return tomllib.loads(data.decode("utf-8-sig"))
+            return toml.loads(data.decode("utf-8-sig"))
         document = jsonc.decoded(data) if data.strip() else {}
     except UnicodeDecodeError as error:
         raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", "client_config") from error

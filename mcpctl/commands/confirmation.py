@@ -226,7 +226,8 @@ class Gate:
             return
         why = _why_nobody()
         if why and (_agent() or not self.from_script):
-            message = f"only a person can have this called without a question: {loosening.told(changes)}: {why}"
+            what = f"have this called without a question, or more often: {loosening.told(changes)}"
+            message = f"only a person can {what}: {why}"
             no_agent = "" if _agent() else "; in a Dockerfile or in CI, add --from-script"
             if not self.dry:
                 raise Refused(message, f"run it in a terminal of your own{no_agent}", "needs_a_person")

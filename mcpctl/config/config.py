@@ -179,7 +179,7 @@ _FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last s
 
 def parsed(path: Path, text: str, project: str | None = None) -> Config:
     try:
-        document = tomllib.loads(text)
+        document = toml.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         what, hint = "it is nested too deep" if isinstance(error, RecursionError) else str(error), _FIX
         if text.lstrip().startswith("{"):

@@ -50,7 +50,7 @@ def rows(path: Path, text: str, selection: Selection) -> list[Row]:
 
 def problems(path: Path, text: str) -> Iterator[Problem]:
     try:
-        document = tomllib.loads(text)
+        document = toml.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         try:
             config.parsed(path, text)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, get_args
 
 import msgspec
 
+from mcpctl.base import bounds
 from mcpctl.base.errors import Unusable
 from mcpctl.base.near_names import did_you_mean
 
@@ -20,7 +21,21 @@ _Section = TypeVar("_Section", bound="Section")
 MAX_S = 1e7
 _AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
 _TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY = rf"(?m)(?:^|[\[{{,])[ \t]*+{_PART}(?:\.[ \t]*+{_PART}){{{bounds.KEY_PARTS}}}"
 _FORMS = {"limit": ', such as limit = { "shop:refund*" = "10/h" }'}  # of keys that are easily taken for a text
+
+
+class KeyTooLong(tomllib.TOMLDecodeError):
+    def __init__(self, line: int) -> None:
+        ValueError.__init__(self, f"a key has more than {bounds.KEY_PARTS} parts (at line {line}, column 1)")
+
+
+def loads(text: str) -> dict[str, Any]:
+    """As the library does it, which takes as many times longer for a key as it has parts."""
+    if text.count(".") >= bounds.KEY_PARTS and (key := re.search(_LONG_KEY, text)):
+        raise KeyTooLong(text.count("\n", 0, key.start()) + 1)
+    return tomllib.loads(text)
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,8 +169,9 @@ class Lines:
     def __init__(self, text: str) -> None:
         self._statements: dict[tuple[str, ...], Statement] = {}
         for statement in statements(text):
-            for length in range(1, len(statement.place) + 1):
-                self._statements.setdefault(statement.place[:length], statement)
+            place = statement.place
+            for length in range(1, len(place) + 1):
+                self._statements.setdefault(place[:length], statement)
 
     def nearest(self, place: tuple[str, ...], index: int | None = None) -> int:
         """The line of a key, or of an item of its list; else of the nearest table around it, and at worst the first."""

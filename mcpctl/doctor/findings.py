@@ -85,7 +85,7 @@ _ALL = (
     Rule("D150", "Sessions were removed from the record to keep its limits.",
          "Removed sessions cannot be shown any more.", "Raise the limit in [records], if they are missed.", _INFO),
     Rule("D151", "The configuration was loosened.",
-         "Tools may be called without a question that could not be before.",
+         "Tools may be called without a question, or more often, that could not be before.",
          "If you did not want that: mcpctl policy check; then take the change back.", _INFO),
     Rule("D152", "Everything is paused.", "Nothing is called, searched or read until that ends.",
          "mcpctl policy resume", _WARNING),

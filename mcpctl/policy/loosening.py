@@ -31,8 +31,9 @@ _DECLARED: tuple[dict[str, bool], ...] = (  # the hints that a tool may declare 
 
 
 def loosened(before: Sequence[View], after: Sequence[View], known: ListedTools) -> list[str]:
-    """The keys of tools that need no yes after a change, and did before; `server:*` of a new server, and `server` where
-    prompts or resources are newly exposed. The views are of the same projects, in the same order."""
+    """The keys of tools that need no yes after a change, and did before, and of those whose limits allow more, whatever
+    else decides on them; `server:*` of a new server, and `server` where prompts or resources are newly exposed. The
+    views are of the same projects, in the same order."""
     keys: dict[str, None] = {}
     for old, new in zip(before, after, strict=True):
         keys.update(dict.fromkeys(_loosened(old, _with_removed(old, new), known)))
@@ -55,7 +56,7 @@ def still_free(keys: Sequence[str], views: Sequence[View], known: ListedTools) -
 
 
 def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
-    for name, server in after.config.enabled.items():
+    for name, server in after.config.servers.items():
         old = before.config.servers.get(name)
         is_same = old is not None and is_same_program(old, server)
         others = [other for other, entry in before.config.servers.items() if is_same_program(entry, server)]
@@ -71,19 +72,22 @@ def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
 
 
 def _freed(before: View, after: View, old: str, new: str, former: Sequence[str], known: ListedTools) -> Iterator[str]:
-    """The names of the tools of `old` that are free under its new name, and were so under none of the former ones."""
+    """The names of the tools of `old` that are free under its new name, or limited less, and were so under none of the
+    former ones."""
     for tool in _tools(before, after, old, new, known):
         # Under another name nothing is pinned: only what is there decides, and not that it was another before.
         renamed = replace(tool, server=new, held="") if old != new else tool
-        if not _is_free(after, renamed):
-            continue
+        is_free = _is_free(after, renamed)
         # An unrestricted entry of another name counts only where it starts the restricted program itself.
         entries = before.config.servers
         alike = [other for other in former if is_same_program(entries[other], entries[old])]
         former_tools = (replace(tool, server=other) for other in dict.fromkeys((*alike, old)))
-        limits = after.rules.limits(new, tool.name, renamed)
-        if not any(_is_free(before, each) and _keep_limits(before, each, limits) for each in former_tools):
-            yield tool.name if tool.name != ANY else "*"
+        # Limits by themselves: a tool that is asked about, held or off is limited again once it is called.
+        limits = _limits(after, renamed)
+        if not any(
+            _keep_limits(before, each, limits) and (not is_free or _is_free(before, each)) for each in former_tools
+        ):
+            yield tool.name.replace(ANY, "*")
 
 
 def _tools(before: View, after: View, old: str, new: str, known: ListedTools) -> Iterator[Tool]:
@@ -117,9 +121,14 @@ def _is_free(view: View, tool: Tool) -> bool:
     return decide(Subject(CALL, tool.server, tool.name, shown, view, listing=CURRENT)).outcome in (ALLOW, COUNT)
 
 
+def _limits(view: View, tool: Tool) -> Sequence[PolicyRule]:
+    """The limits that a call of it keeps: none where a policy is only recorded."""
+    return view.rules.limits(tool.server, tool.name, tool) if view.config.policy.enforces else ()
+
+
 def _keep_limits(before: View, tool: Tool, limits: Sequence[PolicyRule]) -> bool:
     """Whether each of its limits of before has one among these that allows no more, of all tools that it was for."""
-    olds = [rule for rule in before.rules.limits(tool.server, tool.name, tool) if rule.rate]
+    olds = [rule for rule in _limits(before, tool) if rule.rate]
     return all(
         any(
             new.rate and new.rate.most <= old.rate.most and new.rate.window_s >= old.rate.window_s

@@ -16,7 +16,7 @@ from mcpctl.base.errors import McpctlError, NotFound, warn
 from mcpctl.base.paths import Paths
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
-from mcpctl.config import config
+from mcpctl.config import config, toml
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ASK, DENY
 from mcpctl.policy.view import NOTHING_DECIDED, UNBOUND, Standing, View, access_of
@@ -105,7 +105,7 @@ def _only_tightens(before: str | None, now: str | None) -> bool:
     if before is None or now is None or before == now:
         return before == now
     try:
-        return _keeps(tomllib.loads(before), tomllib.loads(now), ())
+        return _keeps(toml.loads(before), toml.loads(now), ())
     except (tomllib.TOMLDecodeError, RecursionError):
         return False
 

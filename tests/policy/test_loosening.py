@@ -118,3 +118,29 @@ def test_a_limit_of_a_project_is_no_limit_for_the_others(paths: Paths) -> None:
     of_project = policy(projects={"a": {"policy": {"limit": {"s:t": "1/h"}}}})
     assert loosening.by_config(paths, limited({"s:t": "1/h"}), of_project) == ["s:t"]
     assert loosening.by_config(paths, of_project, limited({"s:t": "1/h"})) == []
+
+
+ASKED = {"default": "ask"}
+
+
+@for_each("rest", [
+    {"policy": ASKED},
+    {"policy": {"deny": ["s:t"]}},
+    {"policy": {"confirm": "never", **ASKED}},
+    {"policy": {}, "servers": {"s": {"command": "true", "enabled": False}}},
+    {"policy": {}, "servers": {"s": {"command": "true", "only": []}}},
+])  # fmt: skip
+def test_a_weaker_limit_loosens_whatever_else_decides_on_its_tool(rest: Any, paths: Paths) -> None:
+    configure(paths, {"s": {"command": "true"}})
+    listed(paths, "s", [{"name": "t", "inputSchema": {"type": "object"}}])
+    tight, loose = (policy(**{**rest, "policy": {**rest["policy"], "limit": {"s:t": rate}}}) for rate in ("1/d", "9/d"))
+    assert loosening.by_config(paths, tight, loose) == ["s:t"]
+    assert loosening.by_config(paths, tight, policy(**rest)) == ["s:t"]
+    assert loosening.by_config(paths, loose, tight) == []
+
+
+def test_a_limit_that_is_only_recorded_any_more_loosens(paths: Paths) -> None:
+    configure(paths, {"s": {"command": "true"}})
+    listed(paths, "s", [{"name": "t", "inputSchema": {"type": "object"}}])
+    recorded = policy(policy={"confirm_destructive": False, "mode": "record", "limit": {"s:t": "1/d"}})
+    assert loosening.by_config(paths, limited({"s:t": "1/d"}), recorded) == ["s:t"]

@@ -72,7 +72,7 @@ def _is_accepted(paths: Paths, before: str, after: str) -> bool:
         confirmation.ask("Write it as it is? Servers with problems are skipped.", _AGAIN)
     freed = confirmation.freed(paths, before, after) if _is_usable(paths, before) else ""
     if freed and confirmation.may_be_a_person():
-        output.say(f"these could be called without a question: {freed}", always=True)
+        output.say(f"these could be called without a question, or more often: {freed}", always=True)
         if not confirmation.agrees("Write it all the same?"):
             if confirmation.agrees("Edit it again?", default=True):
                 return False

@@ -123,5 +123,23 @@ def test_many_problems_take_no_more_than_a_look_at_each(tmp_path: Path) -> None:
     assert max(problem.line for problem in found) == 900
 
 
+@for_each("key", ["{}", "x = {{ {} = 1 }}", "[{}]", '["\\"".{}]', "[[ 'a' . {} ]]"])
+def test_a_key_of_too_many_parts_is_named_with_its_line(mcpctl: Mcpctl, tmp_path: Path, key: str) -> None:
+    long = key.format(" . ".join(["a"] * 50 + ['"b.\\""'] * 50_000))
+    path = write(tmp_path / "x.toml", f"schema = 1\n{long}{'' if '=' in key or '[' in key else ' = 1'}\n")
+    ran = mcpctl("config", "check", str(path), "--json")
+    (row,) = ran.json
+    assert (ran.code, row["rule"], row["line"]) == (7, "E001", 2)
+    assert "a key has more than 100 parts" in row["message"]
+
+
+def test_dots_in_values_are_no_parts_of_keys(tmp_path: Path) -> None:
+    dotted = "a." * 200
+    text = f'[servers.s]\ncommand = "{dotted}a"\nargs = ["{dotted}", "{dotted}"] # {dotted}\n'
+    assert list(problems.problems(tmp_path / "x.toml", text)) == []
+    most = f"[servers.s.{'a.' * 97}a]\n"
+    assert {each.rule for each in problems.problems(tmp_path / "x.toml", most)}.isdisjoint({"E001"})
+
+
 def test_its_rules_are_listed(mcpctl: Mcpctl) -> None:
     assert [row["id"] for row in mcpctl("config", "check", "--rules", "--json").json] == list(problems.RULES)

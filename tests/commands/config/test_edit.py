@@ -145,7 +145,7 @@ def test_a_person_is_told_what_a_change_loosens_and_asked(edits: Editing, paths:
     write(paths, f"{mark}{POLICY}")
     ran = edits(f"{mark}{GOOD}", f"{mark}{GOOD}", answers=["n", "y", "n", "n"])
     assert (ran.code, text(paths)) == (6, f"{mark}{POLICY}")
-    assert "these could be called without a question: a:*" in ran.err
+    assert "these could be called without a question, or more often: a:*" in ran.err
     assert edits(f"{mark}{GOOD}", answers=["y"]).code == 0
     assert text(paths) == f"{mark}{GOOD}"
     with Records(paths) as records:
@@ -163,6 +163,23 @@ def test_an_agent_cannot_loosen_and_can_tighten(
     assert "only a person can" in ran.err
     assert edits(POLICY.replace("ask", "deny")).code == 0
     assert 'default = "deny"' in text(paths)
+
+
+def test_an_agent_cannot_raise_the_limit_of_a_tool_that_is_asked_about(
+    edits: Editing, paths: Paths, person: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limited = f'{POLICY}limit = {{ "a:add*" = "1/d" }}\n'
+    raised = limited.replace("1/d", "9000/d")
+    write(paths, limited)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    ran = edits(raised, answers=["y"])
+    assert (ran.code, text(paths)) == (6, limited)
+    assert "without a question, or more often: a:add*:" in ran.err
+    monkeypatch.delenv("CLAUDECODE")
+    assert edits(raised, answers=["y"]).code == 0
+    with Records(paths) as records:
+        (row,) = records.decisions().rows(None, 0)
+    assert (row["decision"], row["key"]) == ("loosened", "a:add*")
 
 
 def test_a_broken_file_is_repaired_by_a_person_alone(
