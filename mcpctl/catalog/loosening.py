@@ -20,6 +20,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.config.config import Config
+from mcpctl.config.server_environment import compared
 from mcpctl.policy import loosening
 from mcpctl.policy.holding import Holding
 from mcpctl.policy.loosening import ListedTools
@@ -134,7 +135,11 @@ def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
 
 def _views(paths: Paths, text: str, projects: Sequence[str | None], toolset_of: _ToolsetOf) -> list[View]:
     loaded = [config.parsed(paths.config, text, project) for project in projects]
-    return [View(of_project, toolset_of(in_force.of_project(of_project))) for of_project in loaded]
+    expanded = [
+        replace(each, servers={name: compared(entry, paths.config) for name, entry in each.servers.items()})
+        for each in loaded
+    ]
+    return [View(of_project, toolset_of(in_force.of_project(of_project))) for of_project in expanded]
 
 
 def _toolsets(paths: Paths, equipped: str | None, texts: Mapping[str, str] | None = None) -> _ToolsetOf:

@@ -50,6 +50,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     text: str = ""  # the whole file, to find the lines of rules
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)  # of entries with any
     bound: str = ""  # a text that says how servers are restricted, where that is not only by the project in force
+    ad_hoc: str = ""  # the name of a server that is in a command line alone
     is_claimed: bool = False  # whether only a request has named the project in force: its policy can then tighten alone
 
     def beside(self, path: str) -> Path:

@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -69,13 +69,40 @@ class Endpoint(Struct, frozen=True):
 _VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
 
 
-def expand(text: str, env: Mapping[str, str]) -> str:
-    """`text` with `${VAR}`, `${VAR:-default}` and `${cmd:COMMAND}` replaced once; raises `CannotLaunch`."""
+UNKNOWN = "\ufffd"  # in place of a value that is not known before its server starts
+
+
+def compared(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Server:
+    """The entry as it is started, to compare it with others. No command is run for a value, which is then `UNKNOWN`."""
+    if not any("${" in text for text in (server.command, *server.args, server.cwd or "", server.url)):
+        return server
+    values = dict(_ours(env))
+
+    def known(text: str) -> str:
+        try:
+            return expand(text, values, lambda *_: UNKNOWN)
+        except CannotLaunch:
+            return UNKNOWN
+
+    try:
+        values |= {} if FROM_COMMAND in (server.env_file or "") else _of_file(server, config_path, env)
+    except CannotLaunch:  # which is told where it is started
+        values.clear()
+    values |= {name: known(value) for name, value in server.env.items()}
+    return msgspec.structs.replace(
+        server, command=known(server.command), args=[known(arg) for arg in server.args], url=known(server.url),
+        cwd=known(server.cwd) if server.cwd else None,
+    )  # fmt: skip
+
+
+def expand(text: str, env: Mapping[str, str], printed: Callable[[str, Mapping[str, str]], str] | None = None) -> str:
+    """`text` with `${VAR}`, `${VAR:-default}` and `${cmd:COMMAND}` replaced once; raises `CannotLaunch`. The output of
+    a command is what it prints when it is run, unless `printed` says it."""
 
     def value(match: re.Match[str]) -> str:
         command, name, default = match.groups()
         if command is not None:
-            return _output_of(command, env)
+            return (printed or _output_of)(command, env)
         if name is None:
             raise CannotLaunch(f"{FROM_COMMAND} has no end", "quote braces and quotes in the command, and close it")
         text = env.get(name)

@@ -1,22 +1,16 @@
 """The tools that a change lets be called without a yes. Pure: all that is compared has been read before."""
 
-import os
-import posixpath
-import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePath
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import join, split
 from mcpctl.config.policy_settings import PolicyRule
-from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.policy.decide import ALLOW, CALL, COUNT, CURRENT, Subject, decide
 from mcpctl.policy.rules import Matcher
+from mcpctl.policy.same_program import Reading, is_same_program, reading
 from mcpctl.policy.view import View
 
 ListedTools = Mapping[str, Mapping[str, Tool]]  # by server, under its name before the change, and tool
@@ -56,18 +50,28 @@ def still_free(keys: Sequence[str], views: Sequence[View], known: ListedTools) -
 
 
 def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
+    read = {name: reading(entry) for name, entry in before.config.servers.items()}
     for name, server in after.config.servers.items():
         old = before.config.servers.get(name)
         is_same = old is not None and is_same_program(old, server)
         others = [other for other, entry in before.config.servers.items() if is_same_program(entry, server)]
         former = [name] if is_same else others
+        hidden = _hidden(read, reading(server), former)
         if not former and after.config.policy.enforces and any(_is_free(after, tool) for tool in _samples(name, ANY)):
             yield join(name.removesuffix(_AGAIN), "*")
         # Rules on a name apply whatever runs under it.
-        for old_name in dict.fromkeys([*former, *([name] if old else [])]):
+        for old_name in dict.fromkeys([*former, *hidden, *([name] if old else [])]):
             shown = name.removesuffix(_AGAIN)
-            yield from (join(shown, tool) for tool in _freed(before, after, old_name, name, former or [name], known))
+            freed = _freed(before, after, old_name, name, former or [old_name], known)
+            yield from (join(shown, tool) for tool in freed)
         if is_same and set(after.config.exposes(name)).difference(before.config.exposes(name)):
+            yield name
+
+
+def _hidden(read: Mapping[str, Reading], server: Reading, former: Sequence[str]) -> Iterator[str]:
+    """The entries whose program a server may start by words in it, and by none of those that it had before."""
+    for name, entry in read.items():
+        if name not in former and server.meets(entry) and not any(read[each].meets(entry) for each in former):
             yield name
 
 
@@ -153,123 +157,3 @@ def _with_removed(before: View, after: View) -> View:
         return after
     config = msgspec.structs.replace(after.config, servers={**kept, **gone})
     return msgspec.structs.replace(after, config=config)
-
-
-_LAUNCHER = re.compile(  # words before the program that a command line is about
-    r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|corepack|uvx?|tool|run|pipx|node|deno|tsx|ts-node|py|python[\d.]*|ruby"
-    r"|java|docker|podman|nerdctl|container|env|nice|timeout|xargs|sudo|setsid|nohup|cmd|mcp-remote|mcp-proxy|supergateway"
-    r"|&&|;|\w*sh"
-)
-_RUNS_IMAGES = frozenset(("docker", "podman", "nerdctl"))
-_PACKAGE_MANAGERS = frozenset(("npx", "npm", "bunx", "pnpm", "pnpx", "yarn", "dlx"))
-_PACKAGES = ("--package", "--from")
-_FOLDERS = ("--directory", "--cwd", "-C", "--prefix", "cd")
-_VALUED = frozenset((
-    *_FOLDERS, "--project", "--python", "--with", "--index", "--index-url", "--registry", "--env-file", "--loader",
-    "--require", "-r", "--import",
-))  # fmt: skip
-_VALUED_OF_IMAGES = frozenset((  # options of launchers, and of container programs, whose value is the word after them
-    "--env", "-e", "--env-file", "--volume", "-v", "--mount", "--name", "--network", "--net", "--user", "-u",
-    "--workdir", "-w", "--publish", "-p", "--entrypoint", "--platform", "--label", "-l", "--memory", "-m", "--cpus",
-    "--context", "--host", "-H", "--config", "--log-level",
-    "--add-host", "--pull", "--gpus", "--hostname", "-h", "--cap-add", "--cap-drop", "--security-opt",
-))  # fmt: skip
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)")
-_FILE = re.compile(r"\.(?:py|pyz|[cm]?[jt]sx?|sh|rb|jar|php|pl|exe|bat|cmd)\Z", re.IGNORECASE)
-_ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", "mcp", "__main__", "bin", "dist"))
-
-
-def is_same_program(one: Server, other: Server) -> bool:
-    """Whether two entries start the same program or lead to the same address: they name the same package, image, script
-    or address, or one command line has all words of the other, in their order."""
-    if names(one) & names(other):
-        return True
-    if {one.kind, other.kind} != {STDIO}:
-        return False
-    shorter, longer = sorted((_plain(one), _plain(other)), key=len)
-    rest = iter(longer)
-    return bool(shorter) and all(word in rest for word in shorter)
-
-
-def _plain(server: Server) -> list[str]:
-    first, *others = _words(server)
-    return [PurePath(first).name, *(word for word in others if not word.startswith("-"))]
-
-
-def names(server: Server) -> frozenset[str]:
-    """The packages, images, scripts or addresses that its command line or URL names."""
-    if server.kind != STDIO:
-        return frozenset((_address(server.url),))
-    return frozenset(filter(None, _of_command(_words(server), server.cwd or "")))
-
-
-def _of_command(words: Sequence[str], folder: str) -> Iterator[str]:
-    seen: set[str] = set()
-    number = 0
-    while number < len(words):
-        word, following = words[number], words[number + 1] if number + 1 < len(words) else ""
-        number += 1
-        option, equals, value = word.partition("=")
-        runs_image, launcher = bool(seen & _RUNS_IMAGES), re.sub(r"(?<=.)@.*", "", PurePath(word).name) or word
-        is_package = option in _PACKAGES or (option == "-p" and bool(seen & _PACKAGE_MANAGERS))
-        if option == "-m" and not runs_image:
-            yield from _of_module(following)
-            return
-        if is_package:
-            yield _package(value or following)
-        if option in _FOLDERS:
-            folder = str(Path(folder) / (value or following))
-        if is_package or option in (_VALUED_OF_IMAGES if runs_image else _VALUED):
-            number += not equals
-        elif re.match(r"https?://", word):
-            yield _address(word)
-            return
-        elif _LAUNCHER.fullmatch(launcher) or word == "/c":
-            seen.add(launcher)
-        elif not word.startswith("-") and not _ASSIGNMENT.match(word):
-            yield from _named(word, folder, is_image=runs_image)
-            return
-
-
-def _named(word: str, folder: str, *, is_image: bool) -> Iterator[str]:
-    if "node_modules/" in word:
-        parts = word.rsplit("node_modules/", 1)[1].split("/")
-        yield _package("/".join(parts[: 2 if parts[0].startswith("@") else 1]))
-    elif word.startswith(("/", ".", "~")) or _FILE.search(word):
-        path = os.path.realpath((Path(folder) / Path(word).expanduser()).expanduser())
-        yield re.sub(r"(?:/index)?(?:\.[cm]?[jt]sx?)?\Z", "", path)  # as Node.js finds it
-        yield from _of_module(PurePath(path).stem)
-        yield from _of_module(PurePath(word).stem)
-    else:
-        yield _package(re.sub(r"(?<=[^/]):[^/:]*\Z", "", word.partition("@sha256")[0]) if is_image else word)
-
-
-def _of_module(name: str) -> Iterator[str]:
-    last = name.rpartition(".")[2].lower().replace("_", "-")
-    yield last if last not in _ANY_NAME else name if "." in name else ""
-
-
-def _package(name: str) -> str:
-    bare = re.sub(r"(?<=.)(?:@|==|>=|~=|\[).*\Z", "", name.strip().removeprefix("npm:").removeprefix("jsr:"))
-    return bare.lower().replace("_", "-")
-
-
-def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
-    except ValueError:
-        return url
-    path = posixpath.normpath(re.sub("/+", "/", f"/{unquote(parts.path)}")).rstrip("/")
-    return f"//{(parts.hostname or '').rstrip('.')}{port}{path}"
-
-
-def _words(server: Server) -> list[str]:
-    """The words of a command line, and of the shell command in it."""
-    words: list[str] = []
-    for word in (server.command, *server.args):
-        try:
-            words += shlex.split(word) if any(map(str.isspace, word)) else [word]
-        except ValueError:  # a quote that is not closed
-            words += word.split()
-    return words or [""]

@@ -25,7 +25,8 @@ class Ruling(NamedTuple):
 
 
 class Rules:
-    """The rules in order: deny; what a repository asks for; `[servers.X.tools]`; ask; allow; else the default."""
+    """The rules in order: deny; what a repository asks for; `[servers.X.tools]`; ask; allow; ask for all
+    else of a server that is in a command line alone; else the default."""
 
     def __init__(self, config: Config, toolset: Toolset | None) -> None:
         self.config = config
@@ -167,6 +168,8 @@ def _ordered(config: Config, toolset: Toolset | None) -> Iterator[PolicyRule]:
                 yield _of_one_tool(server, name, permission or DENY)
     yield from (rule for rule in _with(ASK, (*written, *of_toolset)) if not rule.of_repository)
     yield from _with(ALLOW, written)
+    if config.ad_hoc and config.policy.table.default == ALLOW:
+        yield PolicyRule(ASK, f"{config.ad_hoc}:*", ("policy",), "ad_hoc")
 
 
 def _of_one_tool(server: str, name: str, effect: str) -> PolicyRule:

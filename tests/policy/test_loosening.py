@@ -5,12 +5,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 import tomli_w
 
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import loosening
 from mcpctl.config.server_settings import Server
-from mcpctl.policy.loosening import is_same_program
+from mcpctl.policy.same_program import is_same_program, reading
 from tests.configured import configure, listed
 from tests.table import for_each
 
@@ -68,6 +69,36 @@ def test_other_programs_are_others() -> None:
     for one, other in itertools.combinations(SAME.values(), 2):
         for line, another in itertools.product(one, other):
             assert not is_same_program(of(line), of(another)), (line, another)
+            assert not reading(of(line)).meets(reading(of(another))), (line, another)
+
+
+@for_each(
+    ("before", "after", "freed"),
+    [
+        # A line that starts a restricted program by words that no launcher is known by frees what was denied.
+        ({}, {"t": "strange python3 /opt/shop.py"}, ["t:drop"]),
+        ({}, {"t": "strange python3 ${SHOP}"}, ["t:drop"]),
+        ({"t": "npx foo"}, {"t": "sh -c 'npx foo; strange python3 /opt/shop.py'"}, ["t:drop"]),
+        # Another program is another, and one that could start it before may do so under another name.
+        ({}, {"t": "npx -y server-filesystem /opt"}, []),
+        ({"t": "npx foo"}, {"t": "npx foo --port 8000"}, []),
+        ({"t": "strange python3 /opt/shop.py"}, {"t": "strange python3 /opt/shop.py --more"}, []),
+        ({"t": "strange python3 /opt/shop.py"}, {"u": "strange python3 /opt/shop.py"}, []),
+        ({"t": "strange python3 /opt/shop.py"}, {}, []),
+        ({"t": "npx foo"}, {"t": "npx ${SHOP_ARG:-foo}"}, []),
+    ],
+)
+def test_a_line_that_hides_a_restricted_program_loosens(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, before: Any, after: Any, freed: list[str]
+) -> None:
+    monkeypatch.setenv("SHOP", "/opt/shop.py")
+    shop = {"command": "python3", "args": ["/opt/shop.py"], "tools": {"drop": False}}
+
+    def text(lines: dict[str, str]) -> str:
+        written = {name: {"command": of(line).command, "args": of(line).args} for name, line in lines.items()}
+        return tomli_w.dumps({"servers": {"shop": shop, **written}})
+
+    assert loosening.by_config(paths, text(before), text(after)) == freed
 
 
 def test_one_address_is_known_however_it_is_written() -> None:

@@ -1,6 +1,7 @@
 """`tools ls`, `show` and `call` with a server that is in the command line alone."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,7 +24,15 @@ from tests.table import for_each
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 STRING = json.dumps(SCHEMA)
 COUNTER = command("counter")
-NAME = "adhoc-counter"
+
+
+def name_of(*words: str, url: str = "") -> str:
+    """Its name on record."""
+    alone = Server(url=url) if url else Server(command=words[0], args=list(words[1:]))
+    return ad_hoc.beside(Config(Path("config.toml")), alone)[1]
+
+
+NAME = name_of(*COUNTER)
 
 
 class Web(BaseHTTPRequestHandler):
@@ -75,13 +84,15 @@ def test_a_command_is_a_server_for_one_command(mcpctl: Mcpctl, paths: Paths, tmp
     shown = mcpctl("tools", "show", "echo", "--json", "--", *COUNTER)
     assert shown.json["key"] == f"{NAME}:echo"
     env = ["--env", f"ECHO_SCHEMA={STRING}"]
-    for name in ("echo", f"{NAME}:echo"):  # the key as a list has it works, too
-        ran = mcpctl("tools", "call", *env, name, "text=7", "n=7", "--", *COUNTER, str(tmp_path / "pids"))
+    words = *COUNTER, str(tmp_path / "pids")
+    name = name_of(*words)
+    for key in ("echo", f"{name}:echo"):  # the key as a list has it works, too
+        ran = mcpctl("tools", "call", *env, key, "text=7", "n=7", "--", *words)
         assert (ran.json, ran.err) == ({"text": "7", "n": 7}, "")  # typed by the schema, which nobody had listed before
     assert not paths.config.exists()
     rows = mcpctl("calls", "ls", "--json").json
-    assert [(row["server"], row["tool"], row["status"]) for row in rows] == [(NAME, "echo", "ok")] * 2
-    assert mcpctl("calls", "replay", "last", "--json").json[0]["why"] == f"no server '{NAME}' is configured"
+    assert [(row["server"], row["tool"], row["status"]) for row in rows] == [(name, "echo", "ok")] * 2
+    assert mcpctl("calls", "replay", "last", "--json").json[0]["why"] == f"no server '{name}' is configured"
 
 
 @pytest.mark.process
@@ -89,7 +100,7 @@ def test_a_url_is_a_server_for_one_command_and_gets_its_headers(
     mcpctl: Mcpctl, paths: Paths, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHO", "Bearer swordfish-4711")
-    name = f"adhoc-{url.removeprefix('http://').removesuffix('/mcp').replace('.', '-').replace(':', '-')}"
+    name = name_of(url=url)
     assert mcpctl("tools", "ls", "--url", url, "--fields", "key").out == f"{name}:who\n"
     assert mcpctl("tools", "call", "--url", url, "who").out == "nobody\n"
     ran = mcpctl("tools", "call", "who", "--url", url, "--header", "Authorization=${WHO}")
@@ -172,6 +183,130 @@ def test_an_address_in_another_spelling_is_bound_as_well(mcpctl: Mcpctl, paths: 
     assert mcpctl("tools", "call", "drop", "--", "npx", "mcp-remote", "https://mcp.example.com/mcp").code == 6
 
 
+POLICY = {"policy": {"deny": ["fs:delete"], "default": "allow", "confirm_destructive": False}}
+PLAIN = {
+    "python3 {P}": (
+        "python3.11 {P}", "timeout 60 python3.11 {P}", "nice -n 5 python3.11 {P}", "env -u X python3.11 {P}",
+        "stdbuf -o0 python3.11 {P}", "python3.11 -W ignore {P}", "python3.11 -X dev {P}", "python3.11 -Wignore {P}",
+        "sh -c 'true; python3.11 {P}'", "bash -c 'export A=1; python3.11 {P}'", "sh -c 'true;python3.11 {P}'",
+        "sh -c \"sh -c 'true|python3.11 {P}'\"", "sh -c 'true\npython3.11 {P}'", "sh -c 'cd {D} && python3 server.py'",
+        "python3 ${{D}}/server.py", "sh -c 'A={P}; python3 {P}'", "strange {P}", "env -C {D} python3 server.py",
+        "python3 {D}/../srv/server.py", "python3 -c 'import runpy; runpy.run_path(\"{P}\")'",
+    ),
+    "npx -y @scope/pkg": (
+        "timeout 60 npx -y @scope/pkg", "npx --loglevel silent -y @scope/pkg", "npx -y alias@npm:@scope/pkg@1.0",
+        "op run -- npx -y @scope/pkg", "npx -p@scope/pkg pkg", "npx -y ${{PKG}}", 
+        "npm exec --package=@scope/pkg -- pkg",
+    ),
+    "uvx mcp-server-git": (
+        "uvx --cache-dir /tmp mcp-server-git", "uvx -p 3.12 mcp-server-git", "python3 -m mcp_server_git.__main__",
+        "uvx --from mcp-server-git==1 x", "python3 -mmcp_server_git", "uvx --strange value mcp-server-git",
+    ),
+}  # fmt: skip
+ONLY_THERE = (  # what a shell makes of it, or a command prints, is known only when it starts
+    "sh -c 'python3 $D/server.py'", "sh -c 'python3 {D}/serv*.py'", "sh -c 'python3 `echo {P}`'",
+    "python3 ${{cmd:echo {P}}}", "python3 ${{NOT_SET}}/server.py", "sh -c '$(echo cHk= | base64 -d)'",
+)  # fmt: skip
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "srv"
+    folder.mkdir()
+    monkeypatch.setenv("D", str(folder))
+    monkeypatch.setenv("PKG", "@scope/pkg")
+    return folder / "server.py"
+
+
+def words_of(line: str, script: Path) -> list[str]:
+    import shlex
+
+    return shlex.split(line.format(P=script, D=script.parent))
+
+
+def entry_of(line: str, script: Path) -> dict[str, Any]:
+    command, *args = words_of(line, script)
+    return {"command": command, "args": args}
+
+
+SAME = "mcpctl: this is the program of server 'fs', whose rules are by its name"
+PAIRS = [(plain, line) for plain, lines in PLAIN.items() for line in lines]
+
+
+@for_each(("plain", "line"), PAIRS)
+def test_no_spelling_of_a_program_gets_around_the_rules_of_its_entry(
+    mcpctl: Mcpctl, paths: Paths, script: Path, plain: str, line: str
+) -> None:
+    for written, given in ((plain, line), (line, plain)):
+        configure(paths, {"fs": entry_of(written, script)}, **POLICY)
+        ran = mcpctl("tools", "call", "delete", "--", *words_of(given, script))
+        assert (ran.code, ran.err.splitlines()[0]) == (6, SAME), (written, given)
+
+
+@for_each("line", ONLY_THERE)
+def test_words_that_are_known_only_when_it_starts_are_refused_beside_rules(
+    mcpctl: Mcpctl, paths: Paths, script: Path, line: str
+) -> None:
+    configure(paths, {"fs": {"command": "python3", "args": [str(script)]}}, **POLICY)
+    ran = mcpctl("tools", "call", "delete", "--", *words_of(line, script))
+    assert (ran.code, "the program of server 'fs'" in ran.err) == (6, True)
+    configure(paths, {"fs": entry_of(line, script)}, **POLICY)
+    ran = mcpctl("tools", "call", "delete", "--", "python3", str(script))
+    assert (ran.code, "the program of server 'fs'" in ran.err) == (6, True)
+
+
+HOSTS = (
+    "localhost",
+    "127.0.0.1",
+    "127.1",
+    "0",
+    "2130706433",
+    "[::ffff:127.0.0.1]",
+    "[::1]",
+    "LOCALHOST.",
+    "${WEBHOST}",
+)
+
+
+@for_each(("one", "other"), [(one, other) for one in HOSTS for other in HOSTS if one != other])
+def test_no_spelling_of_this_machine_gets_around_the_rules_of_its_entry(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, one: str, other: str
+) -> None:
+    monkeypatch.setenv("WEBHOST", "localhost")
+    configure(paths, {"fs": {"url": f"http://{one}:9/mcp"}}, **POLICY)
+    ran = mcpctl("tools", "call", "delete", "--url", f"http://{other}:9/mcp")
+    assert (ran.code, ran.err.splitlines()[0]) == (6, SAME)
+
+
+@for_each(("entry", "sections"), [({}, POLICY), ({"tools": {"delete": False}}, {}), ({}, {}), ({"enabled": False}, {})])
+def test_beside_an_entry_that_cannot_be_read_only_what_has_no_rules_is_called(
+    mcpctl: Mcpctl, paths: Paths, entry: dict[str, Any], sections: dict[str, Any]
+) -> None:
+    configure(paths, {"fs": {"url": "http://127.0.0.1:9/mcp", "bogus": 1, **entry}}, **sections)
+    ran = mcpctl("tools", "call", "delete", "--url", "http://127.0.0.1:9/mcp")
+    assert ran.code == (6 if entry or sections else 4)
+    if entry or sections:
+        assert "server 'fs' cannot be read, and this may be its program" in ran.err
+        assert "hint: fix [servers.fs]: " in ran.err
+
+
+@pytest.mark.process
+def test_a_policy_asks_about_what_no_rule_allows_and_does_not_only_read(mcpctl: Mcpctl, paths: Paths) -> None:
+    call = "tools", "call", "echo", "a=1", "--", *COUNTER
+    base = {"default": "allow", "confirm_destructive": False}
+    configure(paths, {}, policy=base)
+    ran = mcpctl(*call)
+    assert (ran.code, "needs your consent" in ran.err) == (6, True)
+    made = mcpctl("policy", "decisions", "--json").json[0]
+    assert (made["rule"], made["rule_place"]) == (f"ask {NAME}:*", "built in")
+    assert mcpctl("tools", "call", "count", "--", *COUNTER).code == 0  # which only reads
+    for loose in ({"allow": ["adhoc-*:*"]}, {"mode": "off"}):
+        configure(paths, {}, policy={**base, **loose})
+        assert mcpctl(*call).code == 0, loose
+    configure(paths, {"s": server("counter")}, policy=base)
+    assert mcpctl(*call).code == 0  # an entry of its own, by whose rules it is called
+
+
 def test_rules_for_a_name_that_is_gone_do_not_reach_it(paths: Paths) -> None:
     """An `allow` for time:* is no yes to whatever calls itself time."""
     names = {
@@ -182,15 +317,25 @@ def test_rules_for_a_name_that_is_gone_do_not_reach_it(paths: Paths) -> None:
         "--": "adhoc-server",
     }
     for line, name in names.items():
-        program, *args = line.split()
-        assert ad_hoc.beside(Config(paths.config), Server(command=program, args=args))[1] == name
+        assert re.fullmatch(f"{name}-[0-9a-f]{{8}}", name_of(*line.split()))
     for url, name in {
         "https://user:secret@mcp.example.com:8443/a?key=b": "adhoc-mcp-example-com-8443",
         "http://[::1]:80/mcp": "adhoc-1-80",
     }.items():
-        assert ad_hoc.beside(Config(paths.config), Server(url=url))[1] == name
-    taken = Config(paths.config, servers={"adhoc-time": Server(command="x")}, problems={"adhoc-time-": "broken"})
-    assert ad_hoc.beside(taken, Server(command="time"))[1] == "adhoc-time--"
+        assert re.fullmatch(f"{name}-[0-9a-f]{{8}}", name_of(url=url))
+    taken = name_of("time")
+    full = Config(paths.config, servers={taken: Server(command="x")}, problems={f"{taken}-": "broken"}, text="")
+    assert ad_hoc.beside(full, Server(command="time"))[1] == f"{taken}--"
+
+
+def test_two_of_the_same_file_name_or_host_have_two_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert name_of("python3", "/a/server.py") != name_of("python3", "/b/server.py")
+    assert name_of("npx", "-y", "pkg") == name_of("npx", "-y", "pkg")
+    assert name_of(url="http://127.0.0.1/a") != name_of(url="http://127.0.0.1/b")
+    monkeypatch.setenv("D", "/a")
+    name = name_of("python3", "${D}/server.py")
+    monkeypatch.setenv("D", "/b")
+    assert name_of("python3", "${D}/server.py") != name
 
 
 @for_each(
@@ -220,15 +365,16 @@ def test_rules_for_a_name_that_is_gone_do_not_reach_it(paths: Paths) -> None:
         (["call", "a", "npx", "-y"], 2, "there is no option -y",
          "see: mcpctl tools call -h; options of the server's program go after --: -- COMMAND -y …"),
         (["call", "a", "--", "/no/such/file"], 4,
-         "server 'adhoc-file' did not start: there is no file '/no/such/file'",
+         "server '{name}' did not start: there is no file '/no/such/file'",
          "run the command by itself to see why"),
         (["ls", "--url", "http://127.0.0.1:9/mcp?token=abcdefghijkl"], 4,
-         "server 'adhoc-127-0-0-1-9' cannot be used: nothing listens there (connection refused)", "check the address"),
+         "server '{name}' cannot be used: nothing listens there (connection refused)", "check the address"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_one_is_told(mcpctl: Mcpctl, words: Sequence[str], code: int, message: str, hint: str) -> None:
     ran = mcpctl("tools", *words)
-    assert (ran.code, ran.err) == (code, f"mcpctl: {message}\nhint: {hint}\n")
+    name = name_of(url=words[-1]) if words[-2] == "--url" else name_of(words[-1])
+    assert (ran.code, ran.err) == (code, f"mcpctl: {message.format(name=name)}\nhint: {hint}\n")
 
 
 @pytest.mark.process
