@@ -215,10 +215,10 @@ def test_it_is_one_conversation_at_a_terminal(paths: Paths, tmp_path: Path) -> N
     program.write_text('#!/bin/sh\necho "args = 1" >> "$1"\n', encoding="utf-8")
     program.chmod(0o700)
     with Terminal([*MCPCTL, "config", "edit"], {**os.environ, "EDITOR": str(program)}) as terminal:
-        terminal.type("n\ny\n")  # before any question: it answers none
+        terminal.type("n\n")  # before the question: it is no answer
         terminal.wait_for(r"line 4: servers.a.args: must be a list")
         terminal.wait_for(r"Edit it again\? \[Y/n\]: ")
         terminal.type("\x03")
-        terminal.wait_for("your text is in ")
+        terminal.wait_for(r"(?m)^your text is in ")  # not in the hint of an error
     assert text(paths) == GOOD
     assert not config.load(paths.config).problems
