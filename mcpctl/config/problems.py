@@ -27,10 +27,10 @@ RULES = {
         Rule("E001", "The file is not TOML.", "Nothing in it can be read.", "Correct the text at that line."),
         Rule("E002", "A key is not known.",
              "It is mistyped, in the wrong table, or of another version of mcpctl; a file with it is not used.",
-             "Correct the key, or remove it; man 5 mcpctl-config has them all."),
+             "Correct the key, or remove it; mcpctl config schema and man 5 mcpctl-config have them all."),
         Rule("E003", "A value cannot be used.",
              "A server with it is skipped; with one of another section nothing of the file is used.",
-             "Write a value that the message names; man 5 mcpctl-config describes each key."),
+             "Write a value that the message names; mcpctl config schema and man 5 mcpctl-config describe each key."),
     )
 }  # fmt: skip
 
