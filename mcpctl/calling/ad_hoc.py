@@ -73,7 +73,7 @@ def _restricts(loaded: Config, name: str) -> bool:
 def _named(server: Server, started: Server) -> str:
     """A name for what is started alone, for a yes to one is none to another of the same file name or host."""
     last = min(names(server), key=len, default=server.command).strip("/").rpartition("/")[2]
-    host = re.sub(r"https?://([^/?#@]*@)?", "", server.url).partition("/")[0]
+    host = re.sub(r"(?i)https?://([^/?#@]*@)?", "", server.url).partition("/")[0]
     shown = re.sub(r"[^A-Za-z0-9]+", "-", host or last).strip("-")[:_LONGEST] or "server"
     identity = "\0".join((server.fingerprint, *sorted(names(started))))
     return f"{AD_HOC}{shown}-{hashlib.sha256(identity.encode()).hexdigest()[:_HASHED]}"

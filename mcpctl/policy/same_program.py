@@ -40,6 +40,7 @@ _VALUED_OF_IMAGES = frozenset((  # options of launchers, and of container progra
 ))  # fmt: skip
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?!=)")
 _FILE = re.compile(r"\.(?:py|pyz|[cm]?[jt]sx?|sh|rb|jar|php|pl|exe|bat|cmd)\Z", re.IGNORECASE)
+_URL = re.compile(r"https?://", re.IGNORECASE)
 _MOST_FOLDERS = 16
 _ANY_NAME = frozenset(("index", "main", "server", "app", "cli", "start", "run", "mcp", "__main__", "bin", "dist"))
 
@@ -91,11 +92,14 @@ def _likely(server: Server) -> frozenset[str]:
         words, folder = _words(server), server.cwd or ""
         is_after = False
         for number, word in enumerate(words):
+            option, _, value = word.partition("=")
             is_launcher = _LAUNCHER.fullmatch(PurePath(word).name) is not None
-            if is_launcher and not is_after:
+            if option in _FOLDERS:
+                folder = str(Path(folder) / (value or "".join(words[number + 1 : number + 2])))
+            elif is_launcher and not is_after:
                 found.update(_of_command(words[number:], folder, words[:number]))
             elif _FILE.search(word):
-                found.update(each for place in _folders(server, words) for each in _named(word, place, is_image=False))
+                found.update(_named(word, folder, is_image=False))
             is_after = is_launcher
     return frozenset(filter(None, found))
 
@@ -105,17 +109,21 @@ def _possible(server: Server) -> frozenset[str]:
         return names(server)
     words = _words(server)
     folders = _folders(server, words)
-    return frozenset(name for word in dict.fromkeys(words) for name in _readings(word, folders) if name)
+    quoted = [part for word in words if re.search(r"[;&|()'\"]", word) for part in re.findall(r"[\w@.:/-]+", word)]
+    return frozenset(name for word in {*words, *quoted} for name in _readings(word, folders) if name)
 
 
 def _readings(word: str, folders: Sequence[str]) -> Iterator[str]:
     """All that a word may name: a package, an image, a script, a module, an address."""
     glued = word[2:] if re.match(r"-[A-Za-z]", word) else ""
-    for text in filter(None, {word, glued, word.partition("=")[2], re.split(r"(?:npm|jsr):|file:(?://)?", word)[-1]}):
-        if re.match(r"https?://", text):
+    bare = re.split(r"(?:npm|jsr):|(?:file|docker|oci):(?://)?|\Adocker\.io/(?:library/)?", word)[-1]
+    for text in filter(None, {word, glued, word.partition("=")[2], bare}):
+        if _URL.match(text):
             yield _address(text)
+            parts = re.findall(r"(?:@[^/]+/)?[^/@?#]+", unquote(text))  # of a package's archive
+            yield from (_package(name) for part in parts for name in (part, re.sub(r"-\d.*", "", part)))
         yield _package(PurePath(text).name)
-        yield from _named(text, "", is_image=True)
+        yield _image(text)
         if re.fullmatch(r"[A-Za-z_]\w*(?:\.\w+)+", text) and not _FILE.search(text):
             yield _package(text.partition(".")[0])
         for folder in folders:
@@ -125,17 +133,17 @@ def _readings(word: str, folders: Sequence[str]) -> Iterator[str]:
 
 
 def _folders(server: Server, words: Sequence[str]) -> list[str]:
-    """The folders in which its words may be read: where it starts, and those that it is told to go to."""
-    folder = server.cwd or ""
-    found = [folder]
+    """The folders in which its words may be read: where it starts, those that it is told to go to, and of variables."""
+    folder, named = server.cwd or "", list(server.env.values())
+    moved = [folder] if folder else []
     for word, following in zip(words, (*words[1:], ""), strict=True):
         option, equals, value = word.partition("=")
         if option in _FOLDERS:
             folder = str(Path(folder) / (value or following))
-            found.append(folder)
+            moved.append(folder)
         elif equals and _ASSIGNMENT.match(word):
-            found.append(value)
-    return list(dict.fromkeys((*found, *server.env.values())))[:_MOST_FOLDERS]
+            named.append(value)
+    return list(dict.fromkeys((*(moved or [folder]), *named)))[:_MOST_FOLDERS]
 
 
 def _plain(server: Server) -> list[str]:
@@ -168,7 +176,7 @@ def _of_command(words: Sequence[str], folder: str, before: Sequence[str] = ()) -
             folder = str(Path(folder) / (value or following))
         if is_package or option in (_VALUED_OF_IMAGES if runs_image else _VALUED):
             number += not equals
-        elif re.match(r"https?://", word):
+        elif _URL.match(word):
             yield _address(word)
             return
         elif _LAUNCHER.fullmatch(launcher) or word == "/c":
@@ -188,7 +196,11 @@ def _named(word: str, folder: str, *, is_image: bool) -> Iterator[str]:
         yield from _of_module(PurePath(path).stem)
         yield from _of_module(PurePath(word).stem)
     else:
-        yield _package(re.sub(r"(?<=[^/]):[^/:]*\Z", "", word.partition("@sha256")[0]) if is_image else word)
+        yield _image(word) if is_image else _package(word)
+
+
+def _image(name: str) -> str:
+    return _package(re.sub(r"(?<=[^/]):[^/:]*\Z", "", name.partition("@sha256")[0]))
 
 
 def _path(word: str, folder: str) -> str:
@@ -242,7 +254,7 @@ def _words(server: Server) -> list[str]:
 
 
 def _of_text(text: str) -> Iterator[str]:
-    if not re.search(r"[\s;&|]", text) or re.match(r"https?://\S+\Z", text):
+    if not re.search(r"\s", text):
         yield text
         return
     shell = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=True)

@@ -12,7 +12,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.calling import ad_hoc
-from mcpctl.config.config import Config
+from mcpctl.config.config import Config, load
 from mcpctl.config.server_settings import Server
 from tests.commands.test_complete import offered
 from tests.commands.tools.test_call import server
@@ -195,13 +195,28 @@ PLAIN = {
     ),
     "npx -y @scope/pkg": (
         "timeout 60 npx -y @scope/pkg", "npx --loglevel silent -y @scope/pkg", "npx -y alias@npm:@scope/pkg@1.0",
-        "op run -- npx -y @scope/pkg", "npx -p@scope/pkg pkg", "npx -y ${{PKG}}", 
+        "op run -- npx -y @scope/pkg", "npx -p@scope/pkg pkg", "npx -y ${{PKG}}",
+        "npx -y https://npm.example/@scope/pkg/-/pkg-1.0.0.tgz", 
         "npm exec --package=@scope/pkg -- pkg",
+    ),
+    "docker run -i --rm mcp/time": (
+        "podman run docker://mcp/time", "docker run --strange x docker.io/mcp/time:1", "docker run mcp/time@sha256:ab",
     ),
     "uvx mcp-server-git": (
         "uvx --cache-dir /tmp mcp-server-git", "uvx -p 3.12 mcp-server-git", "python3 -m mcp_server_git.__main__",
         "uvx --from mcp-server-git==1 x", "python3 -mmcp_server_git", "uvx --strange value mcp-server-git",
+        "uvx https://files.example/mcp_server_git-1.0-py3-none-any.whl",
+        "python3 -c \"__import__('mcp_server_git').main()\"",
     ),
+}  # fmt: skip
+ANOTHER = {  # the programs beside which another one may be called
+    "npx -y @scope/pkg": ("npx -y @scope/other", "npx -y @other/pkg", "docker run -i --rm mcp/pkg2",
+        "node /opt/pkg.d/x.js"),
+    "uvx mcp-server-git --repository /repo": ("uvx mcp-server-time", "npx -y server-filesystem /repo"),
+    "uv --directory /srv/a run server.py": ("uv run --directory /srv/b server.py", "python3 server.py",
+        "uv run other.py"),
+    "docker run -i --rm -e TOKEN mcp/time": ("docker run -i --rm -e TOKEN mcp/jira", "docker run --rm other/time2"),
+    "npx -y pkg --key ${{cmd:pass show key}}": ("npx -y other", "sh -c 'npx other'"),
 }  # fmt: skip
 ONLY_THERE = (  # what a shell makes of it, or a command prints, is known only when it starts
     "sh -c 'python3 $D/server.py'", "sh -c 'python3 {D}/serv*.py'", "sh -c 'python3 `echo {P}`'",
@@ -241,6 +256,12 @@ def test_no_spelling_of_a_program_gets_around_the_rules_of_its_entry(
         configure(paths, {"fs": entry_of(written, script)}, **POLICY)
         ran = mcpctl("tools", "call", "delete", "--", *words_of(given, script))
         assert (ran.code, ran.err.splitlines()[0]) == (6, SAME), (written, given)
+
+
+@for_each(("entry", "line"), [(entry, line) for entry, lines in ANOTHER.items() for line in lines])
+def test_another_program_may_be_called_beside_rules(paths: Paths, script: Path, entry: str, line: str) -> None:
+    configure(paths, {"fs": entry_of(entry, script)}, **POLICY)
+    assert ad_hoc.beside(load(paths.config), Server(**entry_of(line, script)))[1].startswith("adhoc-")
 
 
 @for_each("line", ONLY_THERE)
