@@ -27,6 +27,9 @@ def beside(loaded: Config, server: Server) -> tuple[Config, str]:
         name = next((each for each in same if each in loaded.enabled), same[0])
         if server.headers or server.env:
             own = replace(entries[name], headers=server.headers, env=server.env, oauth=None)
+            if compared(own, loaded.path).fingerprint != compared(entries[name], loaded.path).fingerprint:
+                why = f"with these variables it would be another program under the name and the rules of '{name}'"
+                raise Refused(why, "write the program out, without ${…}", "same_program")
             return replace(loaded, servers={**entries, name: own}), name
         return loaded, name
     started = compared(server, loaded.path)

@@ -264,6 +264,14 @@ def test_another_program_may_be_called_beside_rules(paths: Paths, script: Path, 
     assert ad_hoc.beside(load(paths.config), Server(**entry_of(line, script)))[1].startswith("adhoc-")
 
 
+def test_variables_make_no_other_program_of_an_entry(mcpctl: Mcpctl, paths: Paths, script: Path) -> None:
+    configure(paths, {"fs": {"command": "python3", "args": ["${D}/server.py"]}}, policy={"allow": ["fs:*"]})
+    call = "tools", "call", "x", "--env"
+    ran = mcpctl(*call, "D=/elsewhere", "--", "python3", "${D}/server.py")
+    assert (ran.code, "another program under the name and the rules of 'fs'" in ran.err) == (6, True)
+    assert mcpctl(*call, "A=b", "--", "python3", "${D}/server.py").code == 4  # there is no such file
+
+
 @for_each("line", ONLY_THERE)
 def test_words_that_are_known_only_when_it_starts_are_refused_beside_rules(
     mcpctl: Mcpctl, paths: Paths, script: Path, line: str
