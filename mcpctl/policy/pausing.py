@@ -31,7 +31,7 @@ def pause(paths: Paths, until: float | None, channel: str) -> Pause:
             return before
         paused = Pause(before.since if before else time.time(), until, channel)
         file.db.execute("DELETE FROM pause")
-        file.db.execute("INSERT INTO pause VALUES (?, ?, ?)", paused)
+        file.db.execute("INSERT INTO pause VALUES (?, ?, ?)", paused[:3])
     try:
         with State.connect(paths) as state:
             state.note_policy(again=True)

@@ -87,17 +87,28 @@ KIND = DatabaseKind(
 )
 
 
+_LAST = 253_402_300_800  # the end of the year 9999
+
+
 class Pause(NamedTuple):
     """While it lasts nothing is called, whatever the policy says."""
 
     since: float
     until: float | None  # None where only a person ends it
     channel: str
+    is_known: bool = True  # false where the file that may have one cannot be read
 
     @property
     def told(self) -> str:
+        if not self.is_known:
+            return "whether it is paused cannot be told, since policy.db cannot be read"
         since, *until = (time.strftime("%Y-%m-%d %H:%MZ", time.gmtime(at)) for at in self[:2] if at is not None)
         return f"paused since {since}, until {until[0] if until else 'it is resumed'}"
+
+
+def _moment(at: float | None) -> float | None:
+    """One that a clock can have; None, as for no end, where it is written otherwise by hand."""
+    return at if isinstance(at, int | float) and 0 <= at < _LAST else None
 
 
 class PolicyFile:
@@ -170,7 +181,7 @@ class PolicyFile:
             if "no such table" in str(error):
                 return None  # of an older mcpctl, in a folder that cannot be written
             raise StateError(error) from error
-        return Pause(*row) if row else None
+        return Pause(_moment(row[0]) or 0, _moment(row[1]), row[2]) if row else None
 
     @property
     def version(self) -> tuple[int, int]:

@@ -223,7 +223,7 @@ class Follower:
 
     def _look_again(self) -> None:
         snapshot = self.snapshot
-        standing = self._policy.standing() if self._policy.mine or snapshot.standing.ends else snapshot.standing
+        standing = self._policy.standing() if self._policy.applies else snapshot.standing
         toolsets = snapshot.toolsets
         has_switched = False
         if toolsets:

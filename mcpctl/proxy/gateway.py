@@ -100,7 +100,7 @@ class Gateway:
     async def _open_state(self) -> None:
         state = await self.memory.opened()
         self.follower.replace(toolsets=ToolsetsInForce(self.paths, self._toolset, state))
-        if self.config.has_policy or self.policy.is_kept:
+        if self.config.has_policy or self.policy.is_kept or state.has_policy():
             await self.policy.open()
         await self.follower.judge()
         await self.introductions.open(state, lambda hashed: self.memory.soon(lambda state: state.keep_harmless(hashed)))

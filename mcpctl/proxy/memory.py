@@ -209,6 +209,7 @@ class PolicyMemory:
         self._paths = paths
         self._database = _Database()
         self.mine: PolicyFile | None = None  # the file as the event loop looks at it; None where it is not open
+        self.applies = False  # whether it was ever open, or could not be read
         self._theirs: PolicyFile | None = None
         self.is_closed = False
         self.pinned: int | None = None  # grows whenever tools are pinned or approved; None where that was never known
@@ -219,19 +220,22 @@ class PolicyMemory:
     def look(self) -> None:
         mine = PolicyFile.connect(self._paths)
         mine.wait_for_nobody()
-        self.mine = mine
+        self.mine, self.applies = mine, True
 
     @property
     def is_kept(self) -> bool:
         return PolicyFile.is_kept(self._paths)
 
     async def open(self) -> None:
-        """Open the file. Without it no decision of a person applies, but the policy's own denials do."""
+        """Open the file. Where it is damaged or gone, nothing is called: a pause may be in it."""
         if self.mine is None:
             try:
                 await self.run(lambda _: None)
             except Unusable as error:
-                warn(f"{error}; until it can be read, no approval, pin, token or pause applies ({error.hint})")
+                if not is_passing(error) and error.code != "policy_held":
+                    self._cannot_tell()
+                then = "nothing is called" if self._standing.pause else "no approval, pin, token or pause applies"
+                warn(f"{error}; until it can be read, and mcpctl is started again, {then} ({error.hint})")
 
     def standing(self) -> Standing:
         """The decisions that apply: none where the file is gone or damaged; those of before where it is in use."""
@@ -246,6 +250,8 @@ class PolicyMemory:
         except StateError as error:
             if not error.is_passing:
                 warn(f"earlier approvals, pins and tokens no longer apply: {error}")
+                if self.version is None:
+                    self._cannot_tell()
                 self._let_go()
         if self._standing.ends is not None and self._standing.ends <= time.time():
             # An end needs no look at the file, which may be held.
@@ -275,6 +281,11 @@ class PolicyMemory:
         if mine:
             with suppress(StateError):
                 mine.close()
+
+    def _cannot_tell(self) -> None:
+        self.applies = True
+        if self._standing.pause is None:
+            self._standing = Standing(pause=Pause(time.time(), None, "", is_known=False))
 
     async def run(self, work: Callable[[PolicyFile], T]) -> T:
         """Do `work` aside, in one transaction at most; raises what it does, `StateError` and `Unusable`."""

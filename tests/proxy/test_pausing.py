@@ -179,6 +179,46 @@ def test_a_pause_outlasts_the_removal_of_policy_db_under_a_running_serve(scene: 
     scene(played)
 
 
+def overwrite(path: Path) -> None:
+    with path.open("r+b") as opened:  # never shorter than it was: a thread may have it mapped
+        opened.write(b"x" * 4096)
+
+
+LOSSES: dict[str, Callable[[Path], object]] = {"removed": Path.unlink, "overwritten": overwrite}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("loss", LOSSES)
+def test_without_a_policy_nothing_is_called_where_a_pause_may_have_been_lost(
+    scene: Play, paths: Paths, loss: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        pausing.pause(world.paths, None, "script")
+        LOSSES[loss](paths.policy)
+        world.begin()
+        client = await world.client()
+        assert "cannot be told, since policy.db cannot be read" in await client.call("shop:buy")
+        assert world.servers["shop"].calls == []
+
+    scene(played)
+    assert f"rm -f {paths.policy} {paths.state}" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_pause_outlasts_damage_to_policy_db_under_a_running_serve(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        pausing.pause(world.paths, None, "script")
+        assert "paused since" in await client.call("shop:buy")
+        overwrite(paths.policy)
+        assert "paused since" in await client.call("shop:buy")
+
+    scene(played)
+
+
 def test_refused_calls_searches_and_reads_are_on_record(scene: Play, home: Path) -> None:
     async def played(world: World) -> None:
         world.configure()

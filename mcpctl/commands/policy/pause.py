@@ -12,8 +12,9 @@ def pause(
 
     Nothing is called, searched or read through mcpctl any more: by no client, with no token, and by no command such as
     tools call, with or without a policy. It applies at once in every mcpctl serve of this data directory. Calls on
-    their way come to their end, and lists stay as they are. Anybody may begin a pause, since it only refuses, but a
-    shorter one does not end a longer one. Only a person ends it: mcpctl policy resume.
+    their way come to their end, and lists stay as they are; mcpctl tools search still looks through these. Anybody may
+    begin a pause, since it only refuses, but a shorter one does not end a longer one. Only a person ends it: mcpctl
+    policy resume.
 
     Examples:
       mcpctl policy pause

@@ -141,3 +141,35 @@ def test_the_end_of_a_pause_is_shown_in_utc(mcpctl: Mcpctl, paths: Paths) -> Non
     assert paused.until
     day, _, minute = clock.iso(paused.until)[:16].partition("T")
     assert paused.told.endswith(f"until {day} {minute}Z")
+
+
+@pytest.mark.parametrize("until", ["1e18", "9e999", "'x'", "-1"])
+def test_an_end_that_no_clock_has_pauses_until_it_is_resumed(mcpctl: Mcpctl, paths: Paths, until: str) -> None:
+    demo_tools(paths)
+    mcpctl("policy", "pause")
+    with closing(sqlite3.connect(paths.policy)) as db:
+        db.executescript(f"UPDATE pause SET since = 1e18, until = {until}")
+    ran = mcpctl("tools", "call", "weather:get_forecast", "city=Oslo")
+    if until == "-1":
+        assert ran.code == 0
+    else:
+        assert (ran.code, "until it is resumed" in ran.err) == (6, True)
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_a_damaged_policy_db_refuses_calls_until_one_command_has_mended_it(
+    mcpctl: Mcpctl, paths: Paths, person: None, is_gone: bool
+) -> None:
+    demo_tools(paths)
+    mcpctl("policy", "pause")
+    paths.policy.unlink() if is_gone else paths.policy.write_bytes(b"x" * 9000)
+    ran = mcpctl("tools", "call", "weather:get_forecast", "city=Oslo")
+    assert ran.code == 6
+    assert "whether it is paused cannot be told" in ran.err
+    mended = f"rm -f {paths.policy} {paths.state}"
+    for words in (("policy", "pause"), ("policy", "resume")):
+        assert mended in mcpctl(*words).err
+    assert mended in mcpctl("doctor").out
+    paths.policy.unlink(missing_ok=True)
+    paths.state.unlink()
+    assert mcpctl("tools", "call", "weather:get_forecast", "city=Oslo").code == 0
