@@ -4,6 +4,7 @@ They are read from config.toml, the catalog cache and the index as they lie ther
 written. A completer may fail in any way; `mcpctl.cli.tab_completion` then offers nothing.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -104,18 +105,14 @@ def arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 def _files(incomplete: str) -> list[Pair]:
     """The files and folders that may be meant after the @ of `@…` or `name=@…`."""
-    import os
-
-    word = re.match(r"([^=@]*=)?@(?!@)", incomplete)
-    if not word:
+    if not (word := re.match(r"([^=@]*=)?@(?!@)", incomplete)):
         return []
-    typed = incomplete[word.end() :]
-    folder, name = os.path.split(typed)
+    folder, name = os.path.split(incomplete[word.end() :])
     with os.scandir(Path(folder or ".").expanduser()) as entries:
-        found = [(each.name, each.is_dir()) for each in entries if each.name.startswith(name)]
-    lead = incomplete[: len(incomplete) - len(name)]
-    shown = sorted(each for each in found if not each[0].startswith(".") or name.startswith("."))
-    return _begun(incomplete, [(f"{lead}{each}{'/' * is_folder}", "") for each, is_folder in shown])[:MOST]
+        found = sorted((each.name, each.is_dir()) for each in entries if each.name.startswith(name))
+    lead = incomplete.removesuffix(name)
+    offered = [(f"{lead}{each}{'/' * is_folder}", "") for each, is_folder in found if each[0] != "." or name[:1] == "."]
+    return _begun(incomplete, offered)[:MOST]
 
 
 def _given(ctx: typer.Context) -> set[str]:
