@@ -22,7 +22,7 @@ QUESTIONS = {
     for question, _, text in (section.partition("\n") for section in GUIDE.split("\n## ")[2:])
 }
 HOUR, DAY = 3600, 86_400
-NOW = time.time()
+NOW = time.mktime((*time.localtime()[:3], 12, 0, 0, 0, 0, -1))  # at noon: hours beside each other are of one day
 DELETES = hints(False, True, None, None)
 MARK = "[redacted:1a2b3c4d]"
 WAITS = {"code": "needs_consent", "message": "tool 'files:wipe' was not run: it needs your consent"}
