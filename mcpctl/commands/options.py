@@ -261,8 +261,6 @@ def one_of(option: str, value: str | None, values: Sequence[str]) -> None:
 def refuse_with(option: str, value: object, other: str) -> None:
     """Raise `WrongUsage` where the option is given beside another that has no use for it."""
     if value is not None:
-        from mcpctl.base.errors import WrongUsage
-
         raise WrongUsage(f"{option} and {other} are both given", "leave one of them out")
 
 
@@ -285,8 +283,6 @@ def moment(text: str | None, now: float, option: str = "--expires") -> float | N
     """The moment that `--expires` or `--for` names, in seconds since the epoch; None where there is none."""
     import datetime
     import re
-
-    from mcpctl.base.errors import WrongUsage
 
     if text is None:
         return None

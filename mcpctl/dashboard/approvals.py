@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -26,7 +27,6 @@ from mcpctl.policy.shown_arguments import Room
 
 _CHANNEL = "dashboard"
 _DENY = "deny"
-_SEE_OTHER = 303
 _AT_ONCE = 20  # questions on the page
 _DONE = {
     ONCE: "is allowed once: have it called again within ten minutes",
@@ -141,7 +141,7 @@ def answer_form(request: Request) -> Response:
             answering.answer(
                 dashboard.paths, id_, None if chosen == _DENY else chosen, _CHANNEL, login=login_of(request).id
             )
-            return RedirectResponse(f"/approvals?{urlencode({'answered': id_})}", _SEE_OTHER)
+            return RedirectResponse(f"/approvals?{urlencode({'answered': id_})}", HTTPStatus.SEE_OTHER)
     except NotFound:
         row = _row(dashboard, id_)
     except Refused as error:

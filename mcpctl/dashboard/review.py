@@ -1,6 +1,7 @@
 """All that is held until a person has looked at it, and its approval, in REST and on a page."""
 
 from contextlib import suppress
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import msgspec
@@ -22,7 +23,6 @@ from mcpctl.output import findings
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.words import HELD
 
-_SEE_OTHER = 303
 _UNDECLARED = 20  # tools without hints that are named
 _OUTCOMES = {  # of a call, by `explained.DECISIONS`
     "allow": "called without a question", "ask": "called after your yes", "deny": "refused", "held": "held",
@@ -131,7 +131,7 @@ def approve_form(request: Request) -> Response:
             raise
         message = f"{error.message}; nothing was approved: {error.hint}."
         return _page(request, message, 409 if error.code == "changed_since" else 404)
-    return RedirectResponse(f"/review?{urlencode({'approved': key})}", _SEE_OTHER)
+    return RedirectResponse(f"/review?{urlencode({'approved': key})}", HTTPStatus.SEE_OTHER)
 
 
 OPERATIONS = (

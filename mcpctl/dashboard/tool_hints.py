@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -23,7 +24,6 @@ from mcpctl.output.text import MEANINGS
 from mcpctl.toolsets.toolset_files import ToolsetFile
 
 _CHANNEL = "dashboard"
-_SEE_OTHER = 303
 _TITLES = {name.replace("-", "_"): badge.text for name, badge in badges.MARKS.items()}
 _CHOICES = {"": None, "yes": True, "no": False}  # of the form; the first leaves it to the server
 
@@ -129,7 +129,7 @@ def hints_form(request: Request) -> Response:
     shown = form.get("shown")
     done = _override(dashboard, key, {field: _CHOICES[value] for field, value in chosen.items()}, shown)
     if done.written:
-        return RedirectResponse(f"{request.url.path}?{urlencode({'written': 1})}", _SEE_OTHER)
+        return RedirectResponse(f"{request.url.path}?{urlencode({'written': 1})}", HTTPStatus.SEE_OTHER)
     return _page(request, chosen, done, 409 if shown and done.diff else 200)
 
 

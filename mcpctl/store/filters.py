@@ -1,4 +1,4 @@
-"""The filter of calls, searches and sessions: its value, its conditions on each table, and how people give it."""
+"""The filter of calls, searches and sessions: its value, and how people give it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
