@@ -46,8 +46,8 @@ def reply(question: str, terminal: TextIO | None = None) -> str:
 
     source, line = terminal or sys.stdin, ""
     _forget_keys(source)
-    typer.echo(line_of(f"{question} "), err=True, nl=False)
     try:
+        typer.echo(line_of(f"{question} "), err=True, nl=False)
         line = source.readline()
     finally:
         if not line:  # the terminal is in the line of the question
