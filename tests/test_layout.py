@@ -251,6 +251,16 @@ def test_every_module_says_what_it_is() -> None:
         assert ast.get_docstring(nodes(file)[0]), file
 
 
+def test_a_name_of_a_class_stands_for_one_thing() -> None:
+    """Those that begin with "_" are their module's own."""
+    homes: dict[str, list[str]] = {}
+    for file in MODULES:
+        for node in nodes(file):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(file.relative_to(PACKAGE)))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
 def calls_of(name: str) -> Iterator[tuple[Path, str, ast.Call]]:
     """Every call of a method of that name in proxy/: its file, and what it is called on."""
     for file in sorted((PACKAGE / "proxy").rglob("*.py")):

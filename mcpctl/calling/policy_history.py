@@ -46,7 +46,7 @@ class _Outcome(NamedTuple):
 
 
 @dataclass
-class Replay:
+class PolicyReplay:
     """How often each outcome would have come about, and in how many sessions."""
 
     times: Counter[_Outcome] = field(default_factory=Counter)
@@ -163,8 +163,8 @@ class _Deciding:
         return decide(Subject(READ, server, name, None, view, listing=CURRENT, tools=shown))
 
 
-def replayed(history: History, opened: Opened, standing: Standing) -> Replay:
-    replay = Replay()
+def replayed(history: History, opened: Opened, standing: Standing) -> PolicyReplay:
+    replay = PolicyReplay()
     with ExitStack() as stack:
         deciding = _Deciding(opened, standing, stack)
         groups = list(history.calls())
@@ -184,7 +184,7 @@ def replayed(history: History, opened: Opened, standing: Standing) -> Replay:
     return replay
 
 
-def _add(replay: Replay, deciding: _Deciding, called: Called, over: Mapping[PolicyRule, int]) -> None:
+def _add(replay: PolicyReplay, deciding: _Deciding, called: Called, over: Mapping[PolicyRule, int]) -> None:
     key, is_listed = join(called.server, called.tool), deciding.is_listed(called)
     unknown = 0 if is_listed else called.unknown  # it never was there
     replay.strange += Counter({key: unknown})

@@ -17,7 +17,7 @@ from mcpctl.catalog.lock_file import Lock
 from mcpctl.policy import pins, versions
 from mcpctl.policy.pins import ServerPins, ShownList
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.policy.versions import History
+from mcpctl.policy.versions import VersionHistory
 from mcpctl.store.state import ListKey
 
 _LOOK = "Read what changed; if it is right: mcpctl tools approve KEY"
@@ -182,7 +182,7 @@ def since_moment(
 
 
 def _since(
-    server: str, lists: Sequence[Listed], of_server: History, moment: float, suspicion: Suspicion
+    server: str, lists: Sequence[Listed], of_server: VersionHistory, moment: float, suspicion: Suspicion
 ) -> Iterator[ToolChange]:
     for listed in lists:
         for tool in listed.tools:

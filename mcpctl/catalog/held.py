@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _WORST = (SUSPICIOUS, pins.CHANGED, pins.NEW, NOT_LOCKED)
 
 
-class Held(NamedTuple):
+class HeldThing(NamedTuple):
     """One of them, with all that a person is shown who is to approve it."""
 
     key: str  # the server's name for its instructions
@@ -80,7 +80,7 @@ def _would_be_found(catalog: Catalog, list_: Listed, key: str) -> bool:
     return decide(Subject(FIND, server, name, replace(tool, held=""), view)).outcome == ALLOW
 
 
-def listed(catalog: Catalog, file: PolicyFile) -> list[Held]:
+def listed(catalog: Catalog, file: PolicyFile) -> list[HeldThing]:
     """All of them, the worst first."""
     if not (found := keys(catalog)):
         return []
@@ -97,7 +97,7 @@ def listed(catalog: Catalog, file: PolicyFile) -> list[Held]:
         of_key = [change for change in changes if join(change.server, change.tool) == key]
         was = _decision(catalog, _pinned(pinned(tools[0].server), tools[0]))[0]
         then = _decision(catalog, replace(tools[0], held="", is_approved=True))
-        rows.append(Held(key, tools[0], why, list(findings), of_key, _hashed(lists), was, *then))
+        rows.append(HeldThing(key, tools[0], why, list(findings), of_key, _hashed(lists), was, *then))
     return sorted(rows, key=lambda each: each.badness)
 
 

@@ -17,7 +17,7 @@ from mcpctl.catalog import loosening
 
 if TYPE_CHECKING:
     from mcpctl.policy.approvals import CallApproval
-    from mcpctl.policy.question import Question
+    from mcpctl.policy.question import ConsentQuestion
     from mcpctl.proxy.consent_forms import AskHere
     from mcpctl.toolsets.toolset_files import ToolsetFile
 
@@ -124,7 +124,7 @@ class _Asker:
     def __init__(self) -> None:
         self.approval: CallApproval | None = None  # the one that is not answered yet
 
-    async def __call__(self, approval: "CallApproval", question: "Question") -> bool | None:
+    async def __call__(self, approval: "CallApproval", question: "ConsentQuestion") -> bool | None:
         import shutil
 
         self.approval = approval

@@ -35,7 +35,7 @@ RULES = {
 }  # fmt: skip
 
 
-class Problem(NamedTuple):
+class ConfigProblem(NamedTuple):
     rule: str
     message: str
     line: int
@@ -48,7 +48,7 @@ def rows(path: Path, text: str, selection: Selection) -> list[Row]:
     return [_row(path, problem, selection) for problem in found if selection.wants(problem.rule)]
 
 
-def problems(path: Path, text: str) -> Iterator[Problem]:
+def problems(path: Path, text: str) -> Iterator[ConfigProblem]:
     try:
         document = toml.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -58,12 +58,12 @@ def problems(path: Path, text: str) -> Iterator[Problem]:
             message = error.message.removeprefix(f"{path}: ")
             at = _LINE.search(message)
             line = text.rstrip().count("\n") + 1 if "at end of document" in message else 1
-            yield Problem("E001", message, int(at[1]) if at else line, int(at[2] or 1) if at else 1)
+            yield ConfigProblem("E001", message, int(at[1]) if at else line, int(at[2] or 1) if at else 1)
         return
     lines = toml.Lines(text)
     for name in document.keys() - config.KNOWN:
         hint = did_you_mean(name, config.KNOWN, f"known are {', '.join(sorted(config.KNOWN))}")
-        yield Problem("E002", f"{name}: unknown key; {hint}", lines.nearest((name,)))
+        yield ConfigProblem("E002", f"{name}: unknown key; {hint}", lines.nearest((name,)))
     for place, table, check in _tables(document):
         yield from _problems_of(lines, place, table, check)
 
@@ -91,7 +91,7 @@ def _refused_section(_: Any) -> None:
     raise ValueError(": must be tables, such as [servers.NAME]")
 
 
-def _problems_of(lines: toml.Lines, place: tuple[str, ...], table: Any, check: _Check) -> Iterator[Problem]:
+def _problems_of(lines: toml.Lines, place: tuple[str, ...], table: Any, check: _Check) -> Iterator[ConfigProblem]:
     """The first problem, then that of the table without the key that has it, as long as others can be told so."""
     rest, is_whole = copy.deepcopy(table), True
     while True:
@@ -108,7 +108,7 @@ def _problems_of(lines: toml.Lines, place: tuple[str, ...], table: Any, check: _
         if not is_whole and not is_there and _inside(_inside(table, names[:-1]), names[-1:]) is not None:
             return  # it was missed only because its own problem was reported
         rule = "E002" if ": unknown key; " in said else "E003"
-        yield Problem(rule, f"{'.'.join(place)}{said}", lines.nearest((*place, *names), index))
+        yield ConfigProblem(rule, f"{'.'.join(place)}{said}", lines.nearest((*place, *names), index))
         if not is_there or names[0] in _DECIDES_KIND:
             return
         del holder[names[-1]]
@@ -121,7 +121,7 @@ def _inside(table: Any, names: list[str]) -> Any:
     return table
 
 
-def _row(path: Path, problem: Problem, selection: Selection) -> Row:
+def _row(path: Path, problem: ConfigProblem, selection: Selection) -> Row:
     rule = RULES[problem.rule]
     values = (
         str(path), problem.line, problem.column, rule.id, rule.severity, problem.message, rule.why, rule.fix, None,

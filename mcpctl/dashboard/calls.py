@@ -73,7 +73,7 @@ def calls_page(request: Request) -> Response:
         total: int | None = None
         if dashboard.summaries.is_quick(records, wanted):
             listed = _listed(records, query, LISTED)
-            looked = Looked(list(listed.rows(ROWS + 1, query.offset)))
+            looked = FoundCalls(list(listed.rows(ROWS + 1, query.offset)))
             total = listed.count()
         else:
             looked = _look(records, _after(records, query, wanted))
@@ -99,14 +99,14 @@ def _followed(records: Records, wanted: CallFilter) -> int:
     return rows - int(records.totals(criteria=asking)[0]["calls"]) if rows else 0
 
 
-class Looked(NamedTuple):
+class FoundCalls(NamedTuple):
     """The first calls that match, and the last one that was looked at where there are older ones."""
 
     rows: Sequence[Row]
     last: Row | None = None
 
 
-def _look(records: Records, wanted: CallFilter) -> Looked:
+def _look(records: Records, wanted: CallFilter) -> FoundCalls:
     """The newest calls with a text, which is looked for in some after others, and only for a moment."""
     end, rest, found = time.monotonic() + _MOMENT_S, wanted, list[Row]()
     while True:
@@ -115,7 +115,7 @@ def _look(records: Records, wanted: CallFilter) -> Looked:
         some = replace(rest, since=last["started_at"]) if last else rest
         found += records.calls(some, LISTED).rows(ROWS + 1 - len(found), 0)
         if last is None or len(found) > ROWS or time.monotonic() > end:
-            return Looked(found, last)
+            return FoundCalls(found, last)
         rest = replace(rest, until=last["started_at"])
 
 

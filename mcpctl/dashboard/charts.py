@@ -19,7 +19,7 @@ _GAP = 0.2  # the free part of the width of an hour or day
 _KINDS = {"errors": "failed", "refused": "refused", "done": "done"}  # from the foot of a bar to its top
 
 
-class Bar(NamedTuple):
+class PlotBar(NamedTuple):
     kind: str
     x: float
     y: float
@@ -30,11 +30,11 @@ class Bar(NamedTuple):
 class Column(NamedTuple):
     title: str
     address: str  # of its calls
-    bars: Sequence[Bar]
+    bars: Sequence[PlotBar]
     begins_day: bool  # of several days that are shown by the hour
 
 
-class Line(NamedTuple):
+class PlotLine(NamedTuple):
     kind: str
     path: str
 
@@ -45,7 +45,7 @@ class Plot(NamedTuple):
     first: str = ""
     middle: str = ""
     last: str = ""
-    lines: Sequence[Line] = ()
+    lines: Sequence[PlotLine] = ()
 
     @property
     def heights(self) -> Sequence[float]:
@@ -128,7 +128,7 @@ def times(rows: Sequence[Row], shown: Span) -> Plot:
         for place, (begin, row) in enumerate(columns)
     ]  # fmt: skip
     lines = [
-        Line(kind, _path([None if row is None or row[field] is None else height(row[field]) for _, row in columns]))
+        PlotLine(kind, _path([None if row is None or row[field] is None else height(row[field]) for _, row in columns]))
         for kind, field in (("most", "p95_ms"), ("half", "p50_ms"))
     ]
     axis = [duration(10**power) for power in range(high, low - 1, -1)]
@@ -157,7 +157,7 @@ def _round(value: int) -> int:
     return next(top for top in range(2 * power, 11 * power, 2 * power) if top >= value)
 
 
-def _column(shown: Span, begin: datetime.datetime, place: int, words: str, bars: Sequence[Bar]) -> Column:
+def _column(shown: Span, begin: datetime.datetime, place: int, words: str, bars: Sequence[PlotBar]) -> Column:
     name = shown.name(begin)
     begins_day = shown.unit == "hour" and begin.hour == 0 and place > 0
     return Column(f"{name}: {words}", f"/tool-calls?{urlencode(shown.within(name))}", bars, begins_day)
@@ -168,7 +168,7 @@ def _plot(
     columns: Sequence[tuple[datetime.datetime, Row | None]],
     made: Sequence[Column],
     axis: Sequence[str],
-    lines: Sequence[Line] = (),
+    lines: Sequence[PlotLine] = (),
 ) -> Plot:
     if not columns:
         return Plot((), ())
@@ -186,7 +186,9 @@ def _path(heights: Sequence[float | None]) -> str:
     return "".join(parts)
 
 
-def _bar(kind: str, place: int, low: int, high: int, top: int) -> Bar:
+def _bar(kind: str, place: int, low: int, high: int, top: int) -> PlotBar:
     scale = HEIGHT / top
     height = max((high - low) * scale, 1)
-    return Bar(kind, round(place + _GAP / 2, 2), round(HEIGHT - low * scale - height, 2), 1 - _GAP, round(height, 2))
+    return PlotBar(
+        kind, round(place + _GAP / 2, 2), round(HEIGHT - low * scale - height, 2), 1 - _GAP, round(height, 2)
+    )

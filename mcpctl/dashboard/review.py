@@ -12,7 +12,7 @@ from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.base.feature_names import is_feature, split
 from mcpctl.base.models import Found, Row
 from mcpctl.catalog import drift, held, rows
-from mcpctl.catalog.held import Held
+from mcpctl.catalog.held import HeldThing
 from mcpctl.dashboard import rest_names
 from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of
 from mcpctl.dashboard.guard import form_of, require_answering
@@ -57,7 +57,7 @@ def approve_held(request: Request, query: Parameters) -> Response:
     return answer({"approved": key})
 
 
-def _held(dashboard: Dashboard) -> list[Held]:
+def _held(dashboard: Dashboard) -> list[HeldThing]:
     with dashboard.catalog() as catalog:
         if not held.keys(catalog):
             return []
@@ -71,7 +71,7 @@ def _approve(dashboard: Dashboard, key: str, shown: str) -> None:
         held.approve(catalog, file, key, shown)
 
 
-def _row(each: Held) -> Row:
+def _row(each: HeldThing) -> Row:
     found = [{"rule": one.rule, "place": one.place, "message": one.message, "why": one.why} for one in each.findings]
     changes = [
         {"rule": one.rule, "message": one.message, "why": drift.RULES[one.rule].why, "old": one.old, "new": one.new}
@@ -84,7 +84,7 @@ def _row(each: Held) -> Row:
     }  # fmt: skip
 
 
-def _kind(each: Held) -> str:
+def _kind(each: HeldThing) -> str:
     if not each.tool.name:
         return "instructions"
     return split(each.tool.name)[0].removesuffix("s") if is_feature(each.tool.name) else "tool"
@@ -113,7 +113,7 @@ def _page(request: Request, notice: str = "", status: int = 200) -> Response:
     )  # fmt: skip
 
 
-def _shown(each: Held) -> Row:
+def _shown(each: HeldThing) -> Row:
     text = each.tool.description
     as_sent = indented(each.tool.text) if each.tool.name else Excerpt(text[:MOST_SHOWN], len(text))
     return {**_row(each), "is_loosened": each.is_loosened, "tool": each.tool, "as_sent": as_sent}

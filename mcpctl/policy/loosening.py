@@ -10,7 +10,7 @@ from mcpctl.base.tool_keys import join, split
 from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy.decide import ALLOW, CALL, COUNT, CURRENT, Subject, decide
 from mcpctl.policy.rules import Matcher
-from mcpctl.policy.same_program import Reading, is_same_program, reading
+from mcpctl.policy.same_program import CommandReading, is_same_program, reading
 from mcpctl.policy.view import View
 
 ListedTools = Mapping[str, Mapping[str, Tool]]  # by server, under its name before the change, and tool
@@ -68,7 +68,7 @@ def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
             yield name
 
 
-def _hidden(read: Mapping[str, Reading], server: Reading, former: Sequence[str]) -> Iterator[str]:
+def _hidden(read: Mapping[str, CommandReading], server: CommandReading, former: Sequence[str]) -> Iterator[str]:
     """The entries whose program a server may start by words in it, and by none of those that it had before."""
     for name, entry in read.items():
         if name not in former and server.meets(entry) and not any(read[each].meets(entry) for each in former):

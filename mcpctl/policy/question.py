@@ -29,7 +29,7 @@ _HOW = {SESSION: "until its session ends", ALWAYS: "always"}
 _SOURCES = {"declared": ", as its server declares", "override": ", as a toolset says"}
 
 
-class Question(NamedTuple):
+class ConsentQuestion(NamedTuple):
     wants: str
     effect: str
     blocks: Sequence[Block]  # of the arguments
@@ -94,7 +94,7 @@ def _end_of(line: str, start: int, room: int) -> int:
     return whole if whole > start else max(end, start + 1)
 
 
-def question_of(approval: CallApproval, arguments: str = "", room: Room | None = LITTLE) -> Question:
+def question_of(approval: CallApproval, arguments: str = "", room: Room | None = LITTLE) -> ConsentQuestion:
     """All of it without `room`. The `arguments` are as the client that sent them shows them, and nothing is hidden;
     else they are those that were kept."""
     title = f", {_in_quotes(approval.title, _LONGEST_NAME)}" if approval.title else ""
@@ -104,7 +104,7 @@ def question_of(approval: CallApproval, arguments: str = "", room: Room | None =
     blocks, is_cut = shown(arguments or approval.whole or approval.arguments, room)
     looks = "looks" if approval.hidden == 1 else "look"
     secrets = f"{counted(approval.hidden, 'value')} {looks} like a secret" if approval.hidden else ""
-    return Question(
+    return ConsentQuestion(
         f"{client}{f' ({where})' if where else ''} wants to call {_named(approval.key, _LONGEST_KEY)}{title}",
         escaped(approval.effect or f"It is {approval.risk}."),
         blocks, is_cut, escaped(approval.found),

@@ -57,13 +57,13 @@ def is_same_program(one: Server, other: Server) -> bool:
     return bool(shorter) and all(word in rest for word in shorter)
 
 
-class Reading(NamedTuple):
+class CommandReading(NamedTuple):
     """The names in a command line: those of programs, as far as one can tell, and what any of its words may name."""
 
     likely: frozenset[str]
     possible: frozenset[str]
 
-    def meets(self, other: "Reading") -> bool:
+    def meets(self, other: "CommandReading") -> bool:
         """Whether one may start the program of the other: it errs on the side of yes."""
         return bool(self.likely & other.possible) or bool(other.likely & self.possible)
 
@@ -72,8 +72,8 @@ class Reading(NamedTuple):
         return not any(_UNKNOWN.search(name) or _PATTERN.search(name) for name in self.likely)
 
 
-def reading(server: Server) -> Reading:
-    return Reading(_likely(server), _possible(server))
+def reading(server: Server) -> CommandReading:
+    return CommandReading(_likely(server), _possible(server))
 
 
 def is_known(server: Server) -> bool:

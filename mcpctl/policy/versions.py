@@ -23,7 +23,7 @@ class Version(NamedTuple):
     definition: str
 
 
-class History(NamedTuple):
+class VersionHistory(NamedTuple):
     """The versions of a server's tools by the set of capabilities and the name, oldest first."""
 
     of: Mapping[tuple[str, str], Sequence[Version]]
@@ -80,7 +80,7 @@ def remember(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions:
             )
 
 
-def history(file: PolicyFile, server: str) -> History:
+def history(file: PolicyFile, server: str) -> VersionHistory:
     versions: dict[tuple[str, str], list[Version]] = defaultdict(list)
     with told():
         rows = file.db.execute(
@@ -88,4 +88,4 @@ def history(file: PolicyFile, server: str) -> History:
         )
         for capabilities, name, *version in rows:
             versions[capabilities, name].append(Version(*version))
-    return History(versions)
+    return VersionHistory(versions)

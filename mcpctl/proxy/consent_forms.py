@@ -21,11 +21,11 @@ from mcpctl.store.recordable import Recordable
 from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
-    from mcpctl.policy.question import Question
+    from mcpctl.policy.question import ConsentQuestion
 
 NO = "no"
 CLIENT, TERMINAL, DISMISSED = "client", "terminal", "dismissed"  # channels
-AskHere = Callable[[CallApproval, "Question"], Coroutine[Any, Any, bool | None]]
+AskHere = Callable[[CallApproval, "ConsentQuestion"], Coroutine[Any, Any, bool | None]]
 """Asks the person at the terminal of a command; None where that person gives no answer."""
 _FILLED_MS = 300  # a form whose `no` comes sooner was filled by the client, and seen by no person
 _MOST_OPEN = 3
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
     """A call that needs a yes, and the question to those who can be asked; the text on record has no secrets."""
 
     wanted: CallApproval
-    question: "Question | None" = None
+    question: "ConsentQuestion | None" = None
     text: str = ""
     on_record: str = ""
 

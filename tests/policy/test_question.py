@@ -7,13 +7,13 @@ from typing import Any
 from unicodedata import east_asian_width
 
 from mcpctl.base.hints import Hint
-from mcpctl.policy.question import LITTLE, PAGE, Question, effect_of, question_of
+from mcpctl.policy.question import LITTLE, PAGE, ConsentQuestion, effect_of, question_of
 from mcpctl.policy.words import clock
 from tests.commands.approvals.waiting import wanted
 from tests.table import for_each
 
 
-def asked(arguments: Any, room: Any = LITTLE, **known: Any) -> Question:
+def asked(arguments: Any, room: Any = LITTLE, **known: Any) -> ConsentQuestion:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return question_of(wanted()._replace(id="ab12cd", **known), text, room)
 
