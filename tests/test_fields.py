@@ -12,7 +12,7 @@ CONTRACT = {
     fields.Session: (
         "id", "client_name", "client_version", "protocol_version", "status", "start_time", "last_activity", "end_time",
         "tool_call_count", "total_tokens", "discovery_count", "discovery_tokens", "capabilities", "project", "toolset",
-        "config_path",
+        "config_path", "direct",
     ),
     fields.Call: (
         "id", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "response", "status",

@@ -58,8 +58,9 @@ class SessionCreated(Line, tag="sessions.created"):
     id: Annotated[str, "The id, a UUID."]
     via: Annotated[
         str,
-        "client, or cli for commands such as tools call, which share one session a day. Also replay, of a call: it is"
-        " the one of parent_id called again by calls replay.",
+        "client, or cli for commands such as tools call, which share one session a day. Also, of a call, direct: it was"
+        " called by a name of its own and not through tool_execute; and replay: it is the one of parent_id called again"
+        " by calls replay.",
     ] = "client"
     client_name: Annotated[str | None, "The client's name for itself."] = None
     client_version: Annotated[str | None, "The client's version."] = None
@@ -72,6 +73,9 @@ class SessionCreated(Line, tag="sessions.created"):
         "The path of the configuration file of the session, config.toml; null for the sessions of commands, each of"
         " which may have another, and for those recorded before mcpctl kept it.",
     ] = None
+    direct: Annotated[
+        Json, "JSON: the patterns of the tools that the client was shown directly, as an array; null for none."
+    ] = NULL
 
 
 class DiscoveryFinished(Line, tag="discoveries.finished"):
@@ -273,6 +277,7 @@ class Session:
     project: str | None
     toolset: str | None
     config_path: str | None
+    direct: Json
 
 
 class Call:
@@ -483,7 +488,7 @@ class Held:
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 
-INDEX_VERSION = 12  # one more whenever a field of these rows comes or goes
+INDEX_VERSION = 13  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 

@@ -12,6 +12,7 @@ HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")  
 SAVING_FIELDS = (
     "id", "client_name", "project", "last_activity", "servers", "unlisted", "tools", "definitions_tokens",
     "metatools_tokens", "discovery_tokens", "query_tokens", "key_tokens", "saved_tokens", "saved_percent", "encoding",
+    "direct_tokens",
 )  # fmt: skip
 STANDING_FIELDS = ("id", "key", "scope", "since", "until", "project", "token_id", "session_id", "pin")
 CHECK_FIELDS = (
@@ -58,6 +59,8 @@ Progress = Callable[[int, int], None]  # it is called with the amount done and t
 def unseen(done: int, total: int) -> None:
     """A `Progress` that shows nothing."""
 
+
+PAGES = "ui://"  # begins the URIs of the pages of MCP Apps
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -126,6 +129,33 @@ class Tool:
     def annotations(self) -> Mapping[str, Any]:
         declared = self.definition.get("annotations")
         return declared if isinstance(declared, dict) else {}
+
+    @property
+    def page(self) -> str:
+        """The URI of the page of an MCP App that shows its results; empty where it has none."""
+        uri = self._ui.get("resourceUri")
+        return uri if isinstance(uri, str) and uri.startswith(PAGES) else ""
+
+    @property
+    def is_for_pages(self) -> bool:
+        """Whether the pages of its server may call it."""
+        return self._is_seen_by("app")
+
+    @property
+    def is_for_models(self) -> bool:
+        """Whether a model may know of it and call it: some tools are there for the clicks on a page alone."""
+        return self._is_seen_by("model")
+
+    def _is_seen_by(self, who: str) -> bool:
+        visibility = self._ui.get("visibility")
+        return who in visibility if isinstance(visibility, list) else True
+
+    @property
+    def _ui(self) -> Mapping[str, Any]:
+        """The part of a definition that is for MCP Apps: the extension `io.modelcontextprotocol/ui`, 2026-01-26."""
+        meta = self.definition.get("_meta")
+        ui = meta.get("ui") if isinstance(meta, dict) else None
+        return ui if isinstance(ui, dict) else {}
 
 
 @dataclass(frozen=True)

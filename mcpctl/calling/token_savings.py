@@ -1,6 +1,7 @@
 """The tokens of sessions, with and without mcpctl."""
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import NamedTuple
@@ -9,12 +10,15 @@ import msgspec
 
 from mcpctl.base.errors import NotFound
 from mcpctl.base.models import Found, Row
+from mcpctl.base.paths import Paths
 from mcpctl.catalog import server_instructions
 from mcpctl.catalog.cache import Catalog
-from mcpctl.metatools import offers
+from mcpctl.config.settings import EQUIPPED, OF_TOOLSET
+from mcpctl.metatools import direct_tools, offers
 from mcpctl.metatools.offers import AnswerForm
 from mcpctl.store.recorder import ENCODING, tokens
 
+_SPENT = ("metatools_tokens", "direct_tokens", "discovery_tokens", "query_tokens", "key_tokens")
 Opened = Callable[[str | None], AbstractContextManager[Catalog]]  # gives the catalog of a project, or of all servers
 
 
@@ -26,13 +30,14 @@ class _Definitions(NamedTuple):
     tools: int | None = None
     definitions_tokens: int | None = None
     metatools_tokens: int | None = None
+    direct_tokens: int | None = None
 
 
 class Saving(NamedTuple):
     sessions: int
     unlisted: int  # the most servers that one of them could not ask for their definitions
     without: int  # tokens of all definitions, which the model of each would have read
-    spent: int  # tokens of the meta-tools, searches and keys in their place
+    spent: int  # tokens of the meta-tools, direct tools, searches and keys in their place
 
     @property
     def saved(self) -> int:
@@ -47,42 +52,53 @@ def together(rows: Iterable[Row]) -> Saving | None:
     return Saving(len(known), max(row["unlisted"] for row in known), without, spent) if without else None
 
 
-def rows(overheads: Found, opened: Opened, *, only_last: bool) -> Found:
+def rows(paths: Paths, overheads: Found, opened: Opened, *, only_last: bool) -> Found:
     """A row for each session: `SAVING_FIELDS`. The values of a project that is gone are null."""
-    of_project = cache(lambda project, form: _definitions(opened, project, form))
+    known = cache(lambda *session: _definitions(paths, opened, *session))
 
     def found(limit: int | None, offset: int) -> Iterator[Row]:
         for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
-            yield _row(row, of_project(row["project"], offers.client_form(row["client_name"])))
+            yield _row(row, known(row["project"], offers.client_form(row["client_name"]), _direct(row)))
 
     return Found(lambda: min(overheads.count(), 1) if only_last else overheads.count(), found, overheads.filtered)
 
 
+def _direct(session: Row) -> tuple[str, ...]:
+    """The patterns of the tools that a session was shown directly; those of its toolset, by that toolset's name."""
+    patterns, toolset = json.loads(session["direct"] or "null") or (), session["toolset"]
+    return tuple(f"{OF_TOOLSET}{toolset}" if each == EQUIPPED and toolset else each for each in patterns)
+
+
 def _row(session: Row, known: _Definitions) -> Row:
     row = {**session, **known._asdict(), "encoding": ENCODING}
-    if known.definitions_tokens is None or known.metatools_tokens is None:
+    del row["direct"], row["toolset"]
+    if known.definitions_tokens is None:
         return {**row, "saved_tokens": None, "saved_percent": None}
-    spent = sum(row[name] for name in ("metatools_tokens", "discovery_tokens", "query_tokens", "key_tokens"))
+    spent = sum(row[name] for name in _SPENT)
     saved = known.definitions_tokens - spent
     percent = round(100 * saved / known.definitions_tokens, 1) if known.definitions_tokens else None
     return {**row, "saved_tokens": saved, "saved_percent": percent}
 
 
-def _definitions(opened: Opened, project: str | None, form: AnswerForm) -> _Definitions:
+def _definitions(
+    paths: Paths, opened: Opened, project: str | None, form: AnswerForm, direct: Sequence[str]
+) -> _Definitions:
     try:
         with opened(project) as catalog:
-            servers, offer = sorted(catalog.config.enabled), offers.Offer().configured(catalog.config)
+            offer = offers.Offer().configured(catalog.config, direct)
+            servers, shown = sorted(catalog.config.enabled), direct_tools.of_command(paths, catalog, direct)[0]
             every = [tool for name in servers if (listed := catalog.listed(name)) for tool in listed.tools]
             unlisted = len(catalog.unlisted())
             said = dict(server_instructions.waiting(catalog, servers, ()))
     except NotFound:
         return _Definitions()
     first, _ = server_instructions.beside(offers.instructions(servers, offer), said)
-    shown = msgspec.json.encode(offers.tools(servers, offer, form)), first.encode("utf-8", "replace")
+    ours = msgspec.json.encode(offers.tools(servers, offer, form)), first.encode("utf-8", "replace")
     return _Definitions(
         servers=len(servers),
         unlisted=unlisted,
         tools=len(every),
         definitions_tokens=sum(tokens(len(msgspec.json.encode(tool.definition))) for tool in every),
-        metatools_tokens=sum(tokens(len(text)) for text in shown),
+        metatools_tokens=sum(tokens(len(text)) for text in ours),
+        direct_tokens=sum(tokens(len(definition)) for definition in shown.definitions),
     )

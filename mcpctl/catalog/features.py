@@ -186,15 +186,15 @@ class Features:
     def _of(self, kind: str) -> list[FeaturePart]:
         return [part for part in self.parts if part.kind == kind]
 
-    def owner(self, uri: str) -> FeatureOwner:
+    def owner(self, uri: str, of_pages: Sequence[str] = ()) -> FeatureOwner:
         """The owner of a URI: the only server that lists it or has a template for it, unless another server lists
-        resources in that template's place, or others of the URI's scheme. Raises `Failed` with `unknown_resource` or
-        `ambiguous_resource`, whose facts have `servers`."""
+        resources in that template's place, or others of the URI's scheme; else that `of_pages`. Raises `Failed` with
+        `unknown_resource` or `ambiguous_resource`, whose facts have `servers`."""
         if len(uri) > bounds.URI:
             raise _unknown(uri)
         if uri.startswith(EXPLICIT):
             return self._explicit(uri)
-        for candidates in (self._listing(uri), self._matching(uri), self._of_scheme(uri)):
+        for candidates in (self._listing(uri), self._matching(uri), of_pages or self._of_scheme(uri)):
             servers = [server for server in candidates if not self._is_held(server, uri)]
             if len(servers) == 1:
                 return FeatureOwner(servers[0], uri)

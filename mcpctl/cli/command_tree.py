@@ -26,7 +26,9 @@ GROUPS = {  # of the help, in its order, as are all that follow: each noun and c
 }
 COMMANDS = ("serve", "init", "install", "uninstall", "doctor", "demo", "help", "version")  # the commands without a noun
 NOUNS = tuple(name for names in GROUPS.values() for name in names if name not in COMMANDS)
-GUIDES = ("audit", "dashboard", "policy", "projects", "search", "setup", "toolsets")  # section 7 of the manual
+GUIDES = (  # section 7 of the manual
+    "audit", "dashboard", "direct", "policy", "projects", "search", "setup", "toolsets",
+)  # fmt: skip
 ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
 _FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")  # these verbs come first
 _CLIENTS = "{clients}"  # in a docstring of a command: the names of all clients

@@ -284,6 +284,11 @@ FOUND_TOOLS = TOOLS._replace(
     newest=10,
     empty="no tool matches",
 )
+DIRECT_TOOLS = TOOLS._replace(
+    fields=("direct", *TOOLS.fields),
+    shown=("direct", *TOOLS.shown),
+    empty='no tool is shown directly; choose some with direct in [serve], such as direct = ["github:create_issue"]',
+)
 PERMISSIONS = Columns(
     fields=models.PERMISSION_FIELDS,
     shown=("key", "action", "decision", "decided_by"),

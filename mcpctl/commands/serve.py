@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+from mcpctl.config.settings import problem_of_direct
 
 Split = Annotated[bool, opt.flag("--split-execute", "Offer separate tools to read, write and destroy.", default=...)]
 
@@ -23,6 +25,9 @@ def serve(
     ),
     split_execute: Split = False,
     allow_annotate: bool = opt.flag("--allow-annotate", "Let models add notes to the toolset in force."),
+    direct: list[str] | None = opt.option(
+        "--direct", "PATTERN", "Show these tools directly: server:tool, @TOOLSET, equipped or all (repeatable)."
+    ),
     locked: Path | None = opt.option("--locked", "FILE", "Hide tools that differ from FILE; see mcpctl tools lock."),
 ) -> None:
     """Serve one MCP client, in front of all your servers.
@@ -52,6 +57,9 @@ def serve(
       mcpctl serve --print-config claude-desktop
     """
     paths = place.paths()
+    for pattern in direct or ():
+        if problem := problem_of_direct(pattern):
+            raise WrongUsage(f"--direct: {problem}", "see what tools there are with: mcpctl tools ls")
     if print_config is not None:
         from mcpctl import output
         from mcpctl.clients import client_config, client_kinds
@@ -74,5 +82,5 @@ def serve(
 
     process.run(
         paths, project=project, toolset=toolset, token_file=token_file, split=split_execute, annotate=allow_annotate,
-        verbose=verbose, locked=locked,
+        verbose=verbose, locked=locked, direct=direct or (),
     )  # fmt: skip

@@ -2,12 +2,13 @@
 
 from mcpctl import output
 from mcpctl.base import hints
+from mcpctl.base.errors import warn
 from mcpctl.base.models import Found, Usage
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
-from mcpctl.commands.columns import TOOLS
+from mcpctl.commands.columns import DIRECT_TOOLS, TOOLS
 from mcpctl.config.config import Config
 from mcpctl.output import Columns, ListOptions, text
 
@@ -27,11 +28,14 @@ def write_found(results: Found, columns: Columns, options: ListOptions, *, expla
         output.say_more(len(rows), results, columns, options)
 
 
-def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False) -> Columns:
+def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False, with_direct: bool = False) -> Columns:
     added = ["held"] if with_held else []
     added += [order.sort] if order.sort in rows.USAGE_FIELDS else []
     added += [order.by] if order.by and options.effective != "table" else []
-    return TOOLS._replace(shown=("key", *added, *TOOLS.shown[1:]), group=order.by or "")
+    columns = DIRECT_TOOLS if with_direct else TOOLS
+    place = columns.shown.index("key") + 1
+    shown = (*columns.shown[:place], *added, *columns.shown[place:])
+    return columns._replace(shown=shown, group=order.by or "")
 
 
 def footnote(catalog: Catalog) -> None:
@@ -60,6 +64,18 @@ def usage(paths: Paths, columns: Columns, options: ListOptions, sort: str | None
     """The usage of tools if the rows show it or are sorted by it; else None, since reading the records takes time."""
     fields = {sort} if options.count else {sort, *output.chosen_fields(columns, options)}
     return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None
+
+
+def direct(paths: Paths, catalog: Catalog, listed: Found) -> Found:
+    """The rows of the tools that clients are shown directly, each with its name there."""
+    from mcpctl.metatools import direct_tools
+
+    shown, unmatched = direct_tools.of_command(paths, catalog)
+    for problem in (*shown.problems, *(f"direct in [serve]: '{pattern}' names no tool" for pattern in unmatched)):
+        warn(problem)
+    named = ((shown.names.get(row["key"]), row) for row in listed.rows(None, 0))
+    rows = [{"direct": name, **row} for name, row in named if name]
+    return Found.of(rows, filtered=bool(catalog.config.serve.direct))
 
 
 def unused(listed: Found) -> Found:

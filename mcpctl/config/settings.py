@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from mcpctl.base.feature_names import EXPOSABLE
-from mcpctl.config.policy_settings import ProjectPolicyTable
+from mcpctl.config.policy_settings import CLASSES, ProjectPolicyTable, problem_of
 from mcpctl.config.server_settings import URL, check_project_name
 from mcpctl.config.toml import Section, check_values
 
@@ -89,11 +89,32 @@ class ClientSettings(Section, frozen=True):
     may_be_0 = ("limit_tokens",)
 
 
+EVERY, EQUIPPED = "all", "equipped"  # patterns of `direct`: every tool and no meta-tools; the toolset in force
+OF_TOOLSET = "@"  # begins the pattern for the tools of a toolset
+TOOLSET_PATTERN = re.compile(rf"{OF_TOOLSET}[a-z0-9-]{{2,50}}\Z")
+
+
 class Serve(Section, frozen=True):
     max_result_chars: int = 0
     expose: list[str] = msgspec.field(default_factory=lambda: list(EXPOSABLE))
+    direct: list[str] = msgspec.field(default_factory=list)
     may_be_0 = ("max_result_chars",)
     some_of = {"expose": EXPOSABLE}
+
+    def check(self, name: str) -> None:
+        for number, pattern in enumerate(self.direct):
+            if problem := problem_of_direct(pattern):
+                raise ValueError(f".direct[{number}]: {problem}")
+
+
+def problem_of_direct(pattern: str) -> str:
+    """The problem of a pattern of tools to be shown directly; empty where there is none."""
+    if pattern in (EVERY, EQUIPPED) or TOOLSET_PATTERN.match(pattern):
+        return "" if pattern not in CLASSES else f"'{pattern}' is a class; name tools, or a toolset as @NAME"
+    if pattern.startswith(OF_TOOLSET):
+        return f"'{pattern[:80]}' names no toolset: names have 2 to 50 of a to z, 0 to 9, -"
+    problem = problem_of(pattern)
+    return f"{problem}; or {EVERY}, {EQUIPPED} or @TOOLSET" if problem else ""
 
 
 TOKEN_BYTES = 4

@@ -179,7 +179,9 @@ class Dashboard:
             if sum(1 + row["tool_call_count"] + row["discovery_count"] for row in sessions) > _FEW:
                 return None
             overheads = records.overheads(wanted)
-            found = token_savings.rows(overheads, lambda project: self.catalog(NONE, project), only_last=False)
+            found = token_savings.rows(
+                self.paths, overheads, lambda project: self.catalog(NONE, project), only_last=False
+            )
             return token_savings.together(found.rows(None, 0))
         except McpctlError:
             return None  # pages of tools and servers say what is wrong with the configuration

@@ -10,6 +10,7 @@ import msgspec
 from mcpctl.base import bounds
 from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, GLOB, LIMIT, RATE
 from mcpctl.config.server_settings import ALL, HEADER_NAME, LOCAL_ONLY, MINIMAL, NAME, REMOTE_ONLY, Server
+from mcpctl.config.settings import EQUIPPED, EVERY, TOOLSET_PATTERN
 from mcpctl.config.toml import MAX_S, Section
 from mcpctl.docgen.config_page import STRUCTS, UNSET, default_of
 from mcpctl.docgen.texts import TEXTS
@@ -32,6 +33,15 @@ _FORMS: Mapping[str, Schema] = {  # of values that no type and no table of allow
     "tools": {"additionalProperties": {"enum": [True, False, ASK, ALLOW]}},
     "inherit_env": {"anyOf": [{"enum": [ALL, MINIMAL]}, {"type": "array", "items": {"type": "string"}}]},
     "only": {"maxItems": bounds.ONLY},
+    "direct": {
+        "items": {
+            "anyOf": [
+                {"enum": [EVERY, EQUIPPED]},
+                {"type": "string", "pattern": _all_of(TOOLSET_PATTERN)},
+                {"type": "string", "pattern": _all_of(GLOB)},
+            ]
+        }
+    },
     "headers": {"propertyNames": {"pattern": _all_of(HEADER_NAME)}},
     **{key: {"items": _RULE} for key in (ALLOW, ASK, DENY)},
     LIMIT: {"propertyNames": _RULE, "additionalProperties": {"type": "string", "pattern": _all_of(RATE)}},

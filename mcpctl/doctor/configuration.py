@@ -1,6 +1,7 @@
 """config.toml: whether it can be used, and whether what it names is there."""
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 
@@ -15,6 +16,7 @@ from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import STDIO
 from mcpctl.doctor.client_entries import OwnEntry, own_entries
 from mcpctl.doctor.findings import Case, DoctorFinding, finding
+from mcpctl.metatools import client_limits, direct_tools
 from mcpctl.oauth.token_store import EXPIRED, NEEDED
 from mcpctl.toolsets import in_force
 
@@ -96,6 +98,28 @@ def of_names(case: Case) -> Iterator[DoctorFinding]:
             in_force.check(case.paths, config.load(case.paths.config, project), None)
         except McpctlError as error:
             yield finding("D104", error.message, project, error.hint)
+
+
+def of_direct(case: Case) -> Iterator[DoctorFinding]:
+    """Whether the tools that are chosen to be shown directly are there, and are no more than clients take."""
+    if case.problem:
+        return
+    chosen = tuple(case.config.serve.direct)
+    entries = [(entry, _patterns(entry) or chosen) for entry in own_entries() if not entry.is_off]
+    with contextlib.suppress(McpctlError), rows.catalog(case.paths, quiet=True) as catalog:
+        for patterns in filter(None, dict.fromkeys([chosen, *(each for _, each in entries)])):
+            shown, unmatched = direct_tools.of_command(case.paths, catalog, patterns)
+            problems = [*shown.problems, *(f"'{pattern}' names no tool" for pattern in unmatched)]
+            yield from (finding("D113", problem, ", ".join(patterns)) for problem in problems)
+            for entry, own in entries:
+                if own == patterns and (limit := client_limits.OF_ENTRIES.get(entry.client)):
+                    yield from (finding("D114", problem, entry.title) for problem in limit.problems(shown.tools))
+
+
+def _patterns(entry: OwnEntry) -> tuple[str, ...]:
+    """The tools that a client's own entry for mcpctl chooses to be shown directly."""
+    words = entry.server.args if entry.server else ()
+    return tuple(pattern for option, pattern in itertools.pairwise(words) if option == "--direct")
 
 
 def of_policy(case: Case) -> Iterator[DoctorFinding]:

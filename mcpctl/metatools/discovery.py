@@ -115,26 +115,30 @@ class Searching:
         """The servers of which no tool is known, once all that is kept of them is loaded."""
         return await self._ranking.do(self._unlisted, view)
 
-    async def answer(self, request: SearchRequest, view: View, missing: Mapping[str, str]) -> SearchAnswer:
-        """`missing` says, per server without known tools, why it has none."""
-        answer = await self._ranking.do(self._search, request, view, missing, None)
+    async def answer(
+        self, request: SearchRequest, view: View, missing: Mapping[str, str], direct: Mapping[str, str]
+    ) -> SearchAnswer:
+        """`missing` says, per server without known tools, why it has none. `direct` has the names, by key, of the tools
+        that the client is shown directly."""
+        answer = await self._ranking.do(self._search, request, view, missing, direct, None)
         if not isinstance(answer, SearchAnswer):
             # A service must not hold up other searches, or servers that list their tools.
             async with self._asking:
                 ranking = await apart(request.ranked_by, answer)
-            answer = await self._ranking.do(self._search, request, view, missing, ranking)
+            answer = await self._ranking.do(self._search, request, view, missing, direct, ranking)
         assert isinstance(answer, SearchAnswer)
         return answer
 
     async def make_ready(self, view: View) -> None:
         try:
-            await self._ranking.do(self._search, SearchRequest(("",)), view, {}, None)
+            await self._ranking.do(self._search, SearchRequest(("",)), view, {}, {}, None)
         except Unusable as error:
             warn(f"the catalog cannot be read: {error}")
 
     def _search(
-        self, request: SearchRequest, view: View, missing: Mapping[str, str], ranking: Ranking | None
-    ) -> SearchAnswer | Provider:
+        self, request: SearchRequest, view: View, missing: Mapping[str, str], direct: Mapping[str, str],
+        ranking: Ranking | None,
+    ) -> SearchAnswer | Provider:  # fmt: skip
         """The answer; or, without a ranking, the provider where it waits for a service."""
         catalog = Catalog(view, self._opened(), self._lists)
         provider = self._provider(catalog)
@@ -142,7 +146,7 @@ class Searching:
             if provider.waits:
                 return provider
             ranking = request.ranked_by(provider)
-        return self._answer(request, catalog, ranking, missing)
+        return self._answer(request, catalog, ranking, missing, direct)
 
     def _unlisted(self, view: View) -> list[str]:
         try:
@@ -165,7 +169,7 @@ class Searching:
         seen = view.config, view.access.only_reads
         index = self._indexes.pop(seen, None)
         if index is None or index.built_for != built_for:
-            visible = [tool for tool in catalog.visible() if len(tool.name) <= _LONGEST_NAME]
+            visible = [each for each in catalog.visible() if len(each.name) <= _LONGEST_NAME and each.is_for_models]
             provider = self._build(view)(visible, searched(visible), None)
             index = _Index(built_for, provider, {tool.key: tool for tool in visible})
             # Those of an earlier configuration are found no more.
@@ -184,8 +188,9 @@ class Searching:
         return self._builds[settings]
 
     def _answer(
-        self, request: SearchRequest, catalog: Catalog, ranking: Ranking, missing: Mapping[str, str]
-    ) -> SearchAnswer:
+        self, request: SearchRequest, catalog: Catalog, ranking: Ranking, missing: Mapping[str, str],
+        direct: Mapping[str, str],
+    ) -> SearchAnswer:  # fmt: skip
         # Aside, for the search that makes all others ready, and no part of starting up.
         from mcpctl.metatools import search_results
         from mcpctl.metatools.search_notice import Notice
@@ -204,7 +209,7 @@ class Searching:
         def fitted(count: int, room: int) -> list[dict[str, Any]]:
             return search_results.fitted(
                 hits[:count], tools[:count], ranking,
-                detail=detail, budget=room, sure=request.limit, split=self._split,
+                detail=detail, budget=room, sure=request.limit, split=self._split, direct=direct,
             )  # fmt: skip
 
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.

@@ -18,6 +18,7 @@ from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
 from mcpctl.base.hints import PERMISSIONS
 from mcpctl.base.tool_keys import OWN, READ_TOOL, join
 from mcpctl.config.config import Config
+from mcpctl.config.settings import EVERY
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
 
@@ -58,6 +59,10 @@ _KINDS = {  # title, further words of the description, and example, by the permi
     "write": ("Call a tool that changes things", " but destroys nothing,", _CREATE),
     "destructive": ("Call a tool that may destroy", " or overwrite, or does not say,", _DELETE),
 }
+READ = "mcpctl_read"  # our own tool that reads on, where there is no meta-tool to call it with
+DIRECT_NAME = "directName"
+_BY_NAME = " Some are listed beside these, as server__tool: call those by that name."
+_OR_DIRECTLY = f"; one with a {DIRECT_NAME} is a tool of that name here, too"
 _UNCHANGED = "Its result comes back unchanged"
 _LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ_TOOL)} and {{"uri": "..."}}.'
 _CALL = {
@@ -91,18 +96,33 @@ def client_form(client: str | None, revision: str | None = None) -> AnswerForm:
     return AnswerForm.STRUCTURE if name in _READ_STRUCTURE else AnswerForm.BOTH
 
 
+class Shown(Enum):
+    """How many of the servers' tools a client is shown directly."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
 class Offer(Struct, frozen=True):
-    """The tools that `serve` offers. Options split a tool or add one at the end; they never reorder."""
+    """The tools of our own that `serve` offers. Options split a tool or add one at the end; they never reorder. Where
+    all tools are shown directly, there is nothing to find, and nothing to call them with."""
 
     split: bool = False
     annotate: bool = False
     max_result_chars: int = 0  # declared of the results of the tools that call tools; 0 for nothing
     shortens: bool = False
     reads: bool = False  # whether there may be resources, to which results link
+    direct: Shown = Shown.NONE
 
-    def configured(self, config: Config) -> "Offer":
-        chars = config.serve.max_result_chars
-        return replace(self, max_result_chars=chars, shortens=config.shortens, reads=config.exposes_resources)
+    def configured(self, config: Config, direct: Sequence[str] | None = None) -> "Offer":
+        """As the configuration has it, with the patterns `direct` in place of its own where they are given."""
+        patterns = config.serve.direct if direct is None else direct
+        return replace(
+            self, max_result_chars=config.serve.max_result_chars, shortens=config.shortens,
+            reads=config.exposes_resources,
+            direct=(Shown.ALL if EVERY in patterns else Shown.SOME) if patterns else Shown.NONE,
+        )  # fmt: skip
 
     @property
     def executes(self) -> dict[str, str | None]:
@@ -115,7 +135,8 @@ class Offer(Struct, frozen=True):
 
     @property
     def names(self) -> list[str]:
-        return [DISCOVERY, *self.executes, *([ANNOTATE] if self.annotate else [])]
+        found = [] if self.direct is Shown.ALL else [DISCOVERY, *self.executes]
+        return [*found, *([ANNOTATE] if self.annotate else [])]
 
 
 _PLAIN = Offer()
@@ -140,11 +161,14 @@ def named(servers: Servers) -> str:
 
 def tools(servers: Servers, offer: Offer = _PLAIN, form: AnswerForm = AnswerForm.BOTH) -> list[dict[str, Any]]:
     """The definitions, in this order; the first declares its structured content to clients that get it."""
+    annotate = [_annotate()] if offer.annotate else []
+    if offer.direct is Shown.ALL:
+        return annotate
     executes = [_execute(named(servers), name, permission, offer) for name, permission in offer.executes.items()]
     discovery = _discovery(named(servers), offer)
     if form is AnswerForm.TEXT:
         del discovery["outputSchema"]
-    return [discovery, *executes, *([_annotate()] if offer.annotate else [])]
+    return [discovery, *executes, *annotate]
 
 
 def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
@@ -152,10 +176,13 @@ def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
         return f"The servers behind this one are {named(servers)}."
     if not servers:
         return f"No MCP server is behind this one {named(servers).removeprefix('none ')}."
+    if offer.direct is Shown.ALL:
+        return f"These are the tools of these MCP servers, each named server__tool: {named(servers)}."
+    directly = _BY_NAME if offer.direct is Shown.SOME else ""
     return (
         f"All tools of these MCP servers are behind {'these' if offer.split else 'two'} tools: {named(servers)}. Find a"
         f" tool with {DISCOVERY}, by what it should do and for which product, then call it with {offer.phrase} and its"
-        " toolKey."
+        f" toolKey.{directly}"
     )
 
 
@@ -213,7 +240,8 @@ _SERVER_INSTRUCTIONS = {
 def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
     executes = {"executeWith": {"type": "string", "enum": list(offer.executes)}} if offer.split else {}
     which = f" ({', '.join(offer.executes)})" if offer.split else ""
-    results = {"type": "array", "items": _object(_RESULT | executes, "toolKey", "relevance")}
+    direct = {DIRECT_NAME: _TEXT} if offer.direct is Shown.SOME else {}
+    results = {"type": "array", "items": _object(_RESULT | executes | direct, "toolKey", "relevance")}
     answer = {"results": results, "serverInstructions": _SERVER_INSTRUCTIONS, "notice": _TEXT}
     return {
         "name": DISCOVERY,
@@ -223,7 +251,7 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
             " conclude that something cannot be done. Say what the tool should do, plus the product or domain; several"
             " short queries are better than one long one. Each result has the tool's key, what it does and its"
             " inputSchema, or a signature (* marks required parameters) where that does not fit; … marks what was cut."
-            f" Call it with {offer.phrase}{which} and that toolKey."
+            f" Call it with {offer.phrase}{which} and that toolKey{_OR_DIRECTLY if direct else ''}."
             ' Example: {"query": ["create an issue in github", "add a label to an issue"]}'
         ),
         "inputSchema": _object(_SEARCH, "query"),

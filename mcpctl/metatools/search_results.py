@@ -27,6 +27,7 @@ _LONG = 600
 _FIRST_SHARE, _SCHEMA_SHARE = 0.5, 0.25  # of the budget: the best result's schema, and each other one's
 _LONGEST = 1 << 16  # the most bytes of a schema that is shortened: a larger one would hold up other searches
 _LINE = 80  # the longest signature where there is room for little else
+_CALLED = ("executeWith", offers.DIRECT_NAME)  # members that say how a tool is called
 _BYTES = 4  # bytes of a token, as it is estimated
 
 Entry = Mapping[str, Any]
@@ -58,7 +59,7 @@ class _Draft(Struct, frozen=True, dict=True):
     @cached_property
     def least(self) -> dict[str, Any]:
         brief = {"signature": signature(self.tool, _LINE)}
-        return only(self._written(0, brief), "toolKey", "description", "relevance", "signature", "executeWith")
+        return only(self._written(0, brief), "toolKey", "description", "relevance", "signature", *_CALLED)
 
     def _written(self, longest: int, parameters: Entry) -> dict[str, Any]:
         """The entry with its description cut to `longest`; notes stay, since who wrote them wants them read."""
@@ -66,7 +67,7 @@ class _Draft(Struct, frozen=True, dict=True):
         own = own.removesuffix(notes).rstrip() if notes else own
         text = "\n\n".join(part for part in (cut(own, longest) if longest else "", notes) if part)
         described = {"description": text} if text else {}
-        head, tail = only(self.entry, "toolKey", "title"), only(self.entry, "annotations", "executeWith")
+        head, tail = only(self.entry, "toolKey", "title"), only(self.entry, "annotations", *_CALLED)
         return {**head, **described, "relevance": self.entry["relevance"], **parameters, **tail}
 
 
@@ -138,10 +139,11 @@ def _spread(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hi
 
 
 def fitted(
-    hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: bool
-) -> list[dict[str, Any]]:
+    hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: bool,
+    direct: Mapping[str, str],
+) -> list[dict[str, Any]]:  # fmt: skip
     """The entries of as many hits as fit a budget of tokens, best first; the first `sure` ones before the others."""
-    entries = [_entry(tool, hit, split, full=detail == "full") for tool, hit in zip(tools, hits, strict=True)]
+    entries = [_entry(tool, hit, split, direct, full=detail == "full") for tool, hit in zip(tools, hits, strict=True)]
     if detail == "full":
         results = _in_full(entries, tools, budget)
         reasons = {why.key: why.short for why in ranking.explain(hits)}
@@ -174,7 +176,7 @@ def introduction(server: str, text: str) -> dict[str, str]:
     return {"serverName": server, "text": text}
 
 
-def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
+def _entry(tool: Tool, hit: Hit, split: bool, direct: Mapping[str, str], *, full: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {"toolKey": tool.key}
     if full:  # the two halves of the key
         entry |= {"toolName": tool.name, "serverName": tool.server}
@@ -189,6 +191,8 @@ def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
         entry["annotations"] = declared
     if split:
         entry["executeWith"] = offers.execute_with(hints.permission(tool))
+    if tool.key in direct:
+        entry[offers.DIRECT_NAME] = direct[tool.key]
     return entry
 
 
@@ -211,7 +215,7 @@ def _only_name(entry: dict[str, Any]) -> dict[str, Any]:
     first = cut(_sentence(entry.get("description", "")), BRIEF)
     described = {"description": first} if first else {}
     named = only(entry, "toolKey", "toolName", "serverName")
-    return {**named, **described, **only(entry, "relevance", "executeWith")}
+    return {**named, **described, **only(entry, "relevance", *_CALLED)}
 
 
 def _sentence(text: str) -> str:

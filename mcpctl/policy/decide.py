@@ -39,6 +39,7 @@ class Subject(NamedTuple):
     session: str = ""
     consent: str | None = None  # the `approvals.binding_of` that the user said yes to
     tools: Sequence[Tool] = ()
+    is_direct: bool = False  # whether the client calls it by its own name: then it tells its models from pages
     is_counted: bool = False  # whether the call has its place within the limits on calls like it
 
     @property
@@ -78,8 +79,9 @@ _LIST_FIRST = Verdict(LIST)
 def decide(subject: Subject) -> Verdict:
     """The verdict on one subject. A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`,
     `unknown_tool`, `not_in_project`, `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`,
-    `not_listed`, `wrong_execute`, `held`, `denied`, `not_exposed` (of features), `never_asked` (a call that needs a
-    yes where nobody is to be asked), and `paused`."""
+    `not_listed`, `for_pages` (a model calls what is for the page of an MCP App alone), `wrong_execute`, `held`,
+    `denied`, `not_exposed` (of features), `never_asked` (a call that needs a yes where nobody is to be asked), and
+    `paused`."""
     view = subject.view
     # First: nothing else is revealed then.
     if (view.access.is_barred or view.standing.pause) and (failure := _of_view(subject)):
@@ -177,7 +179,14 @@ def _of_call(subject: Subject) -> Verdict:
         return Verdict(REFUSE, _failure(subject, "not_listed"))
     if _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+    if subject.tool and not subject.tool.is_for_models and _is_by_model(subject):
+        return Verdict(REFUSE, _failure(subject, "for_pages"))
     return _of_class(subject) or _of_policy(subject)
+
+
+def _is_by_model(subject: Subject) -> bool:
+    caller = subject.view.caller
+    return caller is not None and not caller.claims.of_person and not subject.is_direct
 
 
 def _denied_by_name(subject: Subject) -> Ruling | None:

@@ -117,16 +117,14 @@ class _Named(NamedTuple):
 
 def names_any(rule: PolicyRule, tools: Iterable[tuple[str, str]]) -> bool:
     matcher = Matcher(rule)
-    return any(
-        matcher.reaches(server) and matcher.names(_Named(name, tool_keys.folded(name), frozenset()))
-        for server, name in tools
-    )
+    return any(matcher.has(server, name) for server, name in tools)
 
 
 class Matcher:
     """A rule's pattern: one that tightens compares names as servers may read them, one that loosens exactly."""
 
     def __init__(self, rule: PolicyRule) -> None:
+        self.pattern = rule.pattern
         self._is_own = rule.pattern.startswith(f"{OWN}:")
         self._class = rule.pattern if rule.pattern.startswith("@") and not self._is_own else ""
         self._is_exact = rule.effect == ALLOW
@@ -141,6 +139,10 @@ class Matcher:
         if server == OWN:
             return self._is_own
         return bool(self._class or self._server.fullmatch(server if self._is_exact else server.casefold()))
+
+    def has(self, server: str, name: str) -> bool:
+        """Whether it matches a tool by its name alone, whatever that declares."""
+        return self.reaches(server) and self.names(_Named(name, tool_keys.folded(name), frozenset()))
 
     def names(self, subject: _Named) -> bool:
         if self._class:

@@ -159,7 +159,8 @@ class View(Struct, frozen=True, dict=True):
         from mcpctl.store.recorder import Origin
 
         client = self.caller.client if self.caller else Client()
-        return Origin(client, self.project, self.toolset.name if self.toolset else None)
+        toolset = self.toolset.name if self.toolset else None
+        return Origin(client, self.project, toolset, self.config.serve.direct)
 
     @cached_property
     def project(self) -> str | None:

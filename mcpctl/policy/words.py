@@ -36,6 +36,7 @@ _LONGEST_KEY = 256
 
 _NOT_IN_TIME = "was not called: server '{server}' has not listed its tools in time"
 _WRONG_EXECUTE = "{tool} is not called with tool_execute_{used} but with tool_execute_{needed}"
+_FOR_PAGES = "tool '{key}' is for the page of its server alone, not for models"
 _DISABLED = "server '{server}' is disabled"
 _UNUSABLE = "server '{server}' cannot be used: {reason}"
 _WITHOUT_TOKEN = "tool '{key}' was not called: {why}"
@@ -51,8 +52,7 @@ _OF_TOOL = {  # by code, the sentence for a model, the one for a person, and tha
     "token_not_valid": (_ASK_FOR_A_TOKEN, _WITHOUT_TOKEN, _GIVE_A_TOKEN),
     "token_read_only": ("{tool} is not permitted: {why}; do not retry it", _WITHOUT_TOKEN, _GIVE_A_TOKEN),
     "unknown_tool": (
-        "there is no {near_or_end} Tool keys have the form server:tool; the servers are: {servers}."
-        " Search with tool_discovery", "no tool '{key}'", "{near_or_list}",
+        "there is no {near_or_end} {look}", "no tool '{key}'", "{near_or_list}",
     ),
     "server_unusable": (_UNUSABLE, _UNUSABLE, "fix it in {path}"),
     "server_disabled": (
@@ -70,6 +70,10 @@ _OF_TOOL = {  # by code, the sentence for a model, the one for a person, and tha
     "not_listed": (
         f"{{tool}} {_NOT_IN_TIME}, and the user's configuration permits only what can be checked;"
         " try again in a moment", f"tool '{{key}}' {_NOT_IN_TIME}", "see why with: mcpctl servers check {server}",
+    ),
+    "for_pages": (
+        "{tool} is for the page of its server alone, which calls it as the user clicks; do not retry it", _FOR_PAGES,
+        "see _meta.ui.visibility in its definition with: mcpctl tools show {key}",
     ),
     "wrong_execute": (_WRONG_EXECUTE, _WRONG_EXECUTE, "call it with that one"),
     "held": (
@@ -209,10 +213,12 @@ def _values(failure: Failure) -> Mapping[str, Any]:
 
 def _of_unknown(facts: Mapping[str, Any]) -> Mapping[str, str]:
     near, tool = _near(facts), named(facts["key"]) if is_plain(facts["key"]) else "such tool"
+    servers = ", ".join(list(facts["view"].config.enabled)[:_MAX_SERVERS]) or "none"
+    look = f"Tool keys have the form server:tool; the servers are: {servers}. Search with tool_discovery"
     return {
+        "look": "List the tools again" if facts.get("is_direct") else look,
         "near_or_end": f"{tool}: {near}" if near else f"{tool}.",
         "near_or_list": near or f"see: mcpctl tools ls --server {facts['server']}",
-        "servers": ", ".join(list(facts["view"].config.enabled)[:_MAX_SERVERS]) or "none",
     }
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -133,7 +134,9 @@ class ClientProtocol:
         caller, meta = sender.caller, sender.meta
         if method == "tools/call":
             extra = {n: value for n, value in params.items() if n not in ("name", "arguments", "_meta")}
-            self._call(id_, sender, params.get("name", b""), params.get("arguments", b"{}"), extra)
+            self._call(id_, sender, params.get("name", b""), params.get("arguments", b""), extra)
+        elif method == "tools/list" and self._session.gateway.config.serve.direct:
+            self._session.direct.list(Incoming(id_, caller, meta, params), partial(self._own_tools, caller))
         elif method == "initialize" and not caller.modern:
             self._initialize(id_, params, caller.claims)
         elif method == "logging/setLevel" and not caller.modern:
@@ -173,10 +176,15 @@ class ClientProtocol:
             self._constant[key] = offers.answers(servers, offer, form)
         return self._constant[key]
 
+    def _own_tools(self, caller: Caller, view: View) -> list[bytes]:
+        own = offers.tools(self._named_to(view), self._offer.configured(view.config), offers.form_of(caller))
+        return [msgspec.json.encode(tool) for tool in own]
+
     def _said_at_first(self, caller: Caller) -> tuple[str, offers.Announced]:
         gateway = self._session.gateway
         view = gateway.view(caller)
-        ours = offers.instructions(self._named_to(view), self._offer)
+        offer = self._offer.configured(view.config) if view.config.serve.direct else self._offer
+        ours = offers.instructions(self._named_to(view), offer)
         # As long as it is not known what is in force, nothing says what is held.
         texts = {} if gateway.follower.settling else gateway.introductions.of(view)
         return self._session.introduced.opening(ours, texts), gateway.announced(view)
@@ -216,14 +224,22 @@ class ClientProtocol:
         if name in self._executes:
             self._session.dispatch.call(incoming, arguments)
         elif name == b'"tool_discovery"':
-            self._session.begin(self._session.discover(incoming, arguments))
+            self._session.begin(self._session.discover(incoming, arguments or b"{}"))
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
-            self._session.begin(self._session.annotate(incoming, arguments))
+            self._session.begin(self._session.annotate(incoming, arguments or b"{}"))
+        elif self._session.gateway.config.serve.direct:
+            self._session.direct.call(incoming, jsonrpc.text(name), arguments, self._no_tool)
         else:
-            *first, last = self._offer.names
-            hint = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
-            self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {jsonrpc.text(name)[:200]}", hint)
+            self._no_tool(incoming, jsonrpc.text(name))
         self._warm_up(caller)
+
+    def _no_tool(self, incoming: Incoming, name: str) -> None:
+        offer = self._offer.configured(self._session.gateway.config)
+        *first, last = offer.names or [""]
+        hint = f"this server has {', '.join(first)} and {last}; call others with {offer.phrase}"
+        if offer.direct is not offers.Shown.NONE:
+            hint = "list the tools again: this one is not among them now"
+        self._error(incoming.id, jsonrpc.INVALID_PARAMS, f"Unknown tool: {name[:200]}", hint)
 
     # ---- notifications and answers
 
@@ -231,7 +247,7 @@ class ClientProtocol:
         params = without_claims(jsonrpc.members_or_empty(raw))
         if method == "notifications/cancelled":
             request_id = params.get("requestId", b"")
-            if not self._session.subscriptions.cancel(request_id):
+            if not self._session.cancel(request_id):
                 self._session.dispatch.cancel(request_id, params)
         elif method == "notifications/roots/list_changed":
             self._session.gateway.tell_all(method, params)

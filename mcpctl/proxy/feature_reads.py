@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -10,10 +10,11 @@ from mcpctl.base import feature_names
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.base.feature_names import EXPLICIT, NAMED_BY, PROMPTS, RESOURCES
+from mcpctl.base.models import PAGES
 from mcpctl.base.tool_keys import join
 from mcpctl.catalog.features import FeatureOwner, Features
 from mcpctl.policy import words
-from mcpctl.policy.decide import ALLOW, CURRENT, FETCH, LIST, REFUSE, Subject, Verdict, admitted
+from mcpctl.policy.decide import ALLOW, CURRENT, FETCH, LIST, READ, REFUSE, Subject, Verdict, admitted, decide
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
 from mcpctl.proxy.gateway import Gateway
@@ -48,18 +49,37 @@ class Owners:
 
     async def owner(self, uri: str, caller: Caller) -> FeatureOwner:
         try:
-            return self.features(self._gateway.view(caller)).owner(uri)
+            return self.owner_of(uri, self._gateway.view(caller))
         except Failed as error:
             if error.failure.code not in UNKNOWN:
                 raise
         await self.look([uri], caller)
         await self._gateway.current()
         view = self._gateway.view(caller)
-        features = self.features(view)
         try:
-            return features.owner(uri)
+            return self.owner_of(uri, view)
         except Failed as error:
             raise Failed(self.why_unknown(uri, view) or error.failure) from None
+
+    def owner_of(self, uri: str, view: View) -> FeatureOwner:
+        """The owner of a URI as far as is known now; raises as `Features.owner`."""
+        features = self.features(view)
+        return features.owner(uri, self._with_page(uri, view) if uri.startswith(PAGES) else ())
+
+    def _with_page(self, uri: str, view: View) -> Sequence[str]:
+        """The server whose page that is, of a tool that is shown directly: it need not list such a resource."""
+        if not view.config.serve.direct:
+            return ()
+        catalog = self._gateway.catalog(view)
+        tools = self._gateway.direct.known(catalog)
+        if tools is None:  # to be made first
+            raise Failed(Failure("unknown_resource", {"uri": uri}))
+        server = tools.page_owners.get(uri)
+        listed = catalog.listed(server) if server else None
+        if server is None or listed is None:
+            return ()
+        subject = Subject(READ, server, feature_names.join(RESOURCES, ""), None, view, tools=listed.tools)
+        return (server,) if decide(subject).outcome == ALLOW else ()
 
     async def look(self, names: Collection[str], caller: Caller) -> None:
         """Load the kept lists, then have servers that have not listed do so, if they may have these names."""
@@ -68,6 +88,8 @@ class Owners:
             view = admitted(self._gateway.view(caller))
         except Failed:
             return
+        if view.config.serve.direct and any(name.startswith(PAGES) for name in names):
+            await self._gateway.direct.made(self._gateway.catalog(view))
         unknown = self._unlisted(view)
         if all(name.startswith(EXPLICIT) for name in names):
             unknown &= {name.removeprefix(EXPLICIT).partition(":")[0] for name in names}
@@ -154,7 +176,7 @@ class Reads(Spec[Request]):
         """`list` once, where nobody is known to have it."""
         read.view = view
         try:
-            read.owner = owner = self._owner(read, self._owners.features(view))
+            read.owner = owner = self._owner(read, view)
         except Failed as error:
             if error.failure.code in UNKNOWN and not read.has_looked:
                 return Verdict(LIST)
@@ -162,13 +184,13 @@ class Reads(Spec[Request]):
         read.server = owner.server
         return Verdict(ALLOW)
 
-    def _owner(self, read: Request, features: Features) -> FeatureOwner:
+    def _owner(self, read: Request, view: View) -> FeatureOwner:
         if self._method == RESOURCES_READ:
-            owner = features.owner(read.name)
+            owner = self._owners.owner_of(read.name, view)
             if read.barring and (failure := read.barring()):
                 raise Failed(failure)
             return owner
-        return _prompt_owner(features, read.name)
+        return _prompt_owner(self._owners.features(view), read.name)
 
     async def learn(self, read: Request) -> None:
         read.has_looked = True

@@ -5,9 +5,10 @@ A list waits for no server. Definitions pass as servers sent them, but for names
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -34,11 +35,14 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _TTL_MS = 10_000  # short, so that a client that is not told of changes finds them all the same
 _CACHED = b'"ttlMs":%d,"cacheScope":"private"' % _TTL_MS
 METHODS = frozenset((*LISTS, PROMPTS_GET, RESOURCES_READ, COMPLETION))
+T = TypeVar("T")
+MakePage = Callable[[Incoming], Awaitable[bytes | None]]  # None where a cursor is of another list
 OWN_ID = b"own-"  # beginning of the ids of requests that are not a client's: a client's are JSON
 _COMPLETED_S = 2.0
 
 
-def _offset(cursor: bytes, generation: str) -> int | None:
+def offset_of(cursor: bytes, generation: str) -> int | None:
+    """The place where a cursor's page begins; None for one that is of another generation of the list."""
     if cursor in (b"", b"null"):
         return 0
     try:
@@ -49,15 +53,23 @@ def _offset(cursor: bytes, generation: str) -> int | None:
     return number if number and number % _PAGE == 0 else None
 
 
-def _page(features: Features, kind: str, offset: int) -> bytes | None:
-    named = features.of_kind(kind)
-    if offset and offset >= len(named):
+def page(
+    member: bytes, items: Collection[T], definition: Callable[[T], bytes], generation: str, offset: int,
+    before: Iterable[bytes] = (),
+) -> bytes | None:  # fmt: skip
+    """The members of a result, as JSON without braces; None if there is no such page. The first has `before`, too."""
+    if offset and offset >= len(items):
         return None
-    shown = islice(named.items(), offset, offset + _PAGE)
-    listed = b'"%b":[%b]' % (_MEMBERS[kind], b",".join(_definition(kind, *each) for each in shown))
-    if offset + _PAGE >= len(named):
+    shown = map(definition, islice(items, offset, offset + _PAGE))
+    listed = b'"%b":[%b]' % (member, b",".join([*(() if offset else before), *shown]))
+    if offset + _PAGE >= len(items):
         return listed
-    return b'%b,"nextCursor":"%b.%d"' % (listed, features.generation.encode(), offset + _PAGE)
+    return b'%b,"nextCursor":"%b.%d"' % (listed, generation.encode(), offset + _PAGE)
+
+
+def _page(features: Features, kind: str, offset: int) -> bytes | None:
+    named = features.of_kind(kind).items()
+    return page(_MEMBERS[kind], named, lambda each: _definition(kind, *each), features.generation, offset)
 
 
 def _definition(kind: str, name: str, feature: Feature) -> bytes:
@@ -88,7 +100,7 @@ class FeatureRequests:
         if id_ in self._dispatch.in_flight:
             self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
         elif method in LISTS:
-            self._begin(self._listed(method, request))
+            self._begin(self.list(request, partial(self._page, LISTS[method])))
         elif method in KIND_OF:
             self._start_reading(method, request)
         else:
@@ -123,13 +135,14 @@ class FeatureRequests:
     def _error(self, request: Incoming, code: int, message: str) -> None:
         self._dispatch.client.error(request, jsonrpc.error_object(code, message))
 
-    async def _listed(self, method: str, request: Incoming) -> None:
+    async def list(self, request: Incoming, make_page: MakePage) -> None:
+        """Answer with a page of a list, once it is known what is in force."""
         try:
             await self._gateway.current()
             await self._gateway.incoming.loaded()
             async with self._listing:
                 await self._gateway.turn.readers.released()
-                page = await self._page(LISTS[method], request)
+                page = await make_page(request)
                 if page is None:
                     message = "mcpctl: this cursor is of another list; list from the start"
                     self._error(request, jsonrpc.INVALID_PARAMS, message)
@@ -143,7 +156,7 @@ class FeatureRequests:
     async def _page(self, kind: str, request: Incoming) -> bytes | None:
         """The members of a list's result, as JSON without braces, made once and aside; None for a wrong cursor."""
         features = self._owners.listable(request.caller)
-        offset = _offset(request.extra.get("cursor", b""), features.generation)
+        offset = offset_of(request.extra.get("cursor", b""), features.generation)
         if offset is None:
             return None
         pages = self._pages.setdefault(features, {})

@@ -6,9 +6,11 @@ While an editor or a script writes the configuration, the file says less than is
 import asyncio
 import time
 import tomllib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import structs
 
 from mcpctl.base import files
 from mcpctl.base.callers import Caller
@@ -34,8 +36,10 @@ _AGAIN_S = 5.0
 
 
 class ConfigFile:
-    def __init__(self, paths: Paths, project: str | None) -> None:
+    def __init__(self, paths: Paths, project: str | None, direct: Sequence[str] = ()) -> None:
+        """Patterns `direct`, if there are any, go before those in the file."""
         self.paths = paths
+        self._direct = list(direct)
         self.path = paths.config
         self._project = project
         self.stamp: object = files.stamp(self.path)
@@ -53,7 +57,7 @@ class ConfigFile:
         """Raises `McpctlError` where the file cannot be used."""
         read = config.load(self.path, self._project)
         self._text = read.text
-        return read
+        return structs.replace(read, serve=structs.replace(read.serve, direct=self._direct)) if self._direct else read
 
     async def read_again(self) -> Config | None:
         """The file once it is written whole; None if it is not, or as before. Raises as `read`, or `NotFound`."""

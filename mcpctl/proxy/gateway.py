@@ -32,6 +32,7 @@ from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.toolsets.in_force import ToolsetsInForce
+from mcpctl.toolsets.toolset import Toolset
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import Transports
 from mcpctl.upstreams.upstream import Upstream
@@ -40,8 +41,10 @@ from mcpctl.wire.threads import WorkQueue
 from mcpctl.wire.writer import Turn
 
 if TYPE_CHECKING:
+    from mcpctl.metatools.direct_tools import KnownDirectTools
     from mcpctl.store.retention import Upkeep
 
+TOOLS = "tools"  # the capability, which says that the list may change where tools are shown directly
 _STARTS_AT_ONCE = 4
 T = TypeVar("T")
 _EVERY_S = 2.0
@@ -78,6 +81,7 @@ class Gateway:
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self.index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
         self.known_features = KnownFeatures(self._lists)
+        self._direct: KnownDirectTools | None = None
         self.incoming: IncomingLists = IncomingLists(
             self._lists, self.memory, self.policy, self.known_features, self.sessions, self.background,
             lambda: self.features(self.view(None)), locked,
@@ -121,7 +125,21 @@ class Gateway:
         return self.known_features.of(self.catalog(view))
 
     def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
-        return self.known_features.announced(self.catalog(view))
+        """The capabilities that a client is told of, beside those that all clients are."""
+        tools = {TOOLS: {"listChanged": True}} if view.config.serve.direct else {}
+        return {**self.known_features.announced(self.catalog(view)), **tools}
+
+    @property
+    def direct(self) -> "KnownDirectTools":
+        if self._direct is None:
+            from mcpctl.metatools.direct_tools import KnownDirectTools  # most show none
+
+            self._direct = KnownDirectTools(self._toolset_named)
+        return self._direct
+
+    def _toolset_named(self, name: str) -> Toolset | None:
+        toolsets = self.follower.snapshot.toolsets
+        return toolsets.followed(name).toolset if toolsets else None
 
     async def follow(self, config: Config) -> None:
         entry_secrets.learn_all(config.servers)

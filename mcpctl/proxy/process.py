@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -47,10 +47,13 @@ _MAX_WAITING = 1 << 18  # characters that wait to be written to stderr before mo
 def run(
     paths: Paths, *, project: str | None, toolset: str | None = None, token_file: Path | None = None,
     split: bool = False, annotate: bool = False, verbose: bool = False, locked: Path | None = None,
+    direct: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Serve on stdin and stdout, then end the process with status 0. Raises `McpctlError` before it begins."""
     with not_waited_for() as stderr:
-        gateway = gateway_for(paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked)
+        gateway = gateway_for(
+            paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked, direct=direct
+        )
         stdout = _stdout_alone()
         # Work in threads hands over to the calls after this long, not after five times of it.
         sys.setswitchinterval(0.001)
@@ -79,10 +82,10 @@ def run(
 
 def gateway_for(
     paths: Paths, project: str | None, toolset: str | None, token_file: Path | None, *, split: bool, verbose: bool,
-    locked: Path | None,
+    locked: Path | None, direct: Sequence[str] = (),
 ) -> Callable[[], Gateway]:  # fmt: skip
     """Makes the gateway once an event loop runs. Warns of problems that stop nothing, and raises as `run` does."""
-    file, token = ConfigFile(paths, project), own_token(token_file)
+    file, token = ConfigFile(paths, project, direct), own_token(token_file)
     config = file.read()
     State.check(paths)
     in_force.check(paths, config, toolset)

@@ -21,7 +21,7 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import input_rounds, translate
 from mcpctl.proxy.input_rounds import InputRounds, Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
-from mcpctl.proxy.spec import AT_ONCE, Barring, Dispatcher, Incoming, Looked, Spec
+from mcpctl.proxy.spec import AT_ONCE, DIRECT, Barring, Dispatcher, Incoming, Looked, Spec
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import TASKS_RESULT, Exchange, Reply, unpassable
 from mcpctl.upstreams.question import Question
@@ -85,7 +85,8 @@ class Request(Reply):
             return self.fetched._replace(arguments_digest=self.arguments_digest, session=session, consent=self.consent)
         return Subject(
             RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view, self.execute_class,
-            self.arguments_digest, self.listing, session, self.consent, is_counted=self.counts_for is not None,
+            self.arguments_digest, self.listing, session, self.consent, is_direct=self.incoming.via == DIRECT,
+            is_counted=self.counts_for is not None,
         )  # fmt: skip
 
     @property

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine
-from typing import Any, Protocol
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec import Raw
@@ -34,6 +34,9 @@ from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart, beside
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.direct_requests import DirectRequests
 
 _FIRST_SEARCH_S = 10.0  # how long a search waits while no tool of any server is known
 _ADDED_S = 2.0  # how long a search waits for servers that are new, while others are known
@@ -66,6 +69,7 @@ class ClientSession:
         self.owners = Owners(gateway)
         self.features = FeatureRequests(gateway, self.owners, self.dispatch, self.begin)
         self.subscriptions = Subscriptions(self)
+        self._direct: DirectRequests | None = None
         self.introduced = Introduced()
         self.caller = Caller(LEGACY_REVISIONS[-1])
         self.is_initialized = False
@@ -77,6 +81,18 @@ class ClientSession:
         self._connecting = asyncio.Semaphore(_CONNECTED_AT_ONCE)
         gateway.turn.records.append(self.recorder.flush)
         gateway.sessions.append(self)
+
+    @property
+    def direct(self) -> "DirectRequests":
+        if self._direct is None:
+            from mcpctl.proxy.direct_requests import DirectRequests  # most show no tools directly
+
+            self._direct = DirectRequests(self.gateway, self.dispatch, self.features, self.begin, self.list_first)
+        return self._direct
+
+    def cancel(self, request_id: bytes) -> bool:
+        """Whether a subscription was taken back, or a call of which nothing has begun."""
+        return self.subscriptions.cancel(request_id) or bool(self._direct and self._direct.cancel(request_id))
 
     # ---- searches and notes
 
@@ -120,16 +136,22 @@ class ClientSession:
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[SearchAnswer, View]:
         gateway, view = self.gateway, await self._admitted(caller)
         if unlisted := await gateway.searching.unlisted(view):
-            await self._listed_before()
-            refreshing = gateway.background(gateway.refresh(unlisted, caller))
-            added = gateway.added.intersection(unlisted)
-            gateway.added -= view.config.enabled.keys()
-            if added or len(unlisted) == len(view.config.enabled):
-                await self._until_known(refreshing, view)
+            await self.list_first(unlisted, view, caller)
         view = await self._admitted(caller)  # people may have decided something meanwhile
         missing = {name: self._why_unlisted(name) for name in gateway.catalog(view).unlisted()}
         problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
-        return await gateway.searching.answer(request, view, missing | problems), view
+        direct = (await self.direct.tools(caller)).names if view.config.serve.direct else {}
+        return await gateway.searching.answer(request, view, missing | problems, direct), view
+
+    async def list_first(self, unlisted: Sequence[str], view: View, caller: Caller) -> None:
+        """Have servers of which nothing is known list their tools; wait for new ones, and while nothing is known."""
+        gateway = self.gateway
+        await self._listed_before()
+        refreshing = gateway.background(gateway.refresh(unlisted, caller))
+        added = gateway.added.intersection(unlisted)
+        gateway.added -= view.config.enabled.keys()
+        if added or len(unlisted) == len(view.config.enabled):
+            await self._until_known(refreshing, view)
 
     async def _admitted(self, caller: Caller) -> View:
         """The client's view as things are now; raises `Failed` where it may see nothing."""

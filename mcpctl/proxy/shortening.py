@@ -14,12 +14,13 @@ from mcpctl.base.errors import warn
 from mcpctl.base.models import Newest
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import OWN, READ_TOOL, join
+from mcpctl.config.settings import EVERY
 from mcpctl.metatools import offers
 from mcpctl.metatools.own_tool import CALLS
 from mcpctl.policy.view import View
 from mcpctl.proxy import translate
 from mcpctl.proxy.request import Request
-from mcpctl.proxy.spec import Looked
+from mcpctl.proxy.spec import DIRECT, Looked
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder, tokens
 from mcpctl.wire import jsonrpc
@@ -52,7 +53,7 @@ class Shortening:
             return False
         work = partial(
             self._shortened, result, limit, call.record.id, self.owner(call.view, call.server, call.name),
-            offers.execute_with("read") if call.execute_class else offers.EXECUTE,
+            _read_with(call),
             call.view.config.responses.keep_mb, call.view.config.records.fsync,
         )  # fmt: skip
         aside.do(work).add_done_callback(lambda done: self._looked_at(call, result, done))
@@ -99,6 +100,13 @@ class Shortening:
         return short
 
 
+def _read_with(call: Request) -> str:
+    """The tool that reads on: our own, by itself where no tool calls others."""
+    if call.incoming.via == DIRECT and EVERY in call.view.config.serve.direct:
+        return offers.READ
+    return offers.execute_with("read") if call.execute_class else offers.EXECUTE
+
+
 class _KnownMembers(translate.Head, forbid_unknown_fields=True):
     """A result that has no members but these."""
 
@@ -119,7 +127,7 @@ def _short(answer: Json, parts: "Readable", limit: int, uri: str, execute: str) 
     block = msgspec.json.encode({"type": "text", "text": _text(parts, limit, uri, execute)})
     members["content"] = b"[%b]" % b",".join((block, *parts.others))
     about = {"uri": uri, "bytes": len(parts.text), "tokens": tokens(len(parts.text))}
-    if execute != offers.EXECUTE:
+    if execute not in (offers.EXECUTE, offers.READ):
         about["executeWith"] = execute
     meta = jsonrpc.members_or_empty(members.get("_meta", b""))
     members["_meta"] = jsonrpc.object_of({**meta, ABOUT: msgspec.json.encode(about)})
@@ -134,7 +142,8 @@ def _text(parts: "Readable", limit: int, uri: str, execute: str) -> str:
     arguments: dict[str, object] = {"uri": uri}
     path = excerpts.example(document) if document else ""
     arguments |= {"path": path} if path else {"offset": len(head)}
-    more = msgspec.json.encode({"toolKey": join(OWN, READ_TOOL), "arguments": arguments}).decode()
+    passed = arguments if execute == offers.READ else {"toolKey": join(OWN, READ_TOOL), "arguments": arguments}
+    more = msgspec.json.encode(passed).decode()
     number = tokens(len(text))
     about = round(number, -max(len(str(number)) - 3, 0))  # its first two or three digits
     like = f" Shape: {excerpts.shape(document)}." if document else ""

@@ -19,11 +19,12 @@ from mcpctl.upstreams.connection import Connection, Exchange
 
 Barring = Callable[[], Failure | None]
 R = TypeVar("R", contravariant=True)
+DIRECT = "direct"
 AT_ONCE = 1 << 13  # bytes that are looked at on the event loop; more could take milliseconds to redact, and goes aside
 
 
 class Incoming(msgspec.Struct, eq=False):
-    """A request as the client sent it: a `tool_execute`, or one about prompts and resources."""
+    """A request as the client sent it: a tool that is called, or one about prompts and resources."""
 
     id: bytes
     caller: Caller
@@ -32,6 +33,7 @@ class Incoming(msgspec.Struct, eq=False):
     execute_class: str | None = None  # the only permission class, of `hints.PERMISSIONS`, to be called; None for any
     as_sent: bool = False  # whether an error is wanted as its server sent it, without help on the arguments
     replays: str | None = None
+    via: str = ""  # `DIRECT` for a tool that is called by a name of its own, not through `tool_execute`
 
 
 class Resources(Protocol):

@@ -1,4 +1,4 @@
-"""Subscriptions of a client: to lists of prompts and resources that change, and to resources that do.
+"""Subscriptions of a client: to lists of prompts, resources and direct tools that change, and to resources that do.
 
 They are `resources/subscribe` and `resources/unsubscribe` of older clients, `subscriptions/listen` of those of
 2026-07-28. A client is told of things that it may see at that moment, and of nothing that it may not see any more.
@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -21,20 +21,33 @@ from mcpctl.catalog.features import FeatureOwner, FeaturePart, Features
 from mcpctl.metatools import offers
 from mcpctl.proxy import translate
 from mcpctl.proxy.feature_reads import Owners
-from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.gateway import TOOLS, Gateway
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
 
+if TYPE_CHECKING:
+    from mcpctl.metatools.direct_tools import DirectTools
+
 METHODS = frozenset(("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"))
-LISTS = {"promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES)}  # by kind of change
+TOOL_LIST = "toolsListChanged"
+LISTS = {  # by kind of change; that of tools where any are shown directly
+    TOOL_LIST: (TOOLS,), "promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES),
+}  # fmt: skip
 _SOON_S = 0.25  # how long a change of lists waits for others, so that a client is told once
+_LOOK_S = 1.0  # how often it is looked whether people have changed what is shown directly, while nobody asks
 _AGREED_S = 2.0  # how long servers have to agree before a client is told what they have agreed to
+
+
+class DirectLists(Protocol):
+    async def tools(self, caller: Caller) -> "DirectTools": ...
 
 
 class Subscriber(Protocol):
     gateway: Gateway
     owners: Owners
 
+    @property
+    def direct(self) -> DirectLists: ...
     @property
     def is_reading(self) -> bool: ...
     def send(self, line: bytes) -> None: ...
@@ -52,6 +65,7 @@ class ClientSubscription:
         self.is_open = not id_  # whether the client may be told: not before its request is acknowledged
         self._session = session
         self._known: dict[str, Features] = {}  # by kind of change, as of the last notification
+        self._tools: DirectTools | None = None  # those of the last notification
 
     def tell(self, method: str, params: Mapping[str, bytes]) -> None:
         meta = jsonrpc.members_or_empty(params.get("_meta", b""))
@@ -83,12 +97,25 @@ class ClientSubscription:
         """Tell the client of lists that differ from those it was last told of; at first there is nothing to tell."""
         features = self.features()
         for name in self.lists:
+            if name == TOOL_LIST:
+                continue
             before = self._known.setdefault(name, features)
             is_same = before is features or _are_same(_shown(before, LISTS[name]), _shown(features, LISTS[name]))
             if is_same or self.can_be_told:
                 self._known[name] = features
                 if not is_same:
                     self.tell(f"notifications/{LISTS[name][0]}/list_changed", {})
+
+    async def compare_tools(self) -> None:
+        """Tell the client where it is shown other tools than when it was last told; the first time there are none."""
+        if TOOL_LIST not in self.lists:
+            return
+        tools = await self._session.direct.tools(self.caller)
+        is_same = self._tools is None or self._tools is tools or self._tools.definitions == tools.definitions
+        if is_same or self.can_be_told:
+            self._tools = tools
+            if not is_same:
+                self.tell(f"notifications/{TOOLS}/list_changed", {})
 
 
 class Subscriptions:
@@ -100,6 +127,7 @@ class Subscriptions:
         self._listens: dict[bytes, ClientSubscription] = {}
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._comparing: asyncio.TimerHandle | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     def begin(self, caller: Caller, announced: Collection[str]) -> None:
         """Notify an older client of changes of what the handshake has announced to it."""
@@ -113,6 +141,17 @@ class Subscriptions:
         await self._gateway.current()
         await self._gateway.incoming.loaded()
         subscription.compare()
+        if TOOL_LIST in subscription.lists:
+            await subscription.compare_tools()
+            self._looking = self._looking or self._gateway.background(self._look_at_tools())
+
+    async def _look_at_tools(self) -> None:
+        """Nobody else looks at what people change while a client only listens."""
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            await self._gateway.current()
+            for each in self._all():
+                await each.compare_tools()
 
     def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes]) -> None:
         if caller.modern != (method == "subscriptions/listen"):
@@ -146,6 +185,8 @@ class Subscriptions:
         """The session ends: so does each `subscriptions/listen`, with a result."""
         if self._comparing:
             self._comparing.cancel()
+        if self._looking:
+            self._looking.cancel()
         for task in self._tasks.values():
             task.cancel()
         for each in self._all():
@@ -200,7 +241,8 @@ class Subscriptions:
     async def _listen(self, id_: bytes, caller: Caller, params: Mapping[str, bytes]) -> None:
         """Acknowledge a `subscriptions/listen`, which is open from then on."""
         filters = jsonrpc.members(params.get("notifications", b"null"))
-        lists = [name for name in LISTS if filters.get(name) == b"true"]
+        announced = self._gateway.announced(self._gateway.view(caller))
+        lists = [name for name in LISTS if filters.get(name) == b"true" and (name != TOOL_LIST or TOOLS in announced)]
         named = filters.get("resourceSubscriptions", b"null")
         uris = [] if named == b"null" else jsonrpc.value(named, list[str])
         if len(self._listens.keys() | self._tasks.keys()) > bounds.LISTENS:
@@ -222,6 +264,7 @@ class Subscriptions:
         listen.is_open = True
         listen.tell(ACKNOWLEDGED, {"notifications": jsonrpc.object_of(honoured)})
         listen.compare()
+        await listen.compare_tools()
 
     # ---- resources
 

@@ -20,7 +20,7 @@ from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.shortening import Shortening
-from mcpctl.proxy.spec import ClientSide, Looked, Record, Spec
+from mcpctl.proxy.spec import DIRECT, ClientSide, Looked, Record, Spec
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import OpenCall, Recorder
 from mcpctl.upstreams.connection import TOOLS_CALL, Connection, Exchange
@@ -89,7 +89,7 @@ class CallRecord(Record):
         self._open = self._recorder.call_started(
             call.server, call.name, call.passed or b"{}",
             request_id=call.incoming.id, annotations=hints.snapshot(call.tool), parent_id=call.parent_id,
-            origin=call.view.origin,
+            origin=call.view.origin, via=call.incoming.via,
         )  # fmt: skip
         self.id = self._open.id
 
@@ -162,7 +162,7 @@ class ToolCalls(Spec[Request]):
             upstream = self._gateway.upstreams.get(call.server)
             connection = upstream and upstream.connection
             call.listing = CURRENT if connection and connection.has_listed else KEPT
-        like = call.server, call.name, call.execute_class, call.listing, self._recorder.session_id
+        like = call.server, call.name, call.execute_class, call.listing, call.incoming.via, self._recorder.session_id
         is_plain = call.parked is None and call.consent is None and call.counts_for is None and call.listing in _KNOWN
         if is_plain and (kept := view.verdicts.get(like)):
             call.tool, call.verdict = kept
@@ -240,7 +240,9 @@ class ToolCalls(Spec[Request]):
 
     def deliver(self, call: Request, result: Looked) -> None:
         is_long = len(result.result) > call.view.config.least_limit
-        if not (is_long and self._shortening.begin(call, result)):
+        # A client checks what it was told of the output of a tool that it is shown.
+        is_whole = call.incoming.via == DIRECT and call.tool is not None and "outputSchema" in call.tool.definition
+        if not (is_long and not is_whole and self._shortening.begin(call, result)):
             self.finish(call, result)
 
     def finish(self, call: Request, result: Looked, short: bytes | None = None) -> None:
@@ -269,7 +271,8 @@ class ToolCalls(Spec[Request]):
             argument_help.give(call.tool, call.arguments, answer, add, then)
 
     def refuse(self, call: Request, failure: Failure) -> None:
-        self._client.refused(call.incoming, failure, call.record.id)
+        told = failure.about(is_direct=True) if call.incoming.via == DIRECT else failure
+        self._client.refused(call.incoming, told, call.record.id)
         call.end()
 
     def reject(self, call: Request, message: str, code: int) -> None:

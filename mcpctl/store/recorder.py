@@ -28,6 +28,7 @@ class Origin(Struct, frozen=True):
     client: Client
     project: str | None = None
     toolset: str | None = None
+    direct: Sequence[str] = ()  # patterns of the tools that the client is shown directly
 
 
 class OpenCall(Struct):
@@ -54,18 +55,20 @@ class Recorder:
 
     def call_started(
         self, server: str, tool: str, arguments: Json, *, request_id: bytes, annotations: bytes, origin: Origin,
-        parent_id: str | None = None,
+        parent_id: str | None = None, via: str = "",
     ) -> OpenCall:  # fmt: skip
-        """Put a call on record before it is sent; `parent_id` is the call that this one goes on with, or repeats."""
+        """Put a call on record before it is sent; `parent_id` is the call that this one goes on with, or repeats. `via`
+        is the session's where it is not given."""
         if self._journal is None:
             self._open(origin)
         call, client, input_tokens = OpenCall(new_id(), time.monotonic()), origin.client, tokens(len(arguments))
         names = server, tool, client.name, client.version, origin.project, origin.toolset
         server, tool, client_name, client_version, project, toolset = self.values.names(names)
         line = journal_lines.CallStarted(
-            id=call.id, session_id=self.session_id, request_id=Raw(self.values.short(request_id)), via=self._via,
-            server=server, tool=tool, arguments=Raw(self.values.json(arguments)), annotations=Raw(annotations),
-            input_tokens=input_tokens, encoding=ENCODING, parent_id=parent_id, timestamp=clock.iso(time.time()),
+            id=call.id, session_id=self.session_id, request_id=Raw(self.values.short(request_id)),
+            via=via or self._via, server=server, tool=tool, arguments=Raw(self.values.json(arguments)),
+            annotations=Raw(annotations), input_tokens=input_tokens, encoding=ENCODING, parent_id=parent_id,
+            timestamp=clock.iso(time.time()),
             client_name=client_name, client_version=client_version, project=project, toolset=toolset,
         )  # fmt: skip
         self._lines.append(journal_lines.encode_all((line,)))
@@ -221,6 +224,8 @@ class Recorder:
             toolset=self.values.name(origin.toolset),
             config_path=self.values.name(str(self._paths.config.absolute())) if self.is_of_client else None,
         )
+        if origin.direct and self.is_of_client:
+            created.direct = Raw(self.values.json(msgspec.json.encode(origin.direct)))
         folder = self._paths.sessions
         try:
             if self.is_of_client:

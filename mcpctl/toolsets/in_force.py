@@ -112,6 +112,10 @@ class ToolsetsInForce:
                 self._look_up_equipped()
                 self._note_stamps()
             reference = self._equipped
+        return self._followed.get(reference) or self.followed(reference)
+
+    def followed(self, reference: str | None) -> Followed:
+        """A toolset by its name or path; its file is read the first time."""
         if reference not in self._followed:
             self.left += len(self._followed) >= _MOST_FOLLOWED
             self._followed[reference] = self._begun(reference)

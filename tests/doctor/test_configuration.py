@@ -109,6 +109,29 @@ def test_a_rule_about_a_server_that_has_listed_nothing_may_match(paths: Paths, f
     assert told(found("configuration")) == []
 
 
+def test_tools_that_cannot_be_shown_directly_are_named(paths: Paths, found: Found) -> None:
+    patterns = ["s:read", "s:gone", "down:*", "@nothing", "equipped"]
+    configure(paths, {"s": stub(), "down": stub()}, serve={"direct": patterns})
+    listed(paths, "s", [{"name": "read"}])
+    assert told(found("configuration")) == [
+        ("D113", ", ".join(patterns), "'s:gone' names no tool"),
+        ("D113", ", ".join(patterns), "'@nothing' names no tool"),
+    ]
+
+
+def test_a_client_that_takes_fewer_tools_than_it_is_shown_is_named(paths: Paths, found: Found, user: Path) -> None:
+    configure(paths, {"s": stub()})
+    listed(paths, "s", [{"name": f"t{number}"} for number in range(81)])
+    file = user / ".cursor" / "mcp.json"
+    file.parent.mkdir(parents=True)
+    for words, codes in (((), []), (("--direct", "s:t1"), []), (("--direct", "all"), ["D114"])):
+        entry = {"command": "mcpctl", "args": ["serve", *words]}
+        file.write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
+        said = [each for each in told(found("configuration")) if each[0] != "D103"]
+        assert [code for code, *_ in said] == codes
+    assert said[0][1:] == ("Cursor", "Cursor takes 80 tools of all servers together, and 81 are shown directly")
+
+
 def test_a_login_that_is_needed_is_told_with_the_command(paths: Paths, found: Found) -> None:
     wants = {"url": "https://a.example", "oauth": {"client_id": "me"}}
     configure(paths, {"off": {**wants, "enabled": False}, "s": wants, "open": {"url": "https://b.example"}})

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -301,10 +301,10 @@ class World:
 
     def begin(
         self, *, split: bool = False, annotate: bool = False, toolset: str | None = None, project: str | None = None,
-        token: str | None = None, locked: Locked | None = None,
+        token: str | None = None, locked: Locked | None = None, direct: Sequence[str] = (),
     ) -> None:  # fmt: skip
         """Start the gateway on what is configured."""
-        file = ConfigFile(self.paths, project)
+        file = ConfigFile(self.paths, project, direct)
         self.offer = Offer(split, annotate)
         self.gateway = Gateway(
             file.read(), self.paths, toolset=toolset, token=token, split=split, followed=file,

@@ -104,10 +104,12 @@ class InProcess(Client):
         annotate: bool = False,
         verbose: bool = False,
         locked: Path | None = None,
+        direct: Sequence[str] = (),
     ) -> None:
         """As `process.run`, but for what makes a process of it."""
         gateway = process.gateway_for(
-            paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked
+            paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked,
+            direct=direct,
         )  # fmt: skip
         serve = partial(process.serve, gateway, Offer(split, annotate), stdin=self._theirs, stdout=self._stdout)
         self._thread = threading.Thread(target=self._serve, args=(serve,), name="mcpctl serve", daemon=True)

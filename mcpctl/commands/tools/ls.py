@@ -11,6 +11,7 @@ def ls(
     ),
     by: str | None = opt.option("--by", "GROUP", "Group the rows by this: risk.", ("risk",)),
     unused: bool = opt.flag("--unused", "Only tools without a call on record."),
+    direct: bool = opt.flag("--direct", "Only tools that clients are shown directly, with their names there."),
     *,
     ad_hoc: opt.AdHocServer,
     listing: opt.Listing,
@@ -28,6 +29,9 @@ def ls(
     groups, tools are in the order of their servers and of each server's own list. --sort usage, the number of recorded
     calls, and --sort last_used begin with the highest number and the latest time.
 
+    --direct shows which tools clients are shown by names of their own, as direct in [serve] of config.toml says, and
+    the name of each; serve --direct, which goes before it, is not known here.
+
     With --url or -- COMMAND, the tools are those of a server that config.toml need not have, which is asked for them
     now. Nothing is added to config.toml. Its name begins with adhoc-; if config.toml has it, it has its name there.
 
@@ -37,6 +41,7 @@ def ls(
       mcpctl tools ls --jsonl --fields key,title
       mcpctl tools ls --sort last_used --fields key,last_used
       mcpctl tools ls --unused --fields key
+      mcpctl tools ls --direct --fields direct,key
       mcpctl tools ls --url https://mcp.example.com/mcp
       mcpctl tools ls -- npx -y @modelcontextprotocol/server-everything
     """
@@ -58,9 +63,10 @@ def ls(
         loaded, name = tool_lists.of_ad_hoc(paths, ad_hoc, place.project)
         filters = replace(filters, servers=(name,))
     with rows.catalog(paths, place.toolset, place.project, servers=filters.servers, loaded=loaded) as catalog:
-        layout = tool_lists.ordered(order, options, with_held=catalog.has_held)
+        layout = tool_lists.ordered(order, options, with_held=catalog.has_held, with_direct=direct)
         layout = of_servers(layout, catalog.config.servers)
         usage = tool_lists.usage(paths, layout, options, "usage" if unused else sort)
         listed = rows.listed(catalog, filters, order, usage)
-        output.write_list(tool_lists.unused(listed) if unused else listed, layout, options)
+        listed = tool_lists.unused(listed) if unused else listed
+        output.write_list(tool_lists.direct(paths, catalog, listed) if direct else listed, layout, options)
         tool_lists.footnote(catalog)

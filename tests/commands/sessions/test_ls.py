@@ -43,6 +43,7 @@ def test_a_row_has_every_field(mcpctl: Mcpctl, paths: Paths) -> None:
         "project": None,
         "toolset": None,
         "config_path": None,
+        "direct": None,
     }
 
 

@@ -9,9 +9,21 @@ import msgspec
 from mcpctl.base.paths import Paths
 from mcpctl.metatools import offers
 from mcpctl.store.recorder import tokens
-from tests.configured import DEMO, configure, demo_tools
+from tests.configured import DEMO, configure, demo_tools, toolset
 from tests.conftest import Mcpctl
-from tests.recorded import CLAUDE, CURSOR, call, created, opened, raw, searched, session, two_sessions
+from tests.recorded import (
+    CLAUDE,
+    CURSOR,
+    call,
+    closed,
+    created,
+    opened,
+    raw,
+    searched,
+    session,
+    started,
+    two_sessions,
+)  # fmt: skip
 
 
 def definitions(mcpctl: Mcpctl, *options: str) -> int:
@@ -46,7 +58,23 @@ def test_the_last_session_is_compared_with_all_definitions(mcpctl: Mcpctl, paths
         "saved_tokens": row["definitions_tokens"] - meta - 40 - row["query_tokens"] - wrapped,
         "saved_percent": round(100 * row["saved_tokens"] / row["definitions_tokens"], 1),
         "encoding": "estimate:bytes/4",
+        "direct_tokens": 0,
     }
+
+
+def test_tools_that_a_client_was_shown_directly_are_counted(mcpctl: Mcpctl, paths: Paths) -> None:
+    """Beside the meta-tools, or in their place; and calls of them need no key."""
+    demo_tools(paths)
+    toolset(paths, "writing", "notes:add_note")
+    for number, shown in enumerate((None, ["notes:*", "gone:*"], ["equipped"], ["all"])):
+        id_, via = f"{number}{CLAUDE[1:]}", "direct" if shown else "client"
+        first = created(id_, number, direct=raw(shown), toolset="writing")
+        opened(paths, first, [started(number, number, id_, via=via), closed(id_, number)]).close(b"")
+    of_all, equipped, some, none = mcpctl("sessions", "stats", "--limit", "0", "--since", "2100-01-01", "--json").json
+    assert none["direct_tokens"] == 0 < equipped["direct_tokens"] < some["direct_tokens"] < of_all["direct_tokens"]
+    assert none["key_tokens"] > 0 == equipped["key_tokens"] == some["key_tokens"] == of_all["key_tokens"]
+    assert of_all["metatools_tokens"] < none["metatools_tokens"] / 4
+    assert of_all["saved_tokens"] == of_all["definitions_tokens"] - of_all["direct_tokens"] - of_all["metatools_tokens"]
 
 
 def test_what_servers_say_of_themselves_at_first_is_counted(mcpctl: Mcpctl, paths: Paths) -> None:

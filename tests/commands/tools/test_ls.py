@@ -356,3 +356,19 @@ def test_grouping_changes_no_count(mcpctl: Mcpctl, paths: Paths) -> None:
 def test_grouping_nothing_is_nothing(mcpctl: Mcpctl) -> None:
     assert mcpctl("tools", "ls", "--by", "risk", tty=True).out == ""
     assert mcpctl("tools", "ls", "--by", "risk", "--json").json == []
+
+
+def test_tools_that_are_shown_directly_have_their_names_there(mcpctl: Mcpctl, paths: Paths) -> None:
+    serve = {"direct": ["notes:*_note", "weather:get_forecast", "gone:*", "@writing"]}
+    demo_tools(paths, serve=serve, policy={"deny": ["notes:delete_note"]})
+    ran = mcpctl("tools", "ls", "--direct", "--fields", "direct,key")
+    assert ran.out.splitlines() == [
+        "notes__add_note\tnotes:add_note", "weather__get_forecast\tweather:get_forecast",
+    ]  # fmt: skip
+    assert "direct in [serve]: 'gone:*' names no tool" in ran.err
+    assert "direct in [serve]: '@writing' names no tool" in ran.err
+    assert mcpctl("tools", "ls", "--direct", "--read-only", "--json").json[0]["direct"] == "weather__get_forecast"
+    demo_tools(paths)
+    ran = mcpctl("tools", "ls", "--direct", "--format", "table")
+    assert (ran.code, ran.out) == (0, "")
+    assert "choose some with direct in [serve]" in ran.err
