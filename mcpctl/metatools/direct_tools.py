@@ -228,8 +228,15 @@ class KnownDirectTools:
 
     def known(self, catalog: Catalog) -> DirectTools | None:
         """None where they have to be made first."""
-        kept = self._kept.get(_seen(catalog.view, self.choice(catalog.view)))
-        return kept.tools if kept and kept.changes == catalog.lists.changes else None
+        found, changes = catalog.view.shown_directly, catalog.lists.changes
+        if changes not in found:
+            kept = self._kept.get(_seen(catalog.view, self.choice(catalog.view)))
+            if kept is None or kept.changes != changes:
+                return None
+            found.clear()
+            found[changes] = kept.tools
+        tools: DirectTools = found[changes]
+        return tools
 
     async def made(self, catalog: Catalog) -> DirectTools:
         """Those of the catalog at this moment, made aside; the same object as before where they are as before."""

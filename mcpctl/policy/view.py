@@ -155,6 +155,11 @@ class View(Struct, frozen=True, dict=True):
         return {}
 
     @cached_property
+    def shown_directly(self) -> dict[int, Any]:
+        """The tools that its client is shown directly, by the changes of lists after which they were found."""
+        return {}
+
+    @cached_property
     def origin(self) -> "Origin":
         from mcpctl.store.recorder import Origin
 

@@ -126,8 +126,9 @@ class ClientProtocol:
             params = jsonrpc.members(raw) if raw not in jsonrpc.NOTHING else {}
         except jsonrpc.Malformed:
             raise Unclear from None
-        is_modern = method == "server/discover"
-        sender = self._senders.of(params.get("_meta", b""), self._session.caller, is_modern=is_modern)
+        meta, speaker, sender = params.get("_meta", b""), self._session.caller, self._senders.last
+        if meta != sender.meta_text or speaker is not sender.speaker or method == "server/discover":
+            sender = self._senders.of(meta, speaker, is_modern=method == "server/discover")
         self._do(id_, method, sender, params)
 
     def _do(self, id_: bytes, method: str, sender: Sender, params: dict[str, bytes]) -> None:

@@ -86,14 +86,14 @@ class DirectRequests:
 
     def call(self, incoming: Incoming, name: str, arguments: bytes, unknown: Unknown) -> None:
         """Call the tool of this name; it is `unknown` where there is none."""
-        gateway, known = self._gateway, None
-        if not gateway.follower.look():
-            known = gateway.direct.known(gateway.catalog(gateway.view(incoming.caller)))
+        gateway = self._gateway
+        view = gateway.view(incoming.caller)
+        known = None if gateway.follower.settling else gateway.direct.known(gateway.catalog(view))
         if known is None:
             self._waiting[incoming.id] = incoming
             self._begin(self._look_up(incoming, name, arguments, unknown))
         else:
-            self._call(known, incoming, name, arguments, unknown)
+            self._call(known, view, incoming, name, arguments, unknown)
 
     async def _look_up(self, incoming: Incoming, name: str, arguments: bytes, unknown: Unknown) -> None:
         await self._gateway.current()
@@ -101,10 +101,11 @@ class DirectRequests:
         known = await self.tools(incoming.caller)
         if self._waiting.get(incoming.id) is incoming:  # else it was taken back meanwhile
             del self._waiting[incoming.id]
-            self._call(known, incoming, name, arguments, unknown)
+            self._call(known, self._gateway.view(incoming.caller), incoming, name, arguments, unknown)
 
-    def _call(self, known: DirectTools, incoming: Incoming, name: str, arguments: bytes, unknown: Unknown) -> None:
-        view = self._gateway.view(incoming.caller)
+    def _call(
+        self, known: DirectTools, view: View, incoming: Incoming, name: str, arguments: bytes, unknown: Unknown
+    ) -> None:
         key = known.keys.get(name) or known.of_pages.get(name) or self._gateway.direct.choice(view).written(name, view)
         if key is None:
             unknown(incoming, name)
