@@ -19,6 +19,7 @@ class ClientKind:
     fills_in: bool = False  # whether it replaces `${VAR}` with the variable's value, as mcpctl does
     timeout_unit_s: float | None = None  # the unit of its `timeout`, if that limits a call; else None
     restart: str = "start a new session of it"
+    condition: str = ""  # when it starts a server of a repository's file, in words
     link: str = ""  # the address that adds a server: its `{name}` and entry as `{base64}`, or both as `{json}`
 
 
@@ -33,7 +34,7 @@ CLIENTS = {client.name: client for client in (
     ),
     ClientKind(
         "claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"),
-        from_shell=True, fills_in=True,
+        from_shell=True, fills_in=True, condition="it asks each person before it starts it there",
     ),
     ClientKind(
         "cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json"), restart="restart it",
@@ -48,11 +49,13 @@ CLIENTS = {client.name: client for client in (
     ),
     ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), restart="restart it"),
     ClientKind(
-        "codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), "mcp_servers", from_shell=True
+        "codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), "mcp_servers", from_shell=True,
+        condition="it reads it once its user trusts the repository",
     ),
     ClientKind(
         "gemini-cli", "Gemini CLI", ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
         from_shell=True, fills_in=True, timeout_unit_s=0.001,
+        condition="it reads it when it starts in that folder and its user trusts it",
     ),
     ClientKind(
         "zed", "Zed", ("{config}/zed/settings.json", "{project}/.zed/settings.json"), "context_servers",

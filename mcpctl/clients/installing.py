@@ -230,7 +230,8 @@ def _moves(plan: Plan) -> Iterator[str]:
 def _goes_in(plan: Plan) -> Iterator[str]:
     for change in plan.changes:
         what = "an entry for all who have it" if change.action != "unchanged" else "nothing: it is in already"
-        yield f"{change.client.title}: {what} ({change.path})"
+        condition = f"; {change.client.condition}" if change.client.condition else ""
+        yield f"{change.client.title}: {what} ({change.path}){condition}"
 
 
 def _stays(plan: Plan) -> Iterator[str]:
