@@ -91,6 +91,8 @@ def test_every_line_of_a_guide_works_with_the_servers_of_the_readme(
     run([(line, None) for line, _ in every(README) if line.startswith(adding)], home)
     added = home.rename(tmp_path / "added")
     for guide in GUIDES:
+        if guide.stem == "sandbox":  # test_sandbox.py runs it, with the server that it is about, where bwrap works
+            continue
         shutil.copytree(added, home)
         run(every(guide.read_text(encoding="utf-8")), home)
         shutil.rmtree(home)
