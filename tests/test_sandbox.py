@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,15 @@ def why_not() -> str:
     return f"bwrap cannot make a sandbox here: {ran.stderr.strip()}" if ran.returncode else ""
 
 
+def example() -> str:
+    """The guide's entry; a checkout or a Python below /tmp, which is empty there, is mounted again."""
+    hidden = {str(folder) for folder in (ROOT, sys.prefix, sys.base_prefix) if str(folder).startswith("/tmp/")}
+    mounts = "".join(f'"--ro-bind", "{folder}", "{folder}", ' for folder in sorted(hidden))
+    program = '"python", "-m", "mcpctl.demo.notes"'
+    assert BWRAP.count(program) == 1
+    return BWRAP.replace(program, mounts + program)
+
+
 @pytest.fixture
 def boxed(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A person's home with the guide's program in it, and the guide's entry in config.toml."""
@@ -39,7 +49,7 @@ def boxed(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (user / "bin").rename(user / ".local" / "bin")
     (user / "secret").write_text("secret", encoding="utf-8")
     home.mkdir(exist_ok=True)
-    (home / "config.toml").write_text(BWRAP, encoding="utf-8")
+    (home / "config.toml").write_text(example(), encoding="utf-8")
     monkeypatch.setenv("HOME", str(user))
     monkeypatch.setenv("PATH", f"{user / '.local' / 'bin'}:{os.environ['PATH']}")
     return user
@@ -65,11 +75,12 @@ def entry(text: str) -> Any:
 
 @pytest.mark.process
 def test_what_runs_there_has_no_network_writes_nothing_and_does_not_see_the_home(boxed: Path) -> None:
-    args = [arg.replace("${HOME}", str(boxed)) for arg in entry(BWRAP)["args"]]
+    args = [arg.replace("${HOME}", str(boxed)) for arg in entry(example())["args"]]
     assert args[-len(PROGRAM) :] == PROGRAM
     started = ["bwrap", *args[: -len(PROGRAM)]]
     assert run(*started, "ls", "-A", str(boxed)).stdout == ".local\n"
     assert run(*started, "cat", str(boxed / "secret")).returncode != 0
+    assert run(*started, "ls", "-A", "/run").stdout == ""
     written = run(*started, "touch", str(boxed / ".local" / "new"), str(ROOT / "new"), "/usr/new")
     assert written.stderr.count("Read-only file system") == 3
     assert run(*started, "touch", "/tmp/new").returncode == 0
