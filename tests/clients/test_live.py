@@ -4,14 +4,14 @@ On request, with MCPCTL_LIVE_TESTS=1: the clients are installed from npm, once f
 MCPCTL_LIVE_CLIENTS names a folder in which they are kept for the next time.
 """
 
-import fcntl
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,19 +53,21 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="session")
-def programs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the clients' programs; those that are there already are not installed again."""
+@pytest.fixture(scope="module")
+def programs_folder() -> Iterator[Path]:
+    """The folder of the clients' programs; those that are in a named one already are not installed again."""
     named = os.environ.get("MCPCTL_LIVE_CLIENTS")
-    folder = Path(named) if named else tmp_path_factory.getbasetemp().parent / "live-clients"
-    folder.mkdir(parents=True, exist_ok=True)
+    # On the disk: homes of tests may be in memory.
+    folder = Path(named).absolute() if named else Path(tempfile.mkdtemp(prefix="mcpctl-clients-", dir="/var/tmp"))
     bin_ = folder / "node_modules" / ".bin"
-    with (folder / ".lock").open("w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers of one run share it
+    try:
         if not all((bin_ / words[0]).exists() for words in LISTS.values()):
             install = ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), *PACKAGES]
             subprocess.run(install, check=True, timeout=900)
-    return bin_
+        yield bin_
+    finally:
+        if not named:
+            shutil.rmtree(folder)
 
 
 @pytest.fixture
