@@ -12,7 +12,7 @@ Split = Annotated[bool, opt.flag("--split-execute", "Offer separate tools to rea
 Direct = Annotated[
     list[str] | None,
     opt.option(
-        "--direct", "PATTERN", "Show these tools to the client directly: KEY, server:*, @toolset, all or equipped.",
+        "--direct", "PATTERN", "Show these tools directly: server:tool, @TOOLSET, equipped or all (repeatable).",
         default=...,
     ),
 ]  # fmt: skip
@@ -32,8 +32,8 @@ def serve(
         "--token-file", "FILE", "FILE has the token of mcpctl tokens create (also, the token itself: MCPCTL_TOKEN)."
     ),
     split_execute: Split = False,
-    direct: Direct = None,
     allow_annotate: bool = opt.flag("--allow-annotate", "Let models add notes to the toolset in force."),
+    direct: Direct = None,
     locked: Path | None = opt.option("--locked", "FILE", "Hide tools that differ from FILE; see mcpctl tools lock."),
 ) -> None:
     """Serve one MCP client, in front of all your servers.
@@ -77,8 +77,8 @@ def serve(
         options = {
             "--config": place.config, "--data-dir": place.data_dir, "--project": project,
             "--toolset": toolset_files.absolute_reference(toolset), "--token-file": token_file,
-            "--verbose": verbose, "--split-execute": split_execute, "--direct": direct,
-            "--allow-annotate": allow_annotate, "--locked": locked.absolute() if locked else None,
+            "--verbose": verbose, "--split-execute": split_execute,
+            "--allow-annotate": allow_annotate, "--direct": direct, "--locked": locked.absolute() if locked else None,
         }  # fmt: skip
         servers = load(paths.config).servers.values()
         if link:
