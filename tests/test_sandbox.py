@@ -59,6 +59,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_each_line_of_the_guide_works_with_its_entry_and_prints_what_is_shown(boxed: Path) -> None:
     lines = every(GUIDE)
