@@ -184,7 +184,7 @@ def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
 
 FILTERS = ("session", "server", "tool", "status", "client", "project", "hint", "outcome", "arg", "error", "code")
 LISTS = {
-    ("install", "--rename"), ("servers import", "--rename"), ("serve", "--direct"),
+    ("install", "--rename"), ("servers import", "--rename"), ("serve", "--direct"), ("install", "--direct"),
     ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--oauth"), ("servers add", "--inherit-env"),
     ("servers add", "--deny"), ("servers add", "--project"), ("servers add", "--only"),
     *(("servers set", f"--{name}") for name in ("env", "header", "inherit-env", "deny", "project", "only", "arg")),

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import typer
@@ -41,6 +42,7 @@ class Command(TyperCommand):
         return [*super().collect_usage_pieces(ctx), *["[-- COMMAND [ARGS]...]"] * self.takes_program]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = list(self._with_values(ctx, args))
         ctx.meta[_DASHES] = "--" in args
         if self.takes_program and "--" in args:
             args, program = args[: args.index("--")], args[args.index("--") + 1 :]
@@ -57,6 +59,19 @@ class Command(TyperCommand):
                     raise WrongUsage(message, f"give {name} once", "option_repeated")
         with _in_words(ctx):
             return super().parse_args(ctx, args)
+
+    def _with_values(self, ctx: Any, args: list[str]) -> Iterator[str]:
+        """The words, with `=` behind each option that stands without the value that it need not have: the parser knows
+        no such option. A word that the command takes as its argument is not that value."""
+        may_be_bare = {name for each in self.params if _is_optional(each) for name in each.opts}
+        arguments = [each for each in self.params if each.param_type_name == "argument"]
+        for word, following in zip_longest(args, args[1:]):
+            is_bare = word in may_be_bare and (
+                following is None
+                or following.startswith("-")
+                or any(item.value == following for each in arguments for item in each.shell_complete(ctx, following))
+            )
+            yield f"{word}=" if is_bare else word
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _keep_words_whole()
@@ -219,6 +234,12 @@ def _write(ctx: Any, formatter: Any, command: TyperCommand | TyperGroup) -> None
         if records := [record for each in listed if (record := help_record(each, ctx))]:
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def _is_optional(parameter: Parameter) -> bool:
+    """Whether an option may stand without its value: its metavar says so, as in `[NAME]`."""
+    metavar = str(getattr(parameter, "metavar", None) or "")
+    return parameter.param_type_name == "option" and metavar.startswith("[") and metavar.endswith("]")
 
 
 def _has_one_value(parameter: Parameter) -> bool:

@@ -7,8 +7,7 @@ on the tools as they were last listed, and `mcpctl serve` makes it again when th
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -93,7 +92,7 @@ def answer(
         return HookAnswer(ASK, f"it could not decide: {error!r}")
 
 
-def settings(entry: str, options: Mapping[str, Path | str | bool | None]) -> str:
+def settings(entry: str, options: client_config.ServeOptions) -> str:
     """The part of Claude Code's settings, as JSON, that runs the hook with these options for this entry's tools."""
     variables = [f"{name}={value}" for name, value in client_config.environment().items()]
     start = [*(["env", *variables] if variables else []), *client_config.command()]

@@ -9,14 +9,16 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from mcpctl.base import paths
+from mcpctl.base.errors import WrongUsage
 from mcpctl.clients import client_kinds
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config.server_environment import CannotLaunch, expand, inherited
@@ -31,9 +33,10 @@ _STANDARD = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", *(("/usr/local/bin",) if 
 _RUNNERS = ("npx", "node", "uvx", "uv")  # servers that are added later need these, too
 _INTERPRETER = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?([\w.+-]+)")
 _MAX_CHAIN = 3
+ServeOptions = Mapping[str, Path | str | bool | Sequence[str] | None]  # the options of `serve` for the entry, by name
 
 
-def text(client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()) -> str:
+def text(client: str, options: ServeOptions, servers: Iterable[Server] = ()) -> str:
     """The block for `client`, as JSON or TOML; with a PATH where the client's own would not find these `servers`."""
     block = {CLIENTS[client].section: {NAME: entry(client, options, servers)}}
     if client != "codex":
@@ -44,13 +47,14 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
 
 
 def entry(
-    client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = (), old: Any = None
+    client: str, options: ServeOptions, servers: Iterable[Server] = (), old: Any = None, *, is_shared: bool = False
 ) -> dict[str, Any]:
-    """The entry in that block, with the options of an old entry that are not given now."""
-    words = [*command(), "serve", *_kept(old, {*_PLACES, *(name for name, value in options.items() if value)})]
+    """The entry in that block, with the options of an old entry that are not given now. One that is shared has nothing
+    of this machine: it starts the mcpctl that each has on the PATH."""
+    start, env = ([NAME], {}) if is_shared else (command(), environment())
+    words = [*start, "serve", *_kept(old, {*_PLACES, *(name for name, value in options.items() if value)})]
     words += option_words(options)
-    env = environment()
-    if not CLIENTS[client].from_shell and (path := window_path(servers)):
+    if not is_shared and not CLIENTS[client].from_shell and (path := window_path(servers)):
         env["PATH"] = path
     if client == "opencode":
         return {"type": "local", "command": words, **({"environment": env} if env else {}), "enabled": True}
@@ -58,18 +62,38 @@ def entry(
     return {**kind, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
 
 
-def add_command(client: str, entry: Mapping[str, Any]) -> str | None:
-    """The client's own command that adds this entry, for a shell; None if it has none."""
+def link(client: str, entry: Mapping[str, Any]) -> str:
+    """The address that has the client ask whether to add this entry; raises `WrongUsage` for a client without one.
+
+    Cursor's is at https://cursor.com/docs/mcp/install-links, VS Code's at
+    https://code.visualstudio.com/api/extension-guides/ai/mcp#create-an-mcp-installation-url.
+    """
+    if not CLIENTS[client].link:
+        others = ", ".join(name for name, kind in CLIENTS.items() if kind.link)
+        hint = f"clients that have one: {others}; print the entry itself without --link"
+        raise WrongUsage(f"{CLIENTS[client].title} has no link that adds a server", hint, "no_link")
+    import base64
+
+    plain, named = (json.dumps(each, separators=(",", ":")) for each in (entry, {"name": NAME, **entry}))
+    texts = {"name": NAME, "base64": base64.b64encode(plain.encode()).decode(), "json": named}
+    return CLIENTS[client].link.format_map({key: quote(text, safe="") for key, text in texts.items()})
+
+
+def add_command(client: str, entry: Mapping[str, Any], scope: str = "user") -> str | None:
+    """The client's own command that adds this entry for its user, or with the scope `project` to a repository, for a
+    shell; None if it has none."""
+    if scope != "user" and client not in ("claude-code", "gemini-cli"):
+        return None
     if client == "vscode":
         return shlex.join(["code", "--add-mcp", json.dumps({"name": NAME, **entry}, ensure_ascii=False)])
     variables = [f"{name}={value}" for name, value in entry.get("env", {}).items()]
     start = [entry.get("command"), *entry.get("args", ())]
     if client == "claude-code":  # its -e takes all words up to the next option, and the name comes after the options
-        words = ["claude", "mcp", "add", *_each("-e", variables), "--scope", "user", NAME, "--", *start]
+        words = ["claude", "mcp", "add", *_each("-e", variables), "--scope", scope, NAME, "--", *start]
     elif client == "codex":
         words = ["codex", "mcp", "add", NAME, *_each("--env", variables), "--", *start]
     elif client == "gemini-cli":
-        words = ["gemini", "mcp", "add", "-s", "user", *_each("-e", variables), NAME, start[0], "--", *start[1:]]
+        words = ["gemini", "mcp", "add", "-s", scope, *_each("-e", variables), NAME, start[0], "--", *start[1:]]
     else:
         return None
     return shlex.join(map(str, words))
@@ -122,10 +146,10 @@ def config_file(words: Iterable[str], env: Mapping[str, str]) -> Path:
     return Path(named).expanduser() if named else paths.find(env=env).config
 
 
-def option_words(options: Mapping[str, Path | str | bool | None]) -> list[str]:
+def option_words(options: ServeOptions) -> list[str]:
     words: list[str] = []
-    for option, value in options.items():
-        if value:
+    for option, given in options.items():
+        for value in given if isinstance(given, list | tuple) else [given] if given else []:
             word = str(_absolute(value)) if isinstance(value, Path) else value
             words += [option] if word is True else [option, str(word)]
     return words

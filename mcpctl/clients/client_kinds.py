@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcpctl.base.errors import WrongUsage
+
 
 @dataclass(frozen=True)
 class ClientKind:
@@ -17,6 +19,8 @@ class ClientKind:
     fills_in: bool = False  # whether it replaces `${VAR}` with the variable's value, as mcpctl does
     timeout_unit_s: float | None = None  # the unit of its `timeout`, if that limits a call; else None
     restart: str = "start a new session of it"
+    condition: str = ""  # when it starts a server of a repository's file, in words
+    link: str = ""  # the address that adds a server: its `{name}` and entry as `{base64}`, or both as `{json}`
 
 
 _CODE = ("Code", "Code - Insiders", "VSCodium")
@@ -30,23 +34,28 @@ CLIENTS = {client.name: client for client in (
     ),
     ClientKind(
         "claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"),
-        from_shell=True, fills_in=True,
+        from_shell=True, fills_in=True, condition="it asks each person before it starts it there",
     ),
-    ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json"), restart="restart it"),
+    ClientKind(
+        "cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json"), restart="restart it",
+        link="cursor://anysphere.cursor-deeplink/mcp/install?name={name}&config={base64}",
+    ),
     ClientKind(
         "vscode", "VS Code", (
             *(f"{{apps}}/{code}/User/{file}.json" for code in _CODE for file in ("mcp", "settings")),
             "{project}/.vscode/mcp.json", "{project}/.vscode/settings.json",
         ),
-        "servers", restart="restart it, or its servers under 'MCP: List Servers'",
+        "servers", restart="restart it, or its servers under 'MCP: List Servers'", link="vscode:mcp/install?{json}",
     ),
     ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), restart="restart it"),
     ClientKind(
-        "codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), "mcp_servers", from_shell=True
+        "codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), "mcp_servers", from_shell=True,
+        condition="it reads it once its user trusts the repository",
     ),
     ClientKind(
         "gemini-cli", "Gemini CLI", ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
         from_shell=True, fills_in=True, timeout_unit_s=0.001,
+        condition="it reads it when it starts in that folder and its user trusts it",
     ),
     ClientKind(
         "zed", "Zed", ("{config}/zed/settings.json", "{project}/.zed/settings.json"), "context_servers",
@@ -82,7 +91,32 @@ def is_here(client: ClientKind, place: Path) -> bool:
     return place.exists() or folder.is_dir()
 
 
-def _filled(templates: Iterable[str]) -> list[Path]:
+def home_of(client: ClientKind, places: list[Path]) -> Path:
+    """The one of these places into which mcpctl goes: the one that is there, else the first."""
+    # VS Code's settings are its older place.
+    possible = [path for path in places if client.name != "vscode" or path.name != "settings.json"]
+    return next((path for path in possible if path.exists()), possible[0])
+
+
+def place_in_repository(client: ClientKind) -> tuple[Path, Path]:
+    """The repository of the current folder, and the file in it that `client` reads; raises `WrongUsage` where there is
+    none, or where it is the user's own, as in the home folder."""
+    from mcpctl.toolsets.toolset_files import repository_of
+
+    templates = [place for place in client.places if place.startswith("{project}")]
+    if not templates:
+        others = ", ".join(name for name, kind in CLIENTS.items() if "{project}" in "".join(kind.places))
+        hint = f"clients that do: {others}; for all of your projects: mcpctl install {client.name}"
+        raise WrongUsage(f"{client.title} reads no file of a repository", hint, "no_project_file")
+    repository = repository_of(Path.cwd())
+    path = home_of(client, _filled(templates, repository))
+    if path in own_places(client):
+        hint = f"change into a repository, or leave --project out: mcpctl install {client.name}"
+        raise WrongUsage(f"{path} is your own file, not one of a repository", hint, "not_a_repository")
+    return repository, path
+
+
+def _filled(templates: Iterable[str], project: Path | None = None) -> list[Path]:
     home = Path.home()
     config = _named("XDG_CONFIG_HOME") or home / ".config"
     folders = {
@@ -91,7 +125,7 @@ def _filled(templates: Iterable[str]) -> list[Path]:
         "apps": home / "Library" / "Application Support" if sys.platform == "darwin" else config,
         "claude": _named("CLAUDE_CONFIG_DIR") or home,
         "codex": codex_folder(),
-        "project": Path.cwd(),
+        "project": project or Path.cwd(),
     }
     return [Path(template.format_map(folders)) for template in templates]
 

@@ -1,7 +1,7 @@
 """`install`: a client's servers go into config.toml, and one entry for mcpctl stays in the client's file."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from mcpctl.clients import (
     policy_import,
     uninstalling,
 )
-from mcpctl.clients.client_config import NAME
+from mcpctl.clients.client_config import NAME, ServeOptions
 from mcpctl.clients.client_draft import ClientDraft, Place
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
@@ -31,7 +31,6 @@ from mcpctl.config import config, editing
 from mcpctl.config.server_settings import check_server
 
 _TOLD = 20  # servers that a summary names
-Options = Mapping[str, Path | str | bool | None]  # the options of `serve` for the entry, by their names
 
 
 @dataclass
@@ -46,8 +45,9 @@ class Installation(FileChange):
         draft = ClientDraft(self.path, before or b"")
         own = (*self.section, NAME)
         places = [entry.place for entry in self.taken if entry.place != own and draft.at(entry.place) == entry.value]
-        # Other entries that start mcpctl, too: the one entry takes their place.
-        others = ((*section, name) for section in self.sections for name, value in draft.servers(section).items()
+        # Other entries that start mcpctl, too: the one entry takes their place. Those of a repository are its people's.
+        sections = self.sections if self.repository is None else []
+        others = ((*section, name) for section in sections for name, value in draft.servers(section).items()
                   if is_mcpctl(value))  # fmt: skip
         places += [place for place in others if self.entry is None or place != own]
         self.action = "updated" if places else "unchanged"
@@ -64,7 +64,7 @@ class Installation(FileChange):
             kept = uninstalling.load(paths, name, self.path)
             if kept and before and not uninstalling.is_undone(kept, before):
                 older = uninstalling.restored(kept, before)
-            uninstalling.save(paths, Installed(name, self.path, older, after))
+            uninstalling.save(paths, Installed(name, self.path, older, after, self.repository is not None))
         return after
 
     def _put(self, draft: ClientDraft, own: Place) -> None:
@@ -96,6 +96,11 @@ class Plan:
     texts: tuple[str, str] = ("", "")
 
     @property
+    def takes_over(self) -> bool:
+        """Whether servers may go into config.toml; those of a repository are for all who have it, and stay."""
+        return bool(self.batch.files)
+
+    @property
     def changes_config(self) -> bool:
         return self.texts[0] != self.texts[1]
 
@@ -114,7 +119,7 @@ class Plan:
             rules.put_beside_servers(document, self.paths.config)
 
 
-def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequence[tuple[str, str]] = ()) -> Plan:
+def plan(clients: Sequence[str], options: ServeOptions, paths: Paths, rename: Sequence[tuple[str, str]] = ()) -> Plan:
     """Raises `NotFound` for a client that is not here, and `Unusable` for a file that cannot be read."""
     batch = Import(rename=rename, ways="")
     changes: list[Installation] = []
@@ -131,7 +136,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
                 stays += [entry for entry in entries if entry.project is not None]
                 if path == home or own:
                     section = next((entry.place[:-1] for entry in own), _section(client, path))
-                    changes.append(Installation(client, path, section, {} if path == home else None))
+                    changes.append(Installation(client, path, None, section, {} if path == home else None))
                     batch.files.append(ClientFile(path, client))
                     batch.entries += own
     heads = [(change, _old_entry(batch, change)) for change in changes if change.entry is not None]
@@ -151,9 +156,22 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     return Plan(paths, batch, changes, stays, policy_import.of_clients(clients, paths))
 
 
+def plan_in_repository(clients: Sequence[str], options: ServeOptions, paths: Paths) -> Plan:
+    """One entry for the file that each client reads in the repository of the current folder, for all who have it: no
+    server moves, and nothing of this machine is in it. Raises `WrongUsage` for a client that reads none there."""
+    changes = []
+    for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
+        repository, path = client_kinds.place_in_repository(client)
+        section = _section(client, path)
+        old = ClientDraft(path, uninstalling.content(path) or b"").at((*section, NAME))
+        entry = client_config.entry(client.name, options, old=old if is_mcpctl(old) else None, is_shared=True)
+        changes.append(Installation(client, path, repository, section, entry))
+    return Plan(paths, Import(rename=(), ways=""), changes, [], [])
+
+
 def preview(plan: Plan) -> list[str]:
     """The changes of config.toml and of the clients' files as a diff with secrets masked; nothing is written."""
-    plan.texts = editing.edited(plan.paths.config, plan.put)
+    plan.texts = editing.edited(plan.paths.config, plan.put) if plan.takes_over else plan.texts
     lines = import_preview.between(plan.paths.config, *plan.texts)
     for change in plan.changes:
         lines += change.preview(change.sections)
@@ -164,7 +182,7 @@ def write(plan: Plan, permit: editing.Permit) -> None:
     """Make the changes, that of config.toml first: no server is ever in neither file. `permit` may raise `Refused`."""
     if plan.changes_config:
         editing.edit(plan.paths.config, plan.put, permit)
-    elif not plan.paths.config.exists():  # an entry that names it needs it
+    elif plan.takes_over and not plan.paths.config.exists():  # an entry that names it needs it
         editing.replace(plan.paths.config, None, editing.FIRST_LINE, permit)
     for change in plan.changes:
         change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
@@ -185,7 +203,8 @@ def summary(plan: Plan) -> Iterator[str]:
     """The changes in words, once they were looked at; last comes what a person must not miss."""
     parts = {
         "note": _notes(plan),
-        "moves into config.toml": _moves(plan),
+        "moves into config.toml": _moves(plan) if plan.takes_over else (),
+        "goes into the repository": () if plan.takes_over else _goes_in(plan),
         "stays where it is": _stays(plan),
         "does not work, or not yet": broken(plan),
     }
@@ -206,6 +225,13 @@ def _moves(plan: Plan) -> Iterator[str]:
         names = beginning(change.names, _TOLD) or "no server, only an entry goes in"
         what = names if change.action != "unchanged" else "nothing: it is in already"
         yield f"{change.client.title}: {what} ({change.path})"
+
+
+def _goes_in(plan: Plan) -> Iterator[str]:
+    for change in plan.changes:
+        what = "an entry for all who have it" if change.action != "unchanged" else "nothing: it is in already"
+        condition = f"; {change.client.condition}" if change.client.condition else ""
+        yield f"{change.client.title}: {what} ({change.path}){condition}"
 
 
 def _stays(plan: Plan) -> Iterator[str]:
@@ -263,9 +289,7 @@ def _programs(client: ClientKind) -> list[tuple[Path, list[Path]]]:
     programs = []
     for places in by_folder.values():
         if any(client_kinds.is_here(client, path) for path in places):
-            # VS Code's settings are its older place.
-            possible = [path for path in places if client.name != "vscode" or path.name != "settings.json"]
-            home = next((path for path in possible if path.exists()), possible[0])
+            home = client_kinds.home_of(client, places)
             programs.append((home, list(dict.fromkeys((home, *places)))))
     return programs
 

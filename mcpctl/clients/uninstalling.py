@@ -39,6 +39,7 @@ class _About(msgspec.Struct, kw_only=True):
     path: str
     before: str | None  # the hash of the bytes before; None if there was no file
     after: str
+    in_repository: bool = False
 
 
 def content(path: Path) -> bytes | None:
@@ -52,6 +53,7 @@ def content(path: Path) -> bytes | None:
 class FileChange(ABC):
     client: ClientKind
     path: Path
+    repository: Path | None  # whose file it is; none for one of the user's own
     action: str = field(default="unchanged", init=False)
     backup: Path | None = field(default=None, init=False)
 
@@ -69,12 +71,14 @@ class FileChange(ABC):
         if self.action != "unchanged":
             hint = "make it writable; nothing in it has changed"
             files.edit(
-                self.path, lambda before: self._applied(paths, before), hint, within=client_kinds.project_of(self.path)
-            )
+                self.path, lambda before: self._applied(paths, before), hint, private=not self.repository,
+                within=self.repository or client_kinds.project_of(self.path),
+            )  # fmt: skip
 
     def row(self, servers: list[str], entry: dict[str, Any] | None = None) -> Row:
         client, backup = self.client, str(self.backup) if self.backup else None
-        command = client_config.add_command(client.name, entry) if entry else None
+        scope = "project" if self.repository else "user"
+        command = client_config.add_command(client.name, entry, scope) if entry else None
         values = client.name, str(self.path), self.action, servers, entry, backup, client.restart, command
         return dict(zip(INSTALL_FIELDS, values, strict=True))
 
@@ -93,6 +97,7 @@ class Installed:
     path: Path
     before: bytes | None
     after: bytes
+    in_repository: bool = False
 
 
 def load(paths: Paths, client: str, path: Path) -> Installed | None:
@@ -100,10 +105,12 @@ def load(paths: Paths, client: str, path: Path) -> Installed | None:
     return _read(_folder(paths, client, path))
 
 
-def every(paths: Paths, client: str) -> Iterator[Installed]:
+def every(paths: Paths, client: str, *, in_repository: bool = False) -> Iterator[Installed]:
+    """The records of the user's own files of a client, or of its files of repositories."""
     for folder in sorted(paths.installs.glob(f"{client}-*")):
         record = _read(folder)
-        if record and record.client == client and folder == _folder(paths, client, record.path):
+        is_whole = record and record.client == client and folder == _folder(paths, client, record.path)
+        if record and is_whole and record.in_repository is in_repository:
             yield record
 
 
@@ -112,7 +119,7 @@ def save(paths: Paths, installed: Installed) -> None:
     before, after = installed.before, installed.after
     about = _About(
         client=installed.client, path=str(installed.path), after=_hash(after),
-        before=None if before is None else _hash(before),
+        before=None if before is None else _hash(before), in_repository=installed.in_repository,
     )  # fmt: skip
     # The hashes come last: a crash before leaves files that they do not fit.
     for name, content in (("before", before or None), ("after", after), ("about.json", msgspec.json.encode(about))):
@@ -146,7 +153,8 @@ def _read(folder: Path) -> Installed | None:
         return None
     if _hash(after) != about.after or about.before not in (None, _hash(before)):
         return None
-    return Installed(about.client, Path(about.path), None if about.before is None else before, after)
+    older = None if about.before is None else before
+    return Installed(about.client, Path(about.path), older, after, about.in_repository)
 
 
 def _folder(paths: Paths, client: str, path: Path) -> Path:
@@ -258,12 +266,18 @@ class Removal(FileChange):
         return after
 
 
-def plan(clients: Sequence[str], paths: Paths) -> list[Removal]:
+def plan(clients: Sequence[str], paths: Paths, *, in_repository: bool = False) -> list[Removal]:
+    """The changes of the user's own files, or of those of the repository that the current folder is in. Raises
+    `WrongUsage` for a client that reads none of a repository."""
     changes = []
     for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
-        kept = {record.path: record for record in every(paths, client.name)}
-        places = dict.fromkeys([*kept, *client_kinds.own_places(client)])
-        changes += [Removal(client, path, kept.get(path)) for path in places if path in kept or path.exists()]
+        kept = {record.path: record for record in every(paths, client.name, in_repository=in_repository)}
+        repository, places = None, list(dict.fromkeys([*kept, *client_kinds.own_places(client)]))
+        if in_repository:
+            repository, place = client_kinds.place_in_repository(client)
+            places = [place]
+        found = [path for path in places if path in kept or path.exists()]
+        changes += [Removal(client, path, repository, kept.get(path)) for path in found]
     return changes
 
 
@@ -299,5 +313,5 @@ def summary(changes: Sequence[Removal]) -> Iterator[str]:
                 f"{change.path}: there is no record of the file before mcpctl; only its entry goes, and the servers"
                 " in config.toml do not come back"
             )
-        elif change.kept and not change.path.exists():
+        elif change.kept and change.action == "unchanged" and not change.path.exists():
             yield f"{change.path} is gone; nothing is made of it"

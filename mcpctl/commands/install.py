@@ -6,7 +6,7 @@ from mcpctl import output
 from mcpctl.base.models import Found, Row
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.serve import Split
+from mcpctl.commands.serve import Direct, Split
 
 _MOST_NAMED = 10
 JSON = opt.flag("--json", "Print one JSON array with an object for each file.")
@@ -22,9 +22,10 @@ def install(
     dry_run: bool = opt.DRY_RUN,
     diff: bool = opt.DIFF,
     yes: bool = opt.YES,
-    project: str | None = opt.PROJECT,
+    project: str | None = opt.PROJECT_OR_HERE,
     toolset: str | None = opt.TOOLSET,
     split_execute: Split = False,
+    direct: Direct = None,
     rename: list[str] | None = opt.RENAME,
     no_check: bool = opt.NO_CHECK,
     from_script: bool = opt.FROM_SCRIPT,
@@ -38,17 +39,21 @@ def install(
     mcpctl is in it, and the command that puts it there.
 
     Clients: {clients}. The servers in your own file of the client move into config.toml; one entry stays there, which
-    starts mcpctl with the options --project, --toolset and --split-execute. Comments, order and all other settings of
-    the file stay. A server that cannot be taken over stays in the file, and stderr names it; so do servers of a single
-    project, and those that would not start, since their program is not found or an mcpctl that this client starts would
-    lack a variable. Permission rules of the client go into [policy] if config.toml has one; otherwise only rules that
-    deny a tool or a server are taken over, and a denied server is disabled for all clients.
+    starts mcpctl with the options --project, --toolset, --split-execute and --direct. Comments, order and all other
+    settings of the file stay. A server that cannot be taken over stays in the file, and stderr names it; so do servers
+    of a single project, and those that would not start, since their program is not found or an mcpctl that this client
+    starts would lack a variable. Permission rules of the client go into [policy] if config.toml has one; otherwise only
+    rules that deny a tool or a server are taken over, and a denied server is disabled for all clients.
 
     A terminal is shown what moves, what stays and what will not work, and is asked; elsewhere that comes last. --diff
     shows every line that changes, with secrets masked. A copy of the file is kept, and mcpctl uninstall undoes it.
     Running it again takes over servers that were added to the file since, and repairs the entry: its options stay
     unless they are given again, and it starts this mcpctl with this config.toml. --dry-run also prints the client's own
     command that adds mcpctl, if it has one.
+
+    --project without a NAME writes the file that the client reads in the repository of the current folder, such as
+    .cursor/mcp.json. Everybody who has the repository gets the entry, which starts the mcpctl on their PATH with their
+    own config.toml. It has no path and no variable of this machine, and no server moves.
 
     The logins of the client stay with it. URLs without headers that are taken over are asked, all at once and for 3
     seconds at most, whether they need one here, and stderr has the command.
@@ -59,6 +64,8 @@ def install(
       mcpctl install claude-code codex
       mcpctl install vscode --project acme --split-execute --yes
       mcpctl install zed --rename github=github-zed
+      mcpctl install claude-code cursor --project
+      mcpctl install cursor --direct 'time:*' --direct github:create_issue
     """
     from mcpctl.clients import importing, installing
     from mcpctl.commands import confirmation, server_logins
@@ -67,17 +74,21 @@ def install(
     from mcpctl.toolsets import toolset_files
 
     if not clients:
-        write_clients(json, dry_run or diff or yes or split_execute or rename or toolset)
+        with_options = dry_run or diff or yes or split_execute or direct or rename or toolset or project == opt.HERE
+        write_clients(json, with_options)
         return
     installing.check_clients(clients)
-    reference = toolset_files.absolute_reference(toolset)
-    options = {
-        "--config": place.config, "--data-dir": place.data_dir, "--project": project,
-        "--toolset": reference, "--split-execute": split_execute,
-    }  # fmt: skip
+    shared = {"--split-execute": split_execute, "--direct": direct}
     paths = place.paths(creates=True)
-    load(paths.config, project)  # serve would not start with a project that nothing names
-    plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
+    if project == opt.HERE:
+        _refuse_own(place, rename, toolset)
+        reference = toolset
+        plan = installing.plan_in_repository(clients, {"--toolset": reference, **shared}, paths)
+    else:
+        reference = toolset_files.absolute_reference(toolset)
+        own = {"--config": place.config, "--data-dir": place.data_dir, "--project": project, "--toolset": reference}
+        load(paths.config, project)  # serve would not start with a project that nothing names
+        plan = installing.plan(clients, {**own, **shared}, paths, importing.renames(rename or ()))
     lines = installing.preview(plan)
     if diff and not dry_run:
         confirmation.show(lines)
@@ -99,6 +110,19 @@ def install(
             server_logins.say_needed(paths, [name for row in rows for name in row["servers"]])
     for line in (*installing.rule_remarks(plan), *(installing.broken(plan) if is_asked else installing.summary(plan))):
         output.say(line, always=True)
+
+
+def _refuse_own(place: opt.Location, rename: list[str] | None, toolset: str | None) -> None:
+    """Raise `WrongUsage` for what an entry that others get cannot have."""
+    from mcpctl.base.errors import WrongUsage
+    from mcpctl.toolsets import toolset_files
+
+    opt.refuse_with("--config", place.config, "--project without a NAME")
+    opt.refuse_with("--data-dir", place.data_dir, "--project without a NAME")
+    opt.refuse_with("--rename", rename, "--project without a NAME")
+    if toolset and toolset_files.is_path(toolset):
+        message = f"'{toolset}' is a path of this machine, and others get the file of the repository"
+        raise WrongUsage(message, "name a toolset that each of them has, or leave --toolset out", "not_shared")
 
 
 def write_clients(json: bool, with_options: object = False, *, to_uninstall: bool = False) -> list[Row]:

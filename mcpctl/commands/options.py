@@ -82,6 +82,12 @@ PROJECT = option(
     "--project", "NAME", "The project in force: only its servers are seen (also: MCPCTL_PROJECT).", complete.projects,
     envvar="MCPCTL_PROJECT", show_envvar=False,
 )  # fmt: skip
+PROJECT_OR_HERE = option(
+    "--project", "[NAME]",
+    "The project in force: only its servers are seen (also: MCPCTL_PROJECT). Without NAME: write the client's file of"
+    " this repository.", complete.projects, envvar="MCPCTL_PROJECT", show_envvar=False,
+)  # fmt: skip
+HERE = ""  # in place of the project's name
 TOOLSET = option(
     "--toolset", "NAME|PATH",
     "The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).", complete.toolsets,

@@ -6,15 +6,33 @@ from typing import Annotated
 from mcpctl.base.errors import WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.config.settings import problem_of_direct
 
 Split = Annotated[bool, opt.flag("--split-execute", "Offer separate tools to read, write and destroy.", default=...)]
+
+
+def _patterns(given: list[str] | None) -> list[str] | None:
+    from mcpctl.config.settings import problem_of_direct
+
+    for pattern in given or ():
+        if problem := problem_of_direct(pattern):
+            raise WrongUsage(f"--direct: {problem}", "see what tools there are with: mcpctl tools ls")
+    return given
+
+
+Direct = Annotated[
+    list[str] | None,
+    opt.option(
+        "--direct", "PATTERN", "Show these tools directly: server:tool, @TOOLSET, equipped or all (repeatable).",
+        default=..., callback=_patterns,
+    ),
+]  # fmt: skip
 
 
 def serve(
     print_config: str | None = opt.option(
         "--print-config", "CLIENT", "Print the entry with which CLIENT starts mcpctl; do not serve.", complete.clients
     ),
+    link: bool = opt.flag("--link", "Print it as a link that adds it, for Cursor or VS Code."),
     *,
     place: opt.Location,
     verbose: bool = opt.flag("--verbose -v", "Copy the stderr of the servers to stderr."),
@@ -25,9 +43,7 @@ def serve(
     ),
     split_execute: Split = False,
     allow_annotate: bool = opt.flag("--allow-annotate", "Let models add notes to the toolset in force."),
-    direct: list[str] | None = opt.option(
-        "--direct", "PATTERN", "Show these tools directly: server:tool, @TOOLSET, equipped or all (repeatable)."
-    ),
+    direct: Direct = None,
     locked: Path | None = opt.option("--locked", "FILE", "Hide tools that differ from FILE; see mcpctl tools lock."),
 ) -> None:
     """Serve one MCP client, in front of all your servers.
@@ -47,7 +63,8 @@ def serve(
 
     --print-config prints the entry for a client's configuration; the clients are those of mcpctl install. Programs with
     a window do not have your shell's PATH: if theirs does not find the programs that start your servers, the entry has
-    a PATH that does.
+    a PATH that does. --link prints a link in place of the entry: Cursor or VS Code, which opens it, asks whether to add
+    the entry.
 
     Examples:
       mcpctl serve
@@ -55,11 +72,11 @@ def serve(
       mcpctl serve --project acme
       mcpctl serve --toolset triage --split-execute
       mcpctl serve --print-config claude-desktop
+      mcpctl serve --print-config cursor --direct 'time:*' --link
     """
+    if link and print_config is None:
+        raise WrongUsage("--link needs --print-config", "name the client: --print-config cursor --link")
     paths = place.paths()
-    for pattern in direct or ():
-        if problem := problem_of_direct(pattern):
-            raise WrongUsage(f"--direct: {problem}", "see what tools there are with: mcpctl tools ls")
     if print_config is not None:
         from mcpctl import output
         from mcpctl.clients import client_config, client_kinds
@@ -70,11 +87,16 @@ def serve(
         options = {
             "--config": place.config, "--data-dir": place.data_dir, "--project": project,
             "--toolset": toolset_files.absolute_reference(toolset), "--token-file": token_file,
-            "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
-            "--locked": locked.absolute() if locked else None,
+            "--verbose": verbose, "--split-execute": split_execute,
+            "--allow-annotate": allow_annotate, "--direct": direct, "--locked": locked.absolute() if locked else None,
         }  # fmt: skip
-        output.write_text(client_config.text(print_config, options, load(paths.config).servers.values()))
-        output.say(client_config.goes_into(print_config))
+        servers = load(paths.config).servers.values()
+        if link:
+            output.write_text(client_config.link(print_config, client_config.entry(print_config, options, servers)))
+            output.say(f"{client_kinds.CLIENTS[print_config].title} asks whether to add it when you open this")
+        else:
+            output.write_text(client_config.text(print_config, options, servers))
+            output.say(client_config.goes_into(print_config))
         if not split_execute:
             output.say("one permission then covers all tools; --split-execute separates reads from writes")
         return

@@ -16,6 +16,7 @@ def uninstall(
     dry_run: bool = opt.DRY_RUN,
     diff: bool = opt.DIFF,
     yes: bool = opt.YES,
+    project: bool = opt.flag("--project", "Take it out of the client's file of this repository."),
     json: bool = JSON,
     *,
     place: opt.Location,
@@ -28,6 +29,8 @@ def uninstall(
     for mcpctl goes, and the former servers come back unless a new one has the name. A file into which you put mcpctl
     yourself loses only that entry. The servers in config.toml stay.
 
+    --project takes out what mcpctl install --project has written into the repository of the current folder.
+
     A terminal is told what goes and what comes back, and is asked; --diff shows every line that changes, with secrets
     masked. A copy of the file is kept.
 
@@ -35,17 +38,18 @@ def uninstall(
       mcpctl uninstall
       mcpctl uninstall cursor --dry-run
       mcpctl uninstall claude-code codex --yes
+      mcpctl uninstall cursor --project
     """
     from mcpctl import output
     from mcpctl.clients import installing, uninstalling
     from mcpctl.commands import confirmation
 
     if not clients:
-        write_clients(json, dry_run or diff or yes, to_uninstall=True)
+        write_clients(json, dry_run or diff or yes or project, to_uninstall=True)
         return
     installing.check_clients(clients)
     paths = place.paths(creates=True)
-    changes = uninstalling.plan(clients, paths)
+    changes = uninstalling.plan(clients, paths, in_repository=project)
     lines = uninstalling.preview(changes)
     if diff and not dry_run:
         confirmation.show(lines)

@@ -216,7 +216,8 @@ def _problem_of_rate(pattern: str, text: str) -> str:
     return ""
 
 
-def problem_of(pattern: str) -> str:
+def problem_of(pattern: str, otherwise: str = f"a class such as {CLASSES[2]}") -> str:
+    """The problem of a pattern over keys; empty where there is none. `otherwise` is what it may be else."""
     if _BRACES.search(pattern):
         parts = [part[1:-1].split(",") if part[:1] == "{" else [part] for part in _BRACES.split(pattern)]
         each = ", ".join(map("".join, itertools.islice(itertools.product(*parts), _NAMED)))
@@ -230,7 +231,7 @@ def problem_of(pattern: str) -> str:
     if pattern.startswith("@"):
         classes = f"classes: {', '.join(CLASSES)}"
         return f"'{pattern}' is not a class; {did_you_mean(pattern, CLASSES, classes)}"
-    form = f"'{pattern}' must be server:tool, where * stands for any text, or a class such as {CLASSES[2]}"
+    form = f"'{pattern}' must be server:tool, where * stands for any text, or {otherwise}"
     if set(pattern) == {"*"}:
         return f"{form}; did you mean '*'?"
     meant = f"{flat[1]}:{flat[2] or '*'}" if (flat := _FLAT.match(pattern)) else f"{pattern}:*"

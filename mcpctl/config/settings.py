@@ -113,8 +113,7 @@ def problem_of_direct(pattern: str) -> str:
         return "" if pattern not in CLASSES else f"'{pattern}' is a class; name tools, or a toolset as @NAME"
     if pattern.startswith(OF_TOOLSET):
         return f"'{pattern[:80]}' names no toolset: names have 2 to 50 of a to z, 0 to 9, -"
-    problem = problem_of(pattern)
-    return f"{problem}; or {EVERY}, {EQUIPPED} or @TOOLSET" if problem else ""
+    return problem_of(pattern, f"{OF_TOOLSET}TOOLSET, {EQUIPPED} or {EVERY}")
 
 
 TOKEN_BYTES = 4

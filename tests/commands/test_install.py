@@ -338,6 +338,22 @@ def test_the_options_go_into_the_entry_and_may_change(mcpctl: Mcpctl, user: Path
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("client", PLACES)
+def test_direct_tools_are_in_an_entry_that_is_known_as_mcpctls(mcpctl: Mcpctl, put: Put, client: str) -> None:
+    path = put(client)
+    before = path.read_bytes()
+    mcpctl("install", client, "--direct", "time:*", "--direct", "github:create_issue")
+    entry = servers_of(client, path)["mcpctl"]
+    words = entry["command" if client == "opencode" else "args"]
+    assert words[words.index("serve") + 1 :] == ["--direct", "time:*", "--direct", "github:create_issue"]
+    assert [row["installed"] for row in mcpctl("install", "--json").json if row["client"] == client] == [True]
+    mcpctl("install", client, "--direct", "@triage")
+    words = servers_of(client, path)["mcpctl"]["command" if client == "opencode" else "args"]
+    assert words[words.index("serve") + 1 :] == ["--direct", "@triage"]
+    mcpctl("uninstall", client)
+    assert path.read_bytes() == before
+
+
 def test_a_project_that_nothing_names_is_not_found(mcpctl: Mcpctl, user: Path) -> None:
     path = cursor(user, {})
     before = path.read_bytes()

@@ -115,7 +115,7 @@ COMMANDS = (
     ("annotate", "set", "gh:delete", "--read-only", "--toolset", "marked", "--project", "acme"),
     ("install", "claude-code", "--yes", "--no-check"),
     ("install", "claude-code", "--yes", "--no-check", "--rename", "gh=gh9", "--project", "acme", "--toolset", "small",
-     "--split-execute"),
+     "--split-execute", "--direct", "all"),
     ("policy", "import", "claude-code", "--yes"),
     ("policy", "import", "claude-code", "--yes", "--from", "RULES"),
     ("init", "claude-code", "--yes", "--policy", "record"),

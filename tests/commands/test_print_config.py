@@ -1,11 +1,13 @@
 """`mcpctl serve --print-config`"""
 
+import base64
 import json
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -156,3 +158,51 @@ def test_a_person_is_told_that_one_permission_covers_all_tools_unless_they_are_s
     assert "--split-execute separates reads" in mcpctl("serve", "--print-config", "cursor", tty=True).err
     assert "--split-execute" not in mcpctl("serve", "--print-config", "cursor", "--split-execute", tty=True).err
     assert mcpctl("serve", "--print-config", "cursor").err == ""
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_each_pattern_of_direct_tools_is_in_the_block(mcpctl: Mcpctl, client: str) -> None:
+    found = entry(mcpctl, client, "--direct", "time:*", "--direct=@triage")
+    words = found["command"] if client == "opencode" else found["args"]
+    assert words[words.index("serve") + 1 :] == ["--direct", "time:*", "--direct", "@triage"]
+
+
+def test_cursors_link_has_the_entry_in_base64(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MCPCTL_HOME", str(tmp_path / "ü ?&#+"))  # bytes that base64 has `+` and `/` for
+    options = ("--direct", "notes:añadir~?>", "--split-execute")
+    (line,) = mcpctl("serve", "--print-config", "cursor", *options, "--link").out.splitlines()
+    address = urlsplit(line)
+    assert (address.scheme, address.netloc, address.path, address.fragment) == (
+        "cursor", "anysphere.cursor-deeplink", "/mcp/install", "",
+    )  # fmt: skip
+    query = parse_qs(address.query, strict_parsing=True)
+    assert query.keys() == {"name", "config"}
+    assert query["name"] == ["mcpctl"]
+    assert json.loads(base64.b64decode(query["config"][0], validate=True)) == entry(mcpctl, "cursor", *options)
+
+
+def test_vs_codes_link_has_the_entry_and_its_name_as_json(mcpctl: Mcpctl) -> None:
+    options = ("--direct", "notes:añadir 100%&#")
+    (line,) = mcpctl("serve", "--print-config", "vscode", *options, "--link").out.splitlines()
+    address, _, query = line.partition("?")
+    assert address == "vscode:mcp/install"
+    assert query.isascii() and not set('{}" &#') & set(query)
+    assert json.loads(unquote(query)) == {"name": "mcpctl", **entry(mcpctl, "vscode", *options)}
+
+
+@pytest.mark.parametrize("client", [name for name, kind in CLIENTS.items() if not kind.link])
+def test_a_client_without_a_link_is_refused_with_those_that_have_one(mcpctl: Mcpctl, client: str) -> None:
+    ran = mcpctl("serve", "--print-config", client, "--link")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{CLIENTS[client].title} has no link that adds a server" in ran.err
+    assert "clients that have one: cursor, vscode;" in ran.err
+
+
+def test_a_link_is_of_a_client_that_is_named(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("serve", "--link")
+    assert ran.code == 2
+    assert "--link needs --print-config" in ran.err
+
+
+def test_a_terminal_is_told_what_a_link_does(mcpctl: Mcpctl) -> None:
+    assert "VS Code asks whether to add it" in mcpctl("serve", "--print-config", "vscode", "--link", tty=True).err
