@@ -1,4 +1,5 @@
-"""The PreToolUse hook of Claude Code: the policy decides on the tool inside of a `tool_execute`, before it is called.
+"""The PreToolUse hook of Claude Code: the policy decides on the tool inside of a `tool_execute`, and on a tool that is
+shown directly, before it is called.
 
 Its input and output are at https://code.claude.com/docs/en/hooks#pretooluse. Nothing is started: the decision is made
 on the tools as they were last listed, and `mcpctl serve` makes it again when the call comes.
@@ -21,7 +22,7 @@ from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.catalog import explained, rows
 from mcpctl.clients import client_config
 from mcpctl.config.policy_settings import ASK, DENY
-from mcpctl.metatools import own_tool
+from mcpctl.metatools import direct_tools, own_tool
 from mcpctl.output.text import line_of
 from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import CallApproval
@@ -34,6 +35,8 @@ from mcpctl.store.recordable import Recordable
 
 EVENT = "PreToolUse"
 _EXECUTE = re.compile(rf"tool_execute(?:_({'|'.join(PERMISSIONS)}))?")
+_DIRECT = "__"  # between server and tool in the name of a tool that is shown directly
+_CALLS = f"(tool_execute.*|.+{_DIRECT}.+)"
 _UNASKED = ("auto", "bypassPermissions")  # modes that let calls through: anthropics/claude-code issues 89561 and 77212
 _LONGEST_REASON = 1000
 _TIMEOUT_S = 10
@@ -82,8 +85,8 @@ def answer(
         name = call.tool_name.removeprefix(prefix(entry))
         if call.hook_event_name != EVENT or name == call.tool_name:
             return None
-        execute = _EXECUTE.fullmatch(name)
-        return _decided(call, execute[1], find_paths(), project, toolset) if execute else None
+        is_call = _EXECUTE.fullmatch(name) or _DIRECT in name
+        return _decided(call, name, find_paths(), project, toolset) if is_call else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return HookAnswer(ASK, "this is not a call that mcpctl understands")
     except McpctlError as error:
@@ -98,16 +101,17 @@ def settings(entry: str, options: client_config.ServeOptions) -> str:
     start = [*(["env", *variables] if variables else []), *client_config.command()]
     words = [*start, "policy", "hook", "claude-code", *client_config.option_words(options)]
     runs = {"type": "command", "command": shlex.join(words), "timeout": _TIMEOUT_S}
-    block = {"hooks": {EVENT: [{"matcher": f"{prefix(entry)}tool_execute.*", "hooks": [runs]}]}}
+    block = {"hooks": {EVENT: [{"matcher": f"{prefix(entry)}{_CALLS}", "hooks": [runs]}]}}
     return json.dumps(block, indent=2, ensure_ascii=False)
 
 
-def _decided(
-    call: _Input, permission: str | None, paths: Paths, project: str | None, toolset: str | None
-) -> HookAnswer | None:
-    execute = msgspec.json.decode(call.tool_input, type=_Execute)
-    server, name = split(execute.toolKey)
+def _decided(call: _Input, called: str, paths: Paths, project: str | None, toolset: str | None) -> HookAnswer | None:
     with rows.catalog(paths, toolset, project, quiet=True) as catalog:
+        if through := _EXECUTE.fullmatch(called):
+            permission, execute = through[1], msgspec.json.decode(call.tool_input, type=_Execute)
+        else:
+            permission, execute = None, _Execute(direct_tools.key_named(catalog, called), call.tool_input)
+        server, name = split(execute.toolKey)
         view = replace(catalog.view, standing=explained.standing(paths))
         tool = own_tool.TOOL if execute.toolKey == own_tool.TOOL.key else catalog.find(server, name)
         subject = Subject(CALL, server, name, tool, view, permission, listing=CURRENT)

@@ -18,7 +18,7 @@ from mcpctl.base import hints
 from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.models import Newest, Tool
 from mcpctl.base.paths import Paths
-from mcpctl.base.tool_keys import is_plain, join
+from mcpctl.base.tool_keys import is_plain, join, split
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config.policy_settings import ALLOW, PolicyRule
 from mcpctl.config.settings import EQUIPPED, EVERY, OF_TOOLSET
@@ -30,7 +30,6 @@ from mcpctl.policy.view import View
 from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.threads import beside
 
 KEY = "mcpctl/key"  # the member of a definition's `_meta` that has the tool's key
 _LONGEST = 64
@@ -52,6 +51,14 @@ def direct_name(server: str, name: str) -> str:
         return plain
     digest = hashlib.sha256(join(server, name).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     return f"{fitted[: _LONGEST - _DIGITS - 1]}_{digest}"
+
+
+def key_named(catalog: Catalog, name: str) -> str:
+    """The key of the tool that clients call by this name, shown or not; a key of no tool where there is none."""
+    lists = (catalog.listed(server) for server in catalog.config.enabled)
+    keys = [tool.key for listed in lists if listed for tool in listed.tools if direct_name(*split(tool.key)) == name]
+    server, _, tool = name.partition("__")
+    return keys[0] if len(keys) == 1 else join(server, tool)
 
 
 class DirectChoice(Struct, frozen=True):
@@ -240,6 +247,8 @@ class KnownDirectTools:
 
     async def made(self, catalog: Catalog) -> DirectTools:
         """Those of the catalog at this moment, made aside; the same object as before where they are as before."""
+        from mcpctl.wire.threads import beside  # commands have no event loop
+
         if known := self.known(catalog):
             return known
         choice, changes = self.choice(catalog.view), catalog.lists.changes

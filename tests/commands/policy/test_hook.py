@@ -12,10 +12,11 @@ import pytest
 from mcpctl.base.definitions import pin_of
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
+from mcpctl.metatools.direct_tools import direct_name
 from mcpctl.policy import approvals
 from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import PolicyFile
-from tests.configured import configure, demo_tools, listed, stub, toolset
+from tests.configured import DEMO, configure, demo_tools, listed, stub, toolset
 from tests.conftest import Mcpctl
 from tests.test_main import MUST_NOT
 
@@ -71,6 +72,19 @@ def test_the_answer_is_the_documented_json_and_nothing_else(mcpctl: Mcpctl, path
             "permissionDecisionReason": "mcpctl: notes:list_notes only reads (allow notes:list_*, config.toml:23)",
         }
     }
+
+
+def test_a_tool_that_is_shown_directly_is_decided_on_as_behind_tool_execute(mcpctl: Mcpctl, paths: Paths) -> None:
+    rules = {"ask": ["weather:*"], "deny": ["notes:delete_note", "odd:*"], "allow": ["notes:list_*"]}
+    demo_tools(paths, policy={**rules, "claude_hook": True})
+    configure(paths, {**DEMO, "odd": stub()}, policy={**rules, "claude_hook": True})
+    listed(paths, "odd", [{"name": "a b"}])
+    for key in ("notes:list_notes", "notes:delete_note", "weather:set_alert", "odd:a b", "notes:gone"):
+        name = f"mcp__mcpctl__{direct_name(*key.split(':'))}"
+        of_both = [json.loads(hooked(mcpctl, said)) for said in (said(name, {"a": 1}), execute(key))]
+        assert of_both[0] == of_both[1]
+    for other in ("mcp__mcpctl__tool_discovery", "mcp__mcpctl__add-tool-annotation", "mcp__other__notes__list_notes"):
+        assert decided(mcpctl, said(other)) is None
 
 
 @pytest.mark.parametrize(
@@ -283,7 +297,7 @@ def test_the_settings_run_this_very_hook(mcpctl: Mcpctl, paths: Paths, home: Pat
     ((group,),) = ran.json["hooks"].values()
     (runs,) = group["hooks"]
     assert list(ran.json["hooks"]) == ["PreToolUse"]
-    assert (group["matcher"], runs["type"], runs["timeout"]) == ("mcp__my_mc__tool_execute.*", "command", 10)
+    assert (group["matcher"], runs["type"], runs["timeout"]) == ("mcp__my_mc__(tool_execute.*|.+__.+)", "command", 10)
     words = shlex.split(runs["command"])
     assert words[:2] == ["env", f"MCPCTL_HOME={home}"]
     assert words[words.index("policy") :] == [
