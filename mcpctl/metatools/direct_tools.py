@@ -245,6 +245,11 @@ class KnownDirectTools:
         tools: DirectTools = found[changes]
         return tools
 
+    def latest(self, catalog: Catalog) -> DirectTools | None:
+        """The last ones that were made of what the catalog's view sees, though lists may have changed since."""
+        kept = self._kept.get(_seen(catalog.view, self.choice(catalog.view)))
+        return kept.tools if kept else None
+
     async def made(self, catalog: Catalog) -> DirectTools:
         """Those of the catalog at this moment, made aside; the same object as before where they are as before."""
         from mcpctl.wire.threads import beside  # commands have no event loop

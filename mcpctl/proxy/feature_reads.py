@@ -57,21 +57,22 @@ class Owners:
         await self._gateway.current()
         view = self._gateway.view(caller)
         try:
-            return self.owner_of(uri, view)
+            return self.owner_of(uri, view, has_looked=True)
         except Failed as error:
             raise Failed(self.why_unknown(uri, view) or error.failure) from None
 
-    def owner_of(self, uri: str, view: View) -> FeatureOwner:
-        """The owner of a URI as far as is known now; raises as `Features.owner`."""
+    def owner_of(self, uri: str, view: View, *, has_looked: bool = False) -> FeatureOwner:
+        """The owner of a URI as far as is known now; raises as `Features.owner`, and before `look` once more."""
         features = self.features(view)
-        return features.owner(uri, self._with_page(uri, view) if uri.startswith(PAGES) else ())
+        return features.owner(uri, self._with_page(uri, view, has_looked) if uri.startswith(PAGES) else ())
 
-    def _with_page(self, uri: str, view: View) -> Sequence[str]:
+    def _with_page(self, uri: str, view: View, has_looked: bool) -> Sequence[str]:
         """The server whose page that is, of a tool that is shown directly: it need not list such a resource."""
         if not view.config.serve.direct:
             return ()
         catalog = self._gateway.catalog(view)
-        tools = self._gateway.direct.known(catalog)
+        direct = self._gateway.direct
+        tools = direct.latest(catalog) if has_looked else direct.known(catalog)
         if tools is None:  # to be made first
             raise Failed(Failure("unknown_resource", {"uri": uri}))
         server = tools.page_owners.get(uri)
@@ -186,7 +187,7 @@ class Reads(Spec[Request]):
 
     def _owner(self, read: Request, view: View) -> FeatureOwner:
         if self._method == RESOURCES_READ:
-            owner = self._owners.owner_of(read.name, view)
+            owner = self._owners.owner_of(read.name, view, has_looked=read.has_looked)
             if read.barring and (failure := read.barring()):
                 raise Failed(failure)
             return owner

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mcpctl.base.paths import Paths
 from mcpctl.metatools import direct_tools
 from mcpctl.metatools.direct_tools import direct_name
+from mcpctl.proxy import subscriptions
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
@@ -33,6 +34,12 @@ ISSUE: dict[str, Any] = {
     "icons": [{"src": "https://example.com/i.png"}], "_meta": {"ui": {"resourceUri": "ui://issue"}, "own": [1.50]},
     "x-own": {"kept": None},
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def attentive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks more often whether people have changed anything."""
+    monkeypatch.setattr(subscriptions, "_LOOK_S", 0.02)
 
 
 def github() -> MemoryServer:
