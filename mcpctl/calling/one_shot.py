@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import structs
 from msgspec.structs import replace
@@ -37,27 +37,26 @@ _REPORTED_EVERY_S = 0.1
 Arguments = Callable[[Tool | None], bytes]  # the JSON of a call's arguments; the tool is None where it is not known
 
 
-def call(
-    paths: Paths,
-    key: str,
-    arguments: Arguments,
-    timeout_s: float | None = None,
-    toolset: str | None = None,
-    project: str | None = None,
-    tell: Tell = None,
-    *,
-    as_sent: bool = False,
-    following: str = "",
-    ask: AskHere | None = None,
-) -> Result:
+class CallManner(NamedTuple):
+    """How a call is made, whatever it is of. With `tell`, the server is asked for its progress. An error has help on
+    the arguments, unless it is wanted `as_sent`. With `ask`, a person is asked about a call that needs it."""
+
+    timeout_s: float | None = None
+    toolset: str | None = None
+    project: str | None = None
+    tell: Tell = None
+    as_sent: bool = False
+    ask: AskHere | None = None
+
+
+def call(paths: Paths, key: str, arguments: Arguments, manner: CallManner, *, following: str = "") -> Result:
     """Call a tool; raises an `McpctlError` if it gave no answer. The arguments are asked for when the key is known to
-    name a server, and before anything starts. With `tell`, the server is asked for its progress. An error has help on
-    the arguments, unless it is wanted `as_sent`. `following` is the word behind the key, which may be the tool of a
-    server that is named there. With `ask`, a person is asked about a call that needs it."""
-    loaded = load(paths, project, timeout_s)
+    name a server, and before anything starts. `following` is the word behind the key, which may be the tool of a
+    server that is named there."""
+    loaded = load(paths, manner.project, manner.timeout_s)
     server, name = tool_keys.split_typed(key)
     with State.opened(paths) as state:
-        catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
+        catalog = Catalog(View(loaded, in_force.current(paths, loaded, manner.toolset, state)), state)
         if not name:
             raise rows.unknown(catalog, key, following)
         if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
@@ -66,39 +65,27 @@ def call(
     full_key = tool_keys.join(server, name)
 
     async def called() -> Result:
-        async with own_session(loaded, paths, toolset, tell, ask=ask) as session:
-            return await session.call(full_key, passed, as_sent=as_sent)
+        async with own_session(loaded, paths, manner.toolset, manner.tell, ask=manner.ask) as session:
+            return await session.call(full_key, passed, as_sent=manner.as_sent)
 
     return asyncio.run(called())
 
 
-def call_ad_hoc(
-    paths: Paths,
-    server: Server,
-    name: str,
-    arguments: Arguments,
-    timeout_s: float | None = None,
-    toolset: str | None = None,
-    project: str | None = None,
-    tell: Tell = None,
-    *,
-    as_sent: bool = False,
-    ask: AskHere | None = None,
-) -> Result:
+def call_ad_hoc(paths: Paths, server: Server, name: str, arguments: Arguments, manner: CallManner) -> Result:
     """Call a tool of a server that may be in no configuration, as `call` does. It is listed first, unless its list is
     known or the call would be refused."""
-    loaded, server_name = ad_hoc.beside(load(paths, project), server)
-    loaded, name = _patient(loaded, timeout_s), name.removeprefix(f"{server_name}:")
+    loaded, server_name = ad_hoc.beside(load(paths, manner.project), server)
+    loaded, name = _patient(loaded, manner.timeout_s), name.removeprefix(f"{server_name}:")
 
     async def called() -> Result:
-        async with own_session(loaded, paths, toolset, tell, ask=ask) as session:
+        async with own_session(loaded, paths, manner.toolset, manner.tell, ask=manner.ask) as session:
             gateway, view = session.gateway, session.gateway.view(CALLER)
             await gateway.load(server_name, view)
             subject = Subject(CALL, server_name, name, gateway.catalog(view).find(server_name, name), view)
             if subject.tool is None and decide(subject).outcome != REFUSE:
                 await _list(gateway, server_name)
             passed = arguments(gateway.catalog(gateway.view(CALLER)).find(server_name, name))
-            return await session.call(tool_keys.join(server_name, name), passed, as_sent=as_sent)
+            return await session.call(tool_keys.join(server_name, name), passed, as_sent=manner.as_sent)
 
     try:
         result = asyncio.run(called())

@@ -152,11 +152,10 @@ class Recorder:
     ) -> str:  # fmt: skip
         """Put a decision on a call, or on an attempt that became none, on record; returns its id. `login` is that of
         the dashboard in which it was made. A change of the configuration has several keys."""
-        if not isinstance(key, str):
-            key, rest = ", ".join(map(self.values.name, key[: bounds.LOOSENED])), len(key) - bounds.LOOSENED
-            key, (rule, place) = key + (f" and {rest} more" if rest > 0 else ""), self.values.names((rule, place))
-        else:
-            key, rule, place = self.values.names((key, rule, place))
+        keys = (key,) if isinstance(key, str) else key
+        *named, rule, place = self.values.names((*keys[: bounds.LOOSENED], rule, place))
+        rest = len(keys) - len(named)
+        key = ", ".join(named) + (f" and {rest} more" if rest else "")
         line = journal_lines.DecisionMade(
             timestamp=clock.now(), id=new_id(), session_id=self._session(origin), call_id=call_id or None,
             key=key, decision=decision, rule=rule, rule_place=place or None, channel=channel, scope=scope or None,

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,11 +88,12 @@ def call(
     if output_file:
         _check_target(output_file, replaces=force)
     with asking(json=json) as ask, output.telling(key) as tell:
-        rest = (lambda tool: read(words, tool)), timeout, place.toolset, place.project, tell
+        manner = one_shot.CallManner(timeout, place.toolset, place.project, tell, as_sent=json, ask=ask)
+        passed = partial(read, words)
         if server:
-            result = one_shot.call_ad_hoc(paths, server, key, *rest, as_sent=json, ask=ask)
+            result = one_shot.call_ad_hoc(paths, server, key, passed, manner)
         else:
-            result = one_shot.call(paths, key, *rest, as_sent=json, following=words[0] if words else "", ask=ask)
+            result = one_shot.call(paths, key, passed, manner, following=words[0] if words else "")
     content = result.content
     if output_file and not result.failure:
         content = _save(output_file, content, replaces=force)
