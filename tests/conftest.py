@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +20,9 @@ from mcpctl.base.paths import Paths, find
 from mcpctl.commands.confirmation import AGENTS
 from mcpctl.main import main
 from tests import command_tree
+
+if TYPE_CHECKING:
+    from tests.registry.own_registry import OwnRegistry
 
 ROOT = Path(__file__).resolve().parent.parent
 MCPCTL = [sys.executable, "-m", "mcpctl"]
@@ -111,6 +114,16 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: True)
     for name in AGENTS:
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> "Iterator[OwnRegistry]":
+    """A registry of servers, which is the one that is asked."""
+    from tests.registry.own_registry import own_registry
+
+    with own_registry() as registry:
+        monkeypatch.setenv("MCPCTL_REGISTRY", registry.url)
+        yield registry
 
 
 @dataclass(frozen=True)

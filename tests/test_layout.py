@@ -22,7 +22,7 @@ LAYERS = (
     ("secrets",),
     ("config", "checks", "output"),
     ("store", "wire"),
-    ("answers", "oauth", "toolsets"),
+    ("answers", "oauth", "registry", "toolsets"),
     ("policy",),
     ("catalog", "upstreams"),
     ("search", "servers"),

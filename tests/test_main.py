@@ -186,7 +186,7 @@ FILTERS = ("session", "server", "tool", "status", "client", "project", "hint", "
 LISTS = {
     ("install", "--rename"), ("servers import", "--rename"), ("serve", "--direct"), ("install", "--direct"),
     ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--oauth"), ("servers add", "--inherit-env"),
-    ("servers add", "--deny"), ("servers add", "--project"), ("servers add", "--only"),
+    ("servers add", "--deny"), ("servers add", "--project"), ("servers add", "--only"), ("servers add", "--input"),
     *(("servers set", f"--{name}") for name in ("env", "header", "inherit-env", "deny", "project", "only", "arg")),
     ("servers set", "--oauth"), ("servers set", "--unset"), ("servers login", "--scope"),
     *((f"tools {verb}", name) for verb in ("ls", "show", "call") for name in ("--header", "--env", "--")),

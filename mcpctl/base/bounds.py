@@ -38,6 +38,11 @@ URI = 4096  # characters of a URI or URI template
 TEMPLATES_TRIED = 100  # templates of one server with which a URI is compared whole, once it begins and ends as they do
 EXPRESSIONS = 30  # expressions of a URI template; one with more stands for no URI here
 
+REGISTRY_ANSWER = 8 << 20  # bytes of one answer of a registry of servers, decompressed
+REGISTRY_PAGES = 20  # answers to one search there
+REGISTRY_INPUTS = 100  # arguments, variables or headers of one server there
+REGISTRY_TEXT = 2000  # characters of a text of its that goes into an entry
+
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
 WATCHED = 1000  # resources of which one client gets the updates
 

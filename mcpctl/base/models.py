@@ -29,6 +29,10 @@ HISTORY_FIELDS = ("key", "decision", "times", "sessions", "rule", "rule_place", 
 CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
 DOCTOR_FIELDS = ("area", "status", "code", "subject", "message", "fix", "fixable")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
+PUBLISHED_FIELDS = (
+    "name", "version", "kinds", "status", "title", "description", "status_message", "repository", "website",
+    "published_at", "updated_at",
+)  # fmt: skip
 CLIENT_FIELDS = ("client", "installed", "servers", "names", "path", "command", "problem")
 INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "restart", "command")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")

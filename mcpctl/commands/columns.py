@@ -219,6 +219,16 @@ IMPORTED_SERVERS = Columns(
     noun="servers",
     empty="no servers to import",
 )
+PUBLISHED_SERVERS = Columns(
+    fields=models.PUBLISHED_FIELDS,
+    shown=("name", "version", "kinds", "status", "description"),
+    cut=frozenset(("description", "title", "status_message", "website", "repository")),
+    keeps={"description": 30},
+    goes=("status", "kinds"),
+    render={"kinds": _joined},
+    noun="servers",
+    empty="no server of the registry has these words",
+)
 CHECKED_SERVERS = Columns(
     fields=models.CHECK_FIELDS,
     shown=("server", "status", "revision", "tools", "connect_ms", "environment", "problems"),
@@ -318,6 +328,7 @@ LISTS = {  # the columns by command, and by --kind after it; those of two comman
     "policy decisions": DECISIONS, "policy explain": EXPLANATION,
     "policy import": IMPORTED_RULES, "prompts ls": PROMPTS, "resources ls": RESOURCES, "servers ls": SERVERS,
     "servers show": SERVERS, "servers check": CHECKED_SERVERS, "servers import": IMPORTED_SERVERS,
+    "servers search": PUBLISHED_SERVERS,
     "sessions ls": SESSIONS, "sessions show": SESSIONS, "sessions stats": SAVINGS, "tokens ls": TOKENS,
     "tools ls": TOOLS, "tools show": TOOLS, "tools search": FOUND_TOOLS, "tools refresh": REFRESHED,
     "tools deny": PERMISSIONS, "tools allow": PERMISSIONS, "toolsets ls": TOOLSETS, "toolsets show": TOOLSETS,

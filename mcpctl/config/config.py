@@ -25,6 +25,7 @@ from mcpctl.config.settings import (
     OAuthSettings,
     Project,
     RecordSettings,
+    RegistrySettings,
     Responses,
     Search,
     Serve,
@@ -46,6 +47,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     clients: Mapping[str, ClientSettings] = field(default_factory=dict)
     serve: Serve = field(default_factory=Serve)
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
+    registry: RegistrySettings = field(default_factory=RegistrySettings)
     policy_table: PolicyTable | None = None
     text: str = ""  # the whole file, to find the lines of rules
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)  # of entries with any
@@ -173,6 +175,7 @@ def load(path: Path, project: str | None = None) -> Config:
 
 SECTIONS: Mapping[str, type[toml.Section]] = {
     "search": Search, "records": RecordSettings, "responses": Responses, "serve": Serve, "oauth": OAuthSettings,
+    "registry": RegistrySettings,
 }  # fmt: skip
 KNOWN = frozenset(("servers", "projects", "clients", "policy", *SECTIONS))
 _FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last said"

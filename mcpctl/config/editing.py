@@ -17,7 +17,8 @@ FIRST_LINE = f"#:schema {SCHEMA.as_uri()}\n"  # of a new file: editors find the 
 Permit = Callable[[str, str], None]  # raises `Refused` where nobody may replace the first text by the second
 
 
-def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None:
+def addition(name: str, table: Mapping[str, Any]) -> Callable[[Any], None]:
+    """The change that adds an entry, for `edit`; it raises `McpctlError` where there is one. Raises `WrongUsage`."""
     if not server_settings.NAME.match(name):
         raise WrongUsage(f"'{name}' cannot name a server", "use letters, digits, '_' and '-'")
 
@@ -31,7 +32,7 @@ def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None
             )
         _put(servers, name, table)
 
-    edit(path, change, permit)
+    return change
 
 
 def remove(path: Path, names: Sequence[str], permit: Permit) -> None:

@@ -10,6 +10,11 @@ from mcpctl.config.server_settings import URL, check_project_name
 from mcpctl.config.toml import Section, check_values
 
 _DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
+_REGISTRY = re.compile(  # anything that a stranger on the way could change is refused, but for this machine
+    r"(?:https://[^\s/?#@$\\]+|http://(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?)(?:/[^\s?#$\\]*)?\Z",
+    re.IGNORECASE,
+)
+REGISTRY = "MCPCTL_REGISTRY"  # the variable that names another registry of servers
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
 TOKEN = "MCPCTL_TOKEN"  # the variable with the token, of `mcpctl tokens create`, with which requests are made
@@ -61,6 +66,21 @@ class OAuthSettings(Section, frozen=True):
     def check(self, name: str) -> None:
         if self.client_metadata_url and not _DOCUMENT.match(self.client_metadata_url):
             raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
+
+
+def is_registry(url: str) -> bool:
+    """Whether this may be the address of a registry: https, or http on this machine, without a login in it."""
+    return _REGISTRY.match(url) is not None
+
+
+class RegistrySettings(Section, frozen=True):
+    url: str = "https://registry.modelcontextprotocol.io"
+
+    def check(self, name: str) -> None:
+        if not is_registry(self.url):
+            raise ValueError(
+                ".url: must be an https:// address without a user, a query or a $; http:// only of this machine"
+            )
 
 
 class RecordSettings(Section, frozen=True):

@@ -7,7 +7,16 @@ import msgspec
 
 from mcpctl.config.policy_settings import PolicyTable, ProjectPolicyTable
 from mcpctl.config.server_settings import OAuth, Server
-from mcpctl.config.settings import ClientSettings, OAuthSettings, Project, RecordSettings, Responses, Search, Serve
+from mcpctl.config.settings import (
+    ClientSettings,
+    OAuthSettings,
+    Project,
+    RecordSettings,
+    RegistrySettings,
+    Responses,
+    Search,
+    Serve,
+)
 from mcpctl.config.toml import Section
 from mcpctl.docgen import roff
 from mcpctl.docgen.texts import TEXTS
@@ -25,6 +34,7 @@ STRUCTS: Mapping[str, type[Section]] = {
     "[serve]": Serve,
     "[records]": RecordSettings,
     "[oauth]": OAuthSettings,
+    "[registry]": RegistrySettings,
 }
 UNSET: Sequence[Any] = (None, "", [], {})
 _KINDS = {

@@ -3,14 +3,16 @@
 from typing import Annotated
 
 from mcpctl.commands import options as opt
-from mcpctl.commands import server_options
+from mcpctl.commands import registry_servers, server_options
 
 
 def add(
-    name: Annotated[str, opt.argument("NAME", "The server's name.")],
+    name: Annotated[str, opt.argument("NAME", "The server's name, or io.github.x/y in the registry.")],
     command: server_options.Command = None,
     *,
     entry: server_options.EntryOptions,
+    published: registry_servers.RegistryOptions,
+    dry_run: bool = opt.DRY_RUN,
     no_check: bool = opt.NO_CHECK,
     place: opt.ChangeOptions,
 ) -> None:
@@ -20,23 +22,47 @@ def add(
     of mcpctl, such as HOME and PATH; name others with --env, --env-file or --inherit-env. A URL without headers is
     asked, for 3 seconds at most, whether it needs a login.
 
+    A name with a slash is that of a server in the registry, as servers search lists it, or NAME@VERSION; its version is
+    exact, npx or uvx runs its package, and nothing that the registry says is expanded. On a terminal you choose among
+    its packages and addresses, give the values that it needs, a secret as ${VAR} or ${cmd:COMMAND}, and say yes to the
+    entry that is shown. Elsewhere --use, --env, --header and --input do that, and --yes writes it.
+
     Examples:
       mcpctl servers add time -- uvx mcp-server-time
       mcpctl servers add linear --project acme --url https://mcp.linear.app/mcp
       mcpctl servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
+      mcpctl servers add io.github.brave/brave-search-mcp-server --dry-run
     """
     from mcpctl import output, servers
     from mcpctl.base.errors import warn
+    from mcpctl.clients import import_preview
     from mcpctl.commands import server_logins
     from mcpctl.config import editing
+    from mcpctl.output.text import block_of
 
-    server_options.check_no_file([name, *(command or [])])
-    server_options.check_program(command or [], f"mcpctl servers add {name}")
-    given = entry.given(command or [])
-    table = editing.entry(given)
     paths = place.paths(creates=True)
-    editing.add(paths.config, name, table, place.gate(paths).config)
+    taken = published.taken(name, entry, command or [], paths, dry=dry_run, json=place.json)
+    if taken is None:
+        server_options.check_no_file([name, *(command or [])])
+        server_options.check_program(command or [], f"mcpctl servers add {name}")
+        given = entry.given(command or [])
+    else:
+        name, given = taken.name, taken.entry(entry.given([]))
+    table = editing.entry(given)
+    addition = editing.addition(name, table)
+    if dry_run:
+        before, after = editing.edited(paths.config, addition)
+        place.gate(paths, dry=True).config(before, after)
+        diff = import_preview.between(paths.config, before, after)
+        if place.json:
+            output.write_done(True, lambda: {"name": name, "changed": True, "diff": diff})
+        else:
+            output.write_lines(map(block_of, diff))
+        return
+    if taken:
+        taken.confirm()
+    editing.edit(paths.config, addition, place.gate(paths).config)
     if remark := servers.remark(paths.config, name):
         warn(f"{name}: {remark}")
     output.write_done(place.json, lambda: servers.show(paths, name), name)

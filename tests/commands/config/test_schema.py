@@ -27,7 +27,8 @@ VALUES: list[Any] = [
 STRICTER = {  # settings with rules that no schema has: the reader alone refuses these
     "servers.url": ["text", "", " "], "servers.oauth.issuer": ["text", " "],
     "servers.oauth.grant": ["client_credentials"], "search.semantic_url": ["text", " "],
-    "search.cloud_url": ["text", " "], "oauth.client_metadata_url": ["text", " "],
+    "search.cloud_url": ["text", " "], "registry.url": ["text", "", " "],
+    "oauth.client_metadata_url": ["text", " "],
 }  # fmt: skip
 BESIDE: dict[str, dict[str, Any]] = {"search.semantic_url": {"semantic_model": "m"}}
 

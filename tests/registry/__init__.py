@@ -1,0 +1,1 @@
+"""The room of the registry, and a registry of the tests' own."""
