@@ -132,7 +132,7 @@ def test_no_text_of_a_registry_commands_a_terminal(registry: OwnRegistry, mcpctl
         (JSONResponse({"servers": 1}), "is not that of a registry"),
         (JSONResponse({}), "is not that of a registry"),
         (Response(b"[" * 200_000), "is not that of a registry"),
-        (Response(b'{"servers": ["\xff"]}'), "is not that of a registry"),
+        (Response(b'{"servers": [], "metadata": {"nextCursor": "\xff"}}'), "is not that of a registry"),
         (Response(b" " * (9 << 20)), "its answer has more than 8 MB"),
         (JSONResponse({"error": "\x1b[2J busy"}, 503), "answers: HTTP 503 Service Unavailable"),
         (RedirectResponse("https://elsewhere.example/"), "it redirects to another place"),
