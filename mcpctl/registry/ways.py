@@ -222,7 +222,7 @@ def _plain(url: str) -> str:
 
 
 def listed(ways: Iterable[Way]) -> list[str]:
-    """What `--use` may say for each of these, as short as it can be."""
+    """The text of `--use` for each of these, as short as it can be."""
     every = list(ways)
     kinds = [way.kind for way in every]
     return [way.kind if kinds.count(way.kind) == 1 else way.what for way in every]
