@@ -329,7 +329,7 @@ def test_arguments_of_odd_schemas_are_offered_as_far_as_they_are_names(paths: Pa
 
 @for_each("line", [*LISTS, "calls ls --kind discovery"])
 def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mcpctl) -> None:
-    words = [*line.split(" "), *["create"] * line.startswith("tools search")]
+    words = [*line.split(" "), *["create"] * line.endswith(" search")]
     configured.configure(full, {})
     words += ["cursor"] * (line == "policy import") + ["s:a"] * (line in ("tools deny", "tools allow"))
     if line == "annotate ls":

@@ -22,6 +22,7 @@ from mcpctl.store.state import State
 from mcpctl.toolsets.in_force import ToolsetsInForce
 from tests import command_tree, configured
 from tests.conftest import Mcpctl
+from tests.registry.own_registry import described, own_registry, package
 
 pytestmark = pytest.mark.usefixtures("programs")
 PROGRAM = {"command": "npx", "args": ["-y", "gh-server"]}
@@ -61,6 +62,7 @@ HOMES = [(each, None) for each in SITUATIONS] + [
 Free = set[tuple[str | None, str]]
 """Tools by the project in which they are so."""
 CLIENT = {"mcpServers": {"gh": PROGRAM, "gh3": PROGRAM, "new": {"command": "other"}}}
+PUBLISHED = "io.github.ada/gh-server"  # in a registry, by whose entry it is the program of another entry
 COMMANDS = (
     ("servers", "add", "gh2", "--", "npx", "-y", "gh-server"),
     ("servers", "add", "gh2", "--", "env", "X=1", "/usr/bin/npx", "gh-server"),
@@ -69,6 +71,8 @@ COMMANDS = (
      "gh-server"),
     ("servers", "add", "web", "--url", "https://x.example/mcp", "--transport", "http", "--header", "A=b"),
     ("servers", "add", "web", "--url", "https://x.example/mcp", "--oauth", "client_id=x"),
+    ("servers", "add", PUBLISHED, "--name", "gh2", "--use", "npm", "--input", "place=x", "--yes"),
+    ("servers", "add", PUBLISHED, "--use", "pypi", "--yes"),
     ("servers", "rm", "gh"),
     ("servers", "rm", "gh", "notes"),
     ("servers", "enable", "gh"),
@@ -190,7 +194,7 @@ def free(paths: Paths) -> Free:
             continue  # no tool can be called where the toolset cannot be read
         with rows.catalog(paths, toolset=None, project=project, quiet=True) as catalog:
             for server, entry in catalog.config.enabled.items():
-                if "gh-server" not in entry.args:
+                if "gh-server" not in {arg.partition("@")[0] for arg in entry.args}:
                     continue
                 for tool in TOOLS:
                     subject = explained.subject_of(
@@ -212,12 +216,23 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
     return Homes(tmp_path_factory.mktemp("homes"))
 
 
+@pytest.fixture(scope="module")
+def published() -> Iterator[str]:
+    """The address of a registry that has the program."""
+    with own_registry() as registry:
+        place = {"type": "named", "name": "--place", "value": "{place}", "variables": {"place": {}}}
+        packages = [package(identifier="gh-server", packageArguments=[place]), package("pypi", "gh-server")]
+        registry.publish(described(PUBLISHED, packages=packages))
+        yield registry.url
+
+
 @pytest.fixture(autouse=True)
-def user(homes: Homes, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def user(homes: Homes, home: Path, published: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The home of a user of Claude Code, at no terminal."""
     shutil.rmtree(homes.folder, ignore_errors=True)
     monkeypatch.setenv("MCPCTL_HOME", str(homes.folder / "home"))
     monkeypatch.setenv("HOME", str(homes.folder / "user"))
+    monkeypatch.setenv("MCPCTL_REGISTRY", published)
     monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
     for step in ("_list", "_examine"):  # they start servers, and write nothing
         monkeypatch.setattr(f"mcpctl.commands.init._Steps.{step}", lambda _: None)

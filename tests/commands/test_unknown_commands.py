@@ -10,7 +10,7 @@ from tests.conftest import Mcpctl
     ("line", "meant"),
     [
         ("call time:now", ["tools call", "calls"]),
-        ("search clock", ["tools search"]),
+        ("search clock", ["tools search", "servers search"]),
         ("list", ["tools ls", "servers ls", "calls ls"]),
         ("ls", ["tools ls", "servers ls", "calls ls"]),
         ("logs", ["servers logs"]),
@@ -22,7 +22,7 @@ from tests.conftest import Mcpctl
         ("session ls", ["sessions"]),
         ("settings", ["config edit"]),
         ("validate", ["config check"]),
-        ("serch", ["tools search", "serve"]),
+        ("serch", ["tools search", "servers search", "serve"]),
         ("tool ls", ["tools", "toolsets"]),
         ("tools list", ["tools ls"]),
         ("tools run", ["tools call"]),

@@ -29,6 +29,7 @@ def search(
     from mcpctl.registry.api import Registry
 
     options = listing.chosen()
+    output.chosen_fields(PUBLISHED_SERVERS, options)  # a mistyped one is told before the registry is asked
     most = options.offset + options.limit if options.limit and not options.count else None
     registry = Registry(config.load(place.paths().config))
     search = registry.search([word for text in words for word in text.split()] or [""], most)

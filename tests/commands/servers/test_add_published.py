@@ -11,6 +11,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.commands import confirmation
+from tests.configured import configure
 from tests.conftest import MCPCTL, Mcpctl
 from tests.registry.own_registry import OwnRegistry, described, package, remote
 from tests.table import for_each
@@ -306,6 +307,17 @@ def test_the_last_part_is_the_name_as_far_as_a_name_may_have_it(
 def test_options_that_contradict_each_other_are_refused(mcpctl: Mcpctl, paths: Paths, words: list[str]) -> None:
     assert mcpctl("servers", "add", *words).code == 2
     assert not paths.config.exists()
+
+
+def test_a_program_that_is_restricted_under_another_name_is_for_a_person(
+    registry: OwnRegistry, mcpctl: Mcpctl, paths: Paths
+) -> None:
+    configure(paths, {"mine": {"command": "npx", "args": ["-y", "weather-mcp"], "tools": {"delete": False}}})
+    text = paths.config.read_bytes()
+    registry.publish(described(packages=[package()]))
+    ran = mcpctl("servers", "add", NAME, "--yes")
+    assert (ran.code, "only a person can" in ran.err) == (6, True), ran
+    assert paths.config.read_bytes() == text
 
 
 def test_without_a_terminal_nothing_is_written_unless_it_is_said(
