@@ -40,8 +40,10 @@ EXPRESSIONS = 30  # expressions of a URI template; one with more stands for no U
 
 REGISTRY_ANSWER = 8 << 20  # bytes of one answer of a registry of servers, decompressed
 REGISTRY_PAGES = 20  # answers to one search there
-REGISTRY_INPUTS = 100  # arguments, variables or headers of one server there
-REGISTRY_TEXT = 2000  # characters of a text of its that goes into an entry
+REGISTRY_WAYS = 20  # packages of one server there, and addresses
+REGISTRY_INPUTS = 100  # arguments, variables or headers of one of these
+REGISTRY_TEXT = 2000  # characters of a text there that goes into an entry
+REGISTRY_ENTRY = 8000  # characters of all texts of the entry: more than a person reads before saying yes
 
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
 WATCHED = 1000  # resources of which one client gets the updates

@@ -224,6 +224,22 @@ class ChangeOptions(_Located):
 
         return Gate(paths, self.from_script, dry)
 
+    def preview(self, paths: "Paths", name: str, before: str, after: str) -> None:
+        """Print the change of a server's entry as a diff, and warn of one that would be refused; nothing is written."""
+        from mcpctl import output
+        from mcpctl.base.errors import warn
+        from mcpctl.clients import import_preview
+        from mcpctl.output.text import block_of
+
+        diff = import_preview.between(paths.config, before, after)
+        self.gate(paths, dry=True).config(before, after)
+        if self.json:
+            output.write_done(True, lambda: {"name": name, "changed": before != after, "diff": diff})
+            return
+        output.write_lines(map(block_of, diff))
+        if before != after and not diff:
+            warn("only what is not shown here, such as the value of a variable, would change")
+
 
 class ProjectLocation(_Located, section="Configuration"):
     project: str | None = PROJECT

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcpctl import output
 from mcpctl.base.errors import McpctlError, Unusable, WrongUsage
+from mcpctl.base.texts import beginning
 from mcpctl.commands import options as opt
 from mcpctl.commands.server_options import EntryOptions
 
@@ -109,7 +110,7 @@ class Taken:
         asked and `--yes` is missing."""
         from mcpctl.commands import confirmation
 
-        if self._options.yes or self._is_dry:
+        if self._options.yes:
             return
         if not self._may_ask:
             hint = f"to write this: mcpctl servers add {self._exactly} --yes, with the same options"
@@ -154,7 +155,7 @@ class Taken:
             return every[0]
         named = ways.listed(every)
         if not self._may_ask:
-            hint = f"choose one with --use: {', '.join(map(shlex.quote, named))}"
+            hint = f"choose one with --use: {beginning([shlex.quote(name) for name in named], _MOST_TOLD)}"
             raise WrongUsage(f"'{self._reference}' can be used in {len(every)} ways", hint, "ambiguous")
         for number, way in enumerate(every, 1):
             self._say(f"  {number}: {_described(way)}")
@@ -167,7 +168,7 @@ class Taken:
 
     def _refuse(self, use: str | None) -> NoReturn:
         if use and self._ways:
-            ways = ", ".join(f"{each.kind} ({each.what})" for each in self._ways)
+            ways = beginning([f"{each.kind} ({each.what})" for each in self._ways], _MOST_TOLD)
             raise WrongUsage(f"'{self._reference}' has nothing for --use {use}", f"it has: {ways}", "no_such_way")
         why = "; ".join(f"{other.what}: {other.why}" for other in self._others[:_MOST_REASONS])
         instead = next((f"by hand it would be: {other.instead}" for other in self._others if other.instead), _BY_HAND)
@@ -280,7 +281,8 @@ def _one(need: "Need", *, is_first: bool) -> str | None:
 def _question(need: "Need", *, is_first: bool) -> str:
     if not is_first:
         return f"{need.name}, another one, or nothing"
-    secret = "a secret; the name of a variable that has it, or ${cmd:COMMAND}" if need.is_secret else ""
+    bearer = "'Bearer ${VAR}', " if need.name.lower() == "authorization" else ""
+    secret = f"a secret; the name of a variable that has it, {bearer}or ${{cmd:COMMAND}}" if need.is_secret else ""
     choices = f"one of {', '.join(need.choices)}" if need.choices else ""
     about = ", ".join(filter(None, (f"{need.says!r}" if need.says else "", secret, choices)))
     return f"{need.name}{f' ({about})' if about else ''}"

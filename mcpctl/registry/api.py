@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
@@ -22,6 +23,7 @@ from mcpctl.wire import http_client
 
 _Kind = TypeVar("_Kind")
 _SECONDS = 20.0  # of one answer
+_SECONDS_OF_ALL = 60.0  # of the pages of one search, after which no other is asked for
 _PAGE = 100  # servers of one answer, the most that the official registry gives
 _LONGEST_CURSOR = 2000
 _AGAIN = "try again later, or name another registry with MCPCTL_REGISTRY"
@@ -101,6 +103,7 @@ class Registry:
         asked = {"search": longest, "version": "latest", "limit": str(_PAGE)}
         search, seen = FoundServers([]), {""}
         client = await self._client()
+        until = time.monotonic() + _SECONDS_OF_ALL
         async with aclosing(client):
             for _ in range(bounds.REGISTRY_PAGES):
                 answer = await self._get(client, f"/v0.1/servers?{urlencode(asked)}")
@@ -110,7 +113,7 @@ class Registry:
                 if cursor in seen or len(cursor) > _LONGEST_CURSOR:
                     return search
                 seen.add(cursor)
-                if most is not None and len(search.found) >= most:
+                if (most is not None and len(search.found) >= most) or time.monotonic() > until:
                     break
                 asked["cursor"] = cursor
         search.is_cut = True

@@ -22,6 +22,7 @@ ENV, HEADER, INPUT = "env", "header", "input"  # the options by which a value is
 _EXPANSION = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
 _PLACE = re.compile(r"\{([^{}]*)\}")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|token)?\s*\Z")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")  # under which a value can be given
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?\Z")
 _LONGEST_TOLD = 200
 Answers = Mapping[tuple[str, str], Sequence[str]]  # values by the option and the name under which they are given
@@ -162,7 +163,7 @@ def _of_variable(name: str, given: InputJson, whole: InputJson, *, is_secret: bo
 
 def need(option: str, name: str, given: InputJson, *, is_secret: bool, is_required: bool | None = None) -> Need:
     """The need that the registry describes; a default or a choice that cannot be used is left out. Raises `Unfit`."""
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", name):
+    if not NAME.match(name):
         raise Unfit(f"a value has the name {told(name)!r}, under which nobody can give it")
     choices = tuple(choice for choice in (given.choices or ())[: bounds.REGISTRY_INPUTS] if not problem_of(choice))
     default = given.default

@@ -73,6 +73,12 @@ class Way(Struct, frozen=True):
 
     def entry(self, answers: Answers) -> dict[str, Any]:
         """The keys of the entry with these values; raises `Unfit`."""
+        written = self._written(answers)
+        if len(str(written)) > bounds.REGISTRY_ENTRY:
+            raise Unfit(f"its entry would have more than {bounds.REGISTRY_ENTRY:,} characters")
+        return written
+
+    def _written(self, answers: Answers) -> dict[str, Any]:
         if self.kind == REMOTE:
             (url,) = self.address.texts(answers) or [""]
             headers = {slot.name: text for slot in self.headers for text in slot.texts(answers)}
@@ -96,13 +102,13 @@ def of(server: ServerJson) -> tuple[list[Way], list[NotUsed]]:
     """The ways to use a server: packages first, in the registry's order; of SSE addresses only where no other is."""
     ways: list[Way] = []
     others: list[NotUsed] = []
-    for package in server.packages or ():
+    for package in (server.packages or ())[: bounds.REGISTRY_WAYS]:
         try:
             ways.append(_of_package(package))
         except Unfit as error:
             others.append(_not_run(package, str(error)))
     remotes = []
-    for remote in server.remotes or ():
+    for remote in (server.remotes or ())[: bounds.REGISTRY_WAYS]:
         try:
             remotes.append(_of_remote(remote))
         except Unfit as error:
@@ -156,7 +162,9 @@ def _arguments(inputs: list[InputJson]) -> Iterator[Slot]:
             found = needs.slot(INPUT, each, each.name.lstrip("-"))
             yield Slot(each.name, found.parts)
         elif each.type == "positional":
-            yield Slot("", needs.slot(INPUT, each, each.value_hint or f"argument{number}").parts)
+            name = each.value_hint if needs.NAME.match(each.value_hint) else f"argument{number}"
+            described = msgspec.structs.replace(each, description=each.description or each.value_hint)
+            yield Slot("", needs.slot(INPUT, described, name).parts)
         else:
             raise Unfit(f"it has an argument of the unknown type {told(each.type)!r}")
 

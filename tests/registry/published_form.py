@@ -31,7 +31,8 @@ _INPUT = {
 _WITH_VARIABLES = {
     **_INPUT, "variables": {"type": "object", "additionalProperties": {"$ref": "#/definitions/Input"}},
 }  # fmt: skip
-_ADDRESS = {"url": {**_TEXT, "format": "uri-template"}, "headers": _list("KeyValueInput")}
+_URL = r"^(https?://[^\s]+|\{[a-zA-Z_][a-zA-Z0-9_]*\}[^\s]*)$"
+_ADDRESS = {"url": {**_TEXT, "pattern": _URL}, "headers": _list("KeyValueInput")}
 _OFFICIAL = {
     "status": {"enum": ["active", "deprecated", "deleted"]}, "statusMessage": {**_TEXT, "maxLength": 500},
     "statusChangedAt": _TEXT, "publishedAt": _TEXT, "updatedAt": _TEXT, "isLatest": _FLAG,

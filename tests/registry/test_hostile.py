@@ -121,8 +121,10 @@ PACKAGES = [
     argument(type="flag", value="x"), argument(type="", value="x"), option("", value="x"), option("--", value="x"),
     package(packageArguments=[{"type": "positional", "value": "x"}] * 101),
     package(environmentVariables=[{"name": f"A{number}"} for number in range(101)]),
+    package(packageArguments=[{"type": "positional", "value": "x" * 1000}] * 9),
+    package(environmentVariables=[{"name": f"A{number}", "value": "x" * 1000} for number in range(9)]),
     package(transport={"type": "sse", "url": "http://localhost"}), package(transport={"type": "\x1b[2J"}),
-    argument(isRequired=True, valueHint="a b"), argument(value="{a b}", variables={"a b": {"isRequired": True}}),
+    argument(value="{a b}", variables={"a b": {"isRequired": True}}),
 ]  # fmt: skip
 REMOTES = [
     *(remote(each) for each in (
@@ -183,7 +185,7 @@ def test_a_hostile_server_is_refused_and_nothing_is_written(
         variable("PATH", default="/tmp", isRequired=True), variable("NODE_OPTIONS", default="-r x", isRequired=True),
         variable(default="z", isRequired=True, choices=["a", "b"]), variable(default="a\u202e", isRequired=True),
         argument(value="{a}", isRequired=True, variables={"a": {"default": RUNS}}),
-        variable(value="x", isRequired=True, isSecret=True),
+        variable(value="x", isRequired=True, isSecret=True), argument(isRequired=True, valueHint="${X} a\x1b[2J"),
         variable(value="a {a}", isRequired=True, isSecret=True, variables={"a": {"value": "x", "isSecret": True}}),
     ],
 )  # fmt: skip

@@ -36,15 +36,13 @@ def add(
     """
     from mcpctl import output, servers
     from mcpctl.base.errors import warn
-    from mcpctl.clients import import_preview
     from mcpctl.commands import server_logins
     from mcpctl.config import editing
-    from mcpctl.output.text import block_of
 
+    server_options.check_no_file([name, *(command or [])])
     paths = place.paths(creates=True)
     taken = published.taken(name, entry, command or [], paths, dry=dry_run, json=place.json)
     if taken is None:
-        server_options.check_no_file([name, *(command or [])])
         server_options.check_program(command or [], f"mcpctl servers add {name}")
         given = entry.given(command or [])
     else:
@@ -52,13 +50,7 @@ def add(
     table = editing.entry(given)
     addition = editing.addition(name, table)
     if dry_run:
-        before, after = editing.edited(paths.config, addition)
-        place.gate(paths, dry=True).config(before, after)
-        diff = import_preview.between(paths.config, before, after)
-        if place.json:
-            output.write_done(True, lambda: {"name": name, "changed": True, "diff": diff})
-        else:
-            output.write_lines(map(block_of, diff))
+        place.preview(paths, name, *editing.edited(paths.config, addition))
         return
     if taken:
         taken.confirm()

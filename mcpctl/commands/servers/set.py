@@ -30,9 +30,7 @@ def set(
     """
     from mcpctl import output, servers
     from mcpctl.base.errors import WrongUsage, warn
-    from mcpctl.clients import import_preview
     from mcpctl.config import editing
-    from mcpctl.output.text import block_of
 
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
@@ -44,14 +42,7 @@ def set(
     change = servers.set_fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
     before, after = editing.edited(path, change)
     if dry_run:
-        diff = import_preview.between(path, before, after)
-        place.gate(paths, dry=True).config(before, after)
-        if place.json:
-            output.write_done(True, lambda: {"name": name, "changed": before != after, "diff": diff})
-            return
-        output.write_lines(map(block_of, diff))
-        if before != after and not diff:
-            warn("only what is not shown here, such as the value of a variable, would change")
+        place.preview(paths, name, before, after)
         return
     editing.edit(path, change, place.gate(paths).config)
     if remark := servers.remark(path, name):

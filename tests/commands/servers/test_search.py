@@ -76,14 +76,18 @@ def test_all_pages_are_read_and_no_more_than_are_wanted(registry: OwnRegistry, m
     assert "50 of 250 servers; --limit 0 shows all" in mcpctl("servers", "search", "weather", tty=True).err
 
 
+@for_each("bound, value, read", [("base.bounds.REGISTRY_PAGES", 2, 200), ("registry.api._SECONDS_OF_ALL", -1.0, 100)])
 def test_a_registry_without_end_is_read_to_a_bound_and_it_is_said(
-    registry: OwnRegistry, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+    registry: OwnRegistry, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, read: int
 ) -> None:
-    monkeypatch.setattr("mcpctl.base.bounds.REGISTRY_PAGES", 2)
+    registry.published.clear()
     for number in range(250):
         registry.publish(described(f"io.github.ada/weather-{number:03}"))
-    ran = mcpctl("servers", "search", "weather", "--format", "jsonl")
-    assert len(ran.jsonl) == 200
+    with monkeypatch.context() as patch:
+        patch.setattr(f"mcpctl.{bound}", value)
+        patch.setattr("mcpctl.base.errors._warned", {})
+        ran = mcpctl("servers", "search", "weather", "--format", "jsonl")
+    assert len(ran.jsonl) == read
     assert "has more than is read at once; give more words" in ran.err
 
 
