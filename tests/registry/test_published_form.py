@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.conftest import Mcpctl
+from tests.conftest import ROOT, Mcpctl
 from tests.registry.own_registry import OwnRegistry, described, package, remote
 from tests.registry.published_form import LIST, PARAMETERS, VERSION, VERSIONS, schema
 from tests.table import for_each
@@ -75,6 +75,14 @@ def test_its_answers_have_the_published_form(full: OwnRegistry, path: str, name:
 def test_the_form_refuses_what_the_schema_refuses(change: dict[str, Any]) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"server": described() | change}, schema("ServerResponse"))
+
+
+def test_what_mcpctl_says_of_itself_has_the_form_and_can_be_added(registry: OwnRegistry, mcpctl: Mcpctl) -> None:
+    ours = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+    registry.publish(ours)
+    jsonschema.validate(got(f"{registry.url}/v0.1/servers"), schema("ServerList"), cls=jsonschema.Draft7Validator)
+    ran = mcpctl("servers", "add", ours["name"], "--yes", "--json")
+    assert ran.json["runs"] == f"uvx mcpctl@{ours['version']} serve"
 
 
 def test_requests_have_published_addresses_and_parameters_alone(full: OwnRegistry, mcpctl: Mcpctl) -> None:
