@@ -210,11 +210,13 @@ class Taken:
         return answers
 
     def _show(self, way: "Way", written: Mapping[str, Any], answers: "Answers") -> None:
+        from mcpctl.config import editing
         from mcpctl.config.entry_secrets import masked, masked_header
         from mcpctl.config.server_environment import unset
         from mcpctl.config.server_settings import check_server
         from mcpctl.registry.needs import ENV, HEADER
 
+        server = check_server(self.name, editing.entry(written))
         line = written.get("url") or shlex.join([written["command"], *written["args"]])
         self._say(f"[servers.{self.name}] would be:" if self._is_dry else f"[servers.{self.name}] will be:")
         self._say(f"  {'url' if 'url' in written else 'command'}: {line}")
@@ -226,7 +228,7 @@ class Taken:
             self._say("  it also takes, if you give them:")
             for need in spare[:_MOST_TOLD]:
                 self._say(f"    {need.example()}{f'  {need.says}' if need.says else ''}")
-        for variable in unset(check_server(self.name, dict(written)), self._paths.config):
+        for variable in unset(server, self._paths.config):
             self._say(f"  {variable} is not set here: it does not start without it")
 
 
@@ -283,7 +285,7 @@ def _question(need: "Need", *, is_first: bool) -> str:
         return f"{need.name}, another one, or nothing"
     bearer = "'Bearer ${VAR}', " if need.name.lower() == "authorization" else ""
     secret = f"a secret; the name of a variable that has it, {bearer}or ${{cmd:COMMAND}}" if need.is_secret else ""
-    choices = f"one of {', '.join(need.choices)}" if need.choices else ""
+    choices = f"one of {need.told_choices}" if need.choices else ""
     about = ", ".join(filter(None, (f"{need.says!r}" if need.says else "", secret, choices)))
     return f"{need.name}{f' ({about})' if about else ''}"
 

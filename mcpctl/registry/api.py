@@ -67,8 +67,8 @@ class Registry:
         return urlsplit(self.url).netloc
 
     def search(self, words: Sequence[str], most: int | None) -> FoundServers:
-        """The newest versions of servers with these words, `most` at most; raises `RegistryFailed`. The registry looks
-        for the longest word in names, as its API has it; the others are looked for in what it says of those."""
+        """The newest versions of servers with these words, all or at least `most`; raises `RegistryFailed`. It looks
+        for the longest word in names, as the API has it; the others are looked for in what it says of those."""
         return asyncio.run(self._search(words, most))
 
     def server(self, name: str, version: str | None) -> Published:

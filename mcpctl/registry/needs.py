@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from mcpctl.base import bounds
-from mcpctl.base.texts import escaped, one_line
+from mcpctl.base.texts import beginning, escaped, one_line
 from mcpctl.config.server_settings import COMMAND, FROM_COMMAND, VARIABLE, without_values
 from mcpctl.registry.server_json import InputJson
 from mcpctl.secrets.redact import is_secret_name, mask
@@ -25,6 +25,7 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Token|token)?\s*\Z")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")  # under which a value can be given
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?\Z")
 _LONGEST_TOLD = 200
+_CHOICES_TOLD = 20
 Answers = Mapping[tuple[str, str], Sequence[str]]  # values by the option and the name under which they are given
 
 
@@ -55,6 +56,10 @@ class Need(Struct, frozen=True):
         name = re.sub(r"[^A-Z0-9]+", "_", self.name.upper()).strip("_")
         return f"_{name}" if name[:1].isdigit() else name or "SECRET"
 
+    @property
+    def told_choices(self) -> str:
+        return beginning(self.choices, _CHOICES_TOLD)
+
     def example(self) -> str:
         """How the value is given in a command line."""
         value = f"${{{self.variable}}}" if self.is_secret else self.default or next(iter(self.choices), "VALUE")
@@ -73,7 +78,7 @@ class Need(Struct, frozen=True):
         if _EXPANSION.search(value):
             return ""
         if self.choices and value not in self.choices:
-            return f"it must be one of: {', '.join(self.choices)}"
+            return f"it must be one of: {self.told_choices}"
         if self.format == "number" and not _NUMBER.match(value):
             return "it must be a number"
         if self.format == "boolean" and value not in ("true", "false"):

@@ -48,6 +48,7 @@ class PackageJson(Struct, frozen=True, rename="camel"):
     transport: TransportJson
     version: str = ""
     registry_base_url: str = ""
+    file_sha256: str = ""
     runtime_hint: str = ""
     runtime_arguments: list[InputJson] | None = None
     package_arguments: list[InputJson] | None = None

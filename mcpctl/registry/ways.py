@@ -25,7 +25,9 @@ _IDENTIFIERS = {
     NPM: re.compile(r"(?:@[A-Za-z0-9][A-Za-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]{0,213}\Z"),
     PYPI: re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,198}[A-Za-z0-9])?\Z"),  # PEP 508
 }
-_ARCHIVE = re.compile(r"\.(?:tgz|tar|gz|zip|whl|pyz?)\Z", re.IGNORECASE)  # to npx and uvx such a name is a file
+_OTHER = re.compile(  # to npx and uvx such a name is a file, or to uvx an interpreter
+    r".*\.(?:tgz|tar|gz|zip|whl|pyz?)\Z|(?:c?python|pypy|graalpy|pyodide)[\d.]*t?\Z", re.IGNORECASE
+)
 _VERSIONS = {
     # semver.org: to npm anything less is a range of versions, or a tag that may be moved
     NPM: re.compile(r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z"),
@@ -128,12 +130,14 @@ def _of_package(package: PackageJson) -> Way:
     kind, identifier, version = package.registry_type, package.identifier, package.version
     if kind not in _HOMES:
         raise Unfit("mcpctl runs packages of npm and PyPI only")
-    if not _IDENTIFIERS[kind].match(identifier) or _ARCHIVE.search(identifier):
+    if not _IDENTIFIERS[kind].match(identifier) or _OTHER.match(identifier):
         raise Unfit("this is not the name of a package there")
     if not _VERSIONS[kind].match(version):
         raise Unfit(f"its version is {told(version)!r}, which is not one exact version")
     if package.registry_base_url and package.registry_base_url.rstrip("/").lower() != _HOMES[kind]:
         raise Unfit(f"it is at {told(package.registry_base_url)}, and another package may have its name elsewhere")
+    if package.file_sha256:
+        raise Unfit("it names the hash of its file, which npx and uvx do not compare")
     if package.transport.type != STDIO:
         raise Unfit(f"it speaks {told(package.transport.type)}, so it has to be started apart from mcpctl")
     for each in package.runtime_arguments or ():

@@ -84,7 +84,8 @@ PACKAGES = [
     )),
     *(package("pypi", each) for each in (
         "", "-r", "--index-url=https://evil.example", "weather @ https://evil.example/x.whl", "git+https://evil.example/x",
-        "./weather", "weather[evil]", "weather>=1", "weather.whl", "weather.py", "https://a.example/x.py", "a/b", "-",
+        "python", "Python3.12", "pypy", "./weather",
+        "weather[evil]", "weather>=1", "weather.whl", "weather.py", "https://a.example/x.py", "a/b", "-",
     )),
     # versions that are not exact
     *(package(version=each) for each in (

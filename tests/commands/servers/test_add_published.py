@@ -161,6 +161,7 @@ def test_a_deprecated_one_is_said_to_be(registry: OwnRegistry, mcpctl: Mcpctl) -
          "by hand it would be: mcpctl servers add NAME -- docker run -i --rm docker.io/ada/weather:1"),
         (package("nuget", "Ada.Weather"), "mcpctl runs packages of npm and PyPI only", "add it by hand"),
         (package("mcpb", "https://a.example/w.mcpb", fileSha256="0" * 64), "npm and PyPI only", "add it by hand"),
+        (package(fileSha256="0" * 64), "it names the hash of its file", "add it by hand"),
         (package(transport=remote("http://localhost/mcp")), "it speaks streamable-http", "add it by hand"),
         (None, "it has no package and no address", "add it by hand"),
     ],
@@ -301,10 +302,15 @@ def test_the_last_part_is_the_name_as_far_as_a_name_may_have_it(
     "words",
     [
         ["x", "--yes", "--", "sh"], ["x", "--name", "y", "--", "sh"], ["x", "--use", "npm", "--url", "https://a.example"],
+        [NAME, "--yes", "--use", "remote", "--cwd", "/"], [NAME, "--yes", "--use", "npm", "--oauth", "client_id=x"],
         [NAME, "--", "sh"], [NAME, "--url", "https://a.example"], [NAME, "--transport", "sse"],
     ],
 )  # fmt: skip
-def test_options_that_contradict_each_other_are_refused(mcpctl: Mcpctl, paths: Paths, words: list[str]) -> None:
+def test_options_that_contradict_each_other_are_refused(
+    registry: OwnRegistry, mcpctl: Mcpctl, paths: Paths, words: list[str]
+) -> None:
+    registry.published.clear()
+    registry.publish(described(packages=[package()], remotes=[remote()]))
     assert mcpctl("servers", "add", *words).code == 2
     assert not paths.config.exists()
 
