@@ -386,7 +386,8 @@ def test_a_client_that_listens_is_told_of_a_change(
         await called(client, "github__list_issues")  # it runs
         await change(world)
         await told(client, "notifications/tools/list_changed")
-        assert await names(client) != before
+        while await names(client) == before:  # that was still about the first list
+            await told(client, "notifications/tools/list_changed")
 
     play(home, paths, played, github=github)
 
@@ -415,8 +416,8 @@ def test_a_page_that_changes_after_it_was_pinned_is_held(home: Path, paths: Path
         server = world.servers["github"]
         server.tools[0] = {**ISSUE, "_meta": {"ui": {"resourceUri": "ui://other"}}}
         server.connections[-1].say(method="notifications/tools/list_changed")
-        await told(client, "notifications/tools/list_changed")
-        assert "github__create_issue" not in await names(client)
+        while "github__create_issue" in await names(client):
+            await told(client, "notifications/tools/list_changed")
         assert "held" in text_of(await called(client, "github__create_issue"))
         assert not server.calls
 
