@@ -107,7 +107,8 @@ def let_rest(folder: Path) -> None:
 
 
 def scenes() -> dict[str, list[list[Entry]]]:
-    """The entries of the calls of each scene: a call, one with a policy, and one that the user says yes to."""
+    """The entries of the calls of each scene: a call, one with a policy, one by a tool's own name, and one that the user
+    says yes to."""
     from tests.proxy.in_memory import MemoryServer, World, text_of, tool
 
     yes = {"result": {"action": "accept", "content": {"answer": "once"}}}
@@ -134,6 +135,16 @@ def scenes() -> dict[str, list[list[Entry]]]:
 
         return await counted(world, call, RUNS)
 
+    async def called_directly(world: World) -> list[list[Entry]]:
+        client = await world.client()
+        await client.request("tools/list", {})
+
+        async def call() -> None:
+            answer = await client.request("tools/call", {"name": "files__read", "arguments": {"path": "/x"}})
+            assert text_of(answer) == '{"path": "/x"}'
+
+        return await counted(world, call, RUNS)
+
     async def asked_for(world: World) -> list[list[Entry]]:
         client = await world.client(capabilities={"elicitation": {}})
 
@@ -148,6 +159,7 @@ def scenes() -> dict[str, list[list[Entry]]]:
     return {
         "call": _played(called, server, {}),
         "policy": _played(called, server, {"policy": {"confirm": "always"}}),
+        "direct": _played(called_directly, server, {"serve": {"direct": ["files:*"]}}),
         "asked": [way for _ in range(3) for way in _played(asked_for, server, {"policy": {"confirm": "always"}})],
     }
 
