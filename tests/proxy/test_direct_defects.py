@@ -372,3 +372,25 @@ def test_a_page_under_its_older_name_is_pinned_and_read_too(home: Path, paths: P
         return server
 
     play(home, paths, played, thief=serving)
+
+
+def test_a_page_gets_its_answers_whole(home: Path, paths: Paths) -> None:
+    """No model reads on in them: a page takes `structuredContent` as its server sends it."""
+
+    async def long(_: Any, params: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": "word " * 5000}], "structuredContent": {"rows": ["word"] * 5000}}
+
+    def rows() -> MemoryServer:
+        shown = {**tool("show", readOnlyHint=True), "_meta": {"ui": {"resourceUri": "ui://rows"}}}
+        more = {**tool("more", readOnlyHint=True), "_meta": {"ui": {"visibility": ["app"]}}}
+        return MemoryServer(shown, more, answer=long)
+
+    async def played(world: World) -> None:
+        world.configure(**ALL, responses={"limit_tokens": 100})
+        world.begin()
+        client = await world.client()
+        await listed(client)
+        for name in ("rows__show", "more"):
+            assert len((await called(client, name))["result"]["structuredContent"]["rows"]) == 5000
+
+    play(home, paths, played, rows=rows)
