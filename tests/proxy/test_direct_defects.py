@@ -270,6 +270,8 @@ def test_a_client_is_told_of_changes_after_an_error(home: Path, paths: Paths, mo
 
         monkeypatch.setattr(direct, "tools", fail_once)
         await failed.wait()
+        while not client.questions.empty():  # what it was told before
+            client.questions.get_nowait()
         world.configure(serve={"direct": ["github:list_issues"]})
         async with asyncio.timeout(5):
             await told(client, "notifications/tools/list_changed")
