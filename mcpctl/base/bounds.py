@@ -28,6 +28,7 @@ MESSAGE_LINES = 100_000  # lines of one message that is printed over several
 PAGES = 1000  # pages of one list of tools
 TOOLS = 10_000  # tools of one server
 ONLY = 500  # patterns of the tools that a server's entry offers alone: each tool is compared with each of them
+DIRECT = 32  # patterns of the tools that are shown directly, and so toolsets that are followed for them
 FEATURES = 5_000  # prompts of one server, and resources, and templates
 LIST_BYTES = 16 << 20  # bytes of all definitions of one server's tools, and of its prompts, and of the others
 DEFINITION = 1 << 20  # bytes of one tool's definition
@@ -35,6 +36,8 @@ INSTRUCTIONS = 1 << 16  # characters of a server's text about itself
 LOOSENED = 1000  # names in the record of one change that lets them be called without a yes
 NAME = 1024  # characters of the name of a tool or prompt
 URI = 4096  # characters of a URI or URI template
+PAGE = 1000  # items of one page of a list that a client asks for
+PAGE_BYTES = 1 << 20  # bytes after which such a page ends, too
 TEMPLATES_TRIED = 100  # templates of one server with which a URI is compared whole, once it begins and ends as they do
 EXPRESSIONS = 30  # expressions of a URI template; one with more stands for no URI here
 

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from mcpctl.base.feature_names import is_feature
-from mcpctl.base.models import HINTS, Tool
+from mcpctl.base.models import HINTS, OLDER_PAGE, Tool
 
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
 OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")  # also in prompts, resources and templates
-SHOWN = ("icons", "_meta")  # members that clients show; of `_meta` only `ui`, the page: the rest may change by itself
+SHOWN = ("icons", "_meta")  # members that clients show; of `_meta` only the page: the rest may change by itself
 VERSION = "sha256/v2"  # how hashes are made: from which members, in which form, by which function
 OLDER = "sha256/v1"  # without what clients show
 _DEEPEST = 100
@@ -36,7 +36,8 @@ def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
 
 def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     meta = definition.get("_meta")
-    page = {"_meta": {"ui": meta["ui"]}} if isinstance(meta, dict) and "ui" in meta else {}
+    pages = {name: meta[name] for name in ("ui", OLDER_PAGE) if name in meta} if isinstance(meta, dict) else {}
+    page = {"_meta": pages} if pages else {}
     return {"icons": definition["icons"], **page} if "icons" in definition else page
 
 

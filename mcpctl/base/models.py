@@ -64,6 +64,7 @@ def unseen(done: int, total: int) -> None:
     """A `Progress` that shows nothing."""
 
 
+OLDER_PAGE = "ui/resourceUri"  # the member of `_meta` that had the URI of a page at first, and that hosts still read
 PAGES = "ui://"  # begins the URIs of the pages of MCP Apps
 
 _Key = TypeVar("_Key")
@@ -137,7 +138,9 @@ class Tool:
     @property
     def page(self) -> str:
         """The URI of the page of an MCP App that shows its results; empty where it has none."""
-        uri = self._ui.get("resourceUri")
+        meta = self.definition.get("_meta")
+        older = meta.get(OLDER_PAGE) if isinstance(meta, dict) else None
+        uri = self._ui.get("resourceUri", older)
         return uri if isinstance(uri, str) and uri.startswith(PAGES) else ""
 
     @property

@@ -13,7 +13,6 @@ from mcpctl.base.models import Found, Row
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import server_instructions
 from mcpctl.catalog.cache import Catalog
-from mcpctl.config.settings import EQUIPPED, OF_TOOLSET
 from mcpctl.metatools import direct_tools, offers
 from mcpctl.metatools.offers import AnswerForm
 from mcpctl.store.recorder import ENCODING, tokens
@@ -58,20 +57,15 @@ def rows(paths: Paths, overheads: Found, opened: Opened, *, only_last: bool) -> 
 
     def found(limit: int | None, offset: int) -> Iterator[Row]:
         for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
-            yield _row(row, known(row["project"], offers.client_form(row["client_name"]), _direct(row)))
+            direct = tuple(json.loads(row["direct"] or "null") or ())
+            yield _row(row, known(row["project"], offers.client_form(row["client_name"]), direct))
 
     return Found(lambda: min(overheads.count(), 1) if only_last else overheads.count(), found, overheads.filtered)
 
 
-def _direct(session: Row) -> tuple[str, ...]:
-    """The patterns of the tools that a session was shown directly; those of its toolset, by that toolset's name."""
-    patterns, toolset = json.loads(session["direct"] or "null") or (), session["toolset"]
-    return tuple(f"{OF_TOOLSET}{toolset}" if each == EQUIPPED and toolset else each for each in patterns)
-
-
 def _row(session: Row, known: _Definitions) -> Row:
     row = {**session, **known._asdict(), "encoding": ENCODING}
-    del row["direct"], row["toolset"]
+    del row["direct"]
     if known.definitions_tokens is None:
         return {**row, "saved_tokens": None, "saved_percent": None}
     spent = sum(row[name] for name in _SPENT)
@@ -100,5 +94,5 @@ def _definitions(
         tools=len(every),
         definitions_tokens=sum(tokens(len(msgspec.json.encode(tool.definition))) for tool in every),
         metatools_tokens=sum(tokens(len(text)) for text in ours),
-        direct_tokens=sum(tokens(len(definition)) for definition in shown.definitions),
+        direct_tokens=sum(tokens(len(direct_tools.definition(each))) for each in shown.named),
     )

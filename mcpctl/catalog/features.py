@@ -186,16 +186,16 @@ class Features:
     def _of(self, kind: str) -> list[FeaturePart]:
         return [part for part in self.parts if part.kind == kind]
 
-    def owner(self, uri: str, of_pages: Sequence[str] = ()) -> FeatureOwner:
+    def owner(self, uri: str) -> FeatureOwner:
         """The owner of a URI: the only server that lists it or has a template for it, unless another server lists
-        resources in that template's place, or others of the URI's scheme; else that `of_pages`. Raises `Failed` with
-        `unknown_resource` or `ambiguous_resource`, whose facts have `servers`."""
+        resources in that template's place, or others of the URI's scheme. Raises `Failed` with `unknown_resource` or
+        `ambiguous_resource`, whose facts have `servers`."""
         if len(uri) > bounds.URI:
             raise _unknown(uri)
         if uri.startswith(EXPLICIT):
             return self._explicit(uri)
-        for candidates in (self._listing(uri), self._matching(uri), of_pages or self._of_scheme(uri)):
-            servers = [server for server in candidates if not self._is_held(server, uri)]
+        for candidates in (self._listing(uri), self._matching(uri), self._of_scheme(uri)):
+            servers = [server for server in candidates if not self.is_held(server, uri)]
             if len(servers) == 1:
                 return FeatureOwner(servers[0], uri)
             if servers:
@@ -216,7 +216,7 @@ class Features:
     def _explicit(self, uri: str) -> FeatureOwner:
         server, _, rest = uri.removeprefix(EXPLICIT).partition(":")
         is_there = any(part.server == server and part.kind != PROMPTS for part in self.parts)
-        if not is_there or not rest or self._is_held(server, rest):
+        if not is_there or not rest or self.is_held(server, rest):
             raise _unknown(uri)
         return FeatureOwner(server, rest)
 
@@ -239,7 +239,7 @@ class Features:
         parts = (part for part in self.parts if part.kind != PROMPTS and scheme in part.schemes)
         return list(dict.fromkeys(part.server for part in parts))
 
-    def _is_held(self, server: str, uri: str) -> bool:
+    def is_held(self, server: str, uri: str) -> bool:
         if server in self._listing(uri):
             return False
         return any(part.held and part.server == server and part.holds_back(uri) for part in self.parts)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+from mcpctl.base import bounds
 from mcpctl.base.errors import WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -13,6 +14,8 @@ Split = Annotated[bool, opt.flag("--split-execute", "Offer separate tools to rea
 def _patterns(given: list[str] | None) -> list[str] | None:
     from mcpctl.config.settings import problem_of_direct
 
+    if given and len(given) > bounds.DIRECT:
+        raise WrongUsage(f"--direct is given {len(given)} times, and {bounds.DIRECT} count", "take globs, or a toolset")
     for pattern in given or ():
         if problem := problem_of_direct(pattern):
             raise WrongUsage(f"--direct: {problem}", "see what tools there are with: mcpctl tools ls")
@@ -55,8 +58,9 @@ def serve(
     _meta.projectId, and sees only the servers of both. With a token, only its servers are seen. With a toolset, only
     its tools can be found and called, with its notes and hints. --split-execute offers tool_execute_read,
     tool_execute_write and tool_execute_destructive in place of tool_execute, so that a client can always allow only
-    reads. --allow-annotate adds add-tool-annotation. --locked hides and refuses every tool whose definition differs
-    from the lock file.
+    reads. --direct shows tools by names of their own, beside these two, or with all in their place; see
+    mcpctl-direct(7). --allow-annotate adds add-tool-annotation. --locked hides and refuses every tool whose definition
+    differs from the lock file.
 
     With [policy] in config.toml it asks before calling tools that may delete, or that do not say what they do, and
     keeps to your rules; see mcpctl-config(5).
@@ -71,6 +75,7 @@ def serve(
       mcpctl serve --config servers.toml
       mcpctl serve --project acme
       mcpctl serve --toolset triage --split-execute
+      mcpctl serve --direct 'time:*' --direct github:create_issue
       mcpctl serve --print-config claude-desktop
       mcpctl serve --print-config cursor --direct 'time:*' --link
     """

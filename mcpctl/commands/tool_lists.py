@@ -70,9 +70,9 @@ def direct(paths: Paths, catalog: Catalog, listed: Found) -> Found:
     """The rows of the tools that clients are shown directly, each with its name there."""
     from mcpctl.metatools import direct_tools
 
-    shown, unmatched = direct_tools.of_command(paths, catalog)
-    for problem in (*shown.problems, *(f"direct in [serve]: '{pattern}' names no tool" for pattern in unmatched)):
-        warn(problem)
+    shown, problems = direct_tools.of_command(paths, catalog)
+    for problem in problems:
+        warn(f"direct in [serve]: {problem}")
     named = ((shown.names.get(row["key"]), row) for row in listed.rows(None, 0))
     rows = [{"direct": name, **row} for name, row in named if name]
     return Found.of(rows, filtered=bool(catalog.config.serve.direct))

@@ -4,7 +4,9 @@ import re
 
 import msgspec
 
+from mcpctl.base import bounds
 from mcpctl.base.feature_names import EXPOSABLE
+from mcpctl.base.near_names import nearest
 from mcpctl.config.policy_settings import CLASSES, ProjectPolicyTable, problem_of
 from mcpctl.config.server_settings import URL, check_project_name
 from mcpctl.config.toml import Section, check_values
@@ -122,6 +124,8 @@ class Serve(Section, frozen=True):
     some_of = {"expose": EXPOSABLE}
 
     def check(self, name: str) -> None:
+        if len(self.direct) > bounds.DIRECT:
+            raise ValueError(f".direct: has more than {bounds.DIRECT} patterns")
         for number, pattern in enumerate(self.direct):
             if problem := problem_of_direct(pattern):
                 raise ValueError(f".direct[{number}]: {problem}")
@@ -133,6 +137,8 @@ def problem_of_direct(pattern: str) -> str:
         return "" if pattern not in CLASSES else f"'{pattern}' is a class; name tools, or a toolset as @NAME"
     if pattern.startswith(OF_TOOLSET):
         return f"'{pattern[:80]}' names no toolset: names have 2 to 50 of a to z, 0 to 9, -"
+    if ":" not in pattern and (near := nearest(pattern.lower(), (EVERY, EQUIPPED))):
+        return f"'{pattern}' is not a pattern; did you mean '{near[0]}'?"
     return problem_of(pattern, f"{OF_TOOLSET}TOOLSET, {EQUIPPED} or {EVERY}")
 
 

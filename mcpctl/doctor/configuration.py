@@ -16,9 +16,12 @@ from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import STDIO
 from mcpctl.doctor.client_entries import OwnEntry, own_entries
 from mcpctl.doctor.findings import Case, DoctorFinding, finding
-from mcpctl.metatools import client_limits, direct_tools
+from mcpctl.metatools import client_limits, direct_tools, offers
 from mcpctl.oauth.token_store import EXPIRED, NEEDED
 from mcpctl.toolsets import in_force
+
+_DIRECT = "--direct"
+_ENTRY_AGAIN = f"mcpctl install CLIENT {_DIRECT} PATTERN"
 
 
 def of_file(case: Case) -> Iterator[DoctorFinding]:
@@ -105,21 +108,24 @@ def of_direct(case: Case) -> Iterator[DoctorFinding]:
     if case.problem:
         return
     chosen = tuple(case.config.serve.direct)
-    entries = [(entry, _patterns(entry) or chosen) for entry in own_entries() if not entry.is_off]
+    entries = [(entry, _patterns(entry)) for entry in own_entries() if not entry.is_off]
     with contextlib.suppress(McpctlError), rows.catalog(case.paths, quiet=True) as catalog:
-        for patterns in filter(None, dict.fromkeys([chosen, *(each for _, each in entries)])):
-            shown, unmatched = direct_tools.of_command(case.paths, catalog, patterns)
-            problems = [*shown.problems, *(f"'{pattern}' names no tool" for pattern in unmatched)]
-            yield from (finding("D113", problem, ", ".join(patterns)) for problem in problems)
+        for patterns in filter(None, dict.fromkeys([chosen, *(own for _, own in entries)])):
+            shown, problems = direct_tools.of_command(case.paths, catalog, patterns)
+            offered = len(offers.Offer().configured(case.config, patterns).names)
+            fix = "" if patterns == chosen else f"change --direct in the client's entry: {_ENTRY_AGAIN}"
+            yield from (finding("D113", problem, ", ".join(patterns), fix) for problem in problems)
             for entry, own in entries:
-                if own == patterns and (limit := client_limits.OF_ENTRIES.get(entry.client)):
-                    yield from (finding("D114", problem, entry.title) for problem in limit.problems(shown.tools))
+                if (own or chosen) == patterns and (limit := client_limits.OF_ENTRIES.get(entry.client)):
+                    too_much = limit.problems(shown.tools, offered).values()
+                    yield from (finding("D114", problem, entry.title, fix) for problem in too_much)
 
 
 def _patterns(entry: OwnEntry) -> tuple[str, ...]:
     """The tools that a client's own entry for mcpctl chooses to be shown directly."""
     words = entry.server.args if entry.server else ()
-    return tuple(pattern for option, pattern in itertools.pairwise(words) if option == "--direct")
+    given = (word.removeprefix(f"{_DIRECT}=") for word in words if word.startswith(f"{_DIRECT}="))
+    return (*given, *(pattern for option, pattern in itertools.pairwise(words) if option == _DIRECT))
 
 
 def of_policy(case: Case) -> Iterator[DoctorFinding]:

@@ -7,36 +7,45 @@ toolset in force, `all` for every tool and no meta-tools. Definitions are the se
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpctl.base import hints
-from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Newest, Tool
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import is_plain, join, split
 from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists_in_memory import Listed
 from mcpctl.config.policy_settings import ALLOW, PolicyRule
 from mcpctl.config.settings import EQUIPPED, EVERY, OF_TOOLSET
 from mcpctl.metatools import offers, own_tool
 from mcpctl.policy import decide
-from mcpctl.policy.decide import FIND, Subject
+from mcpctl.policy.decide import CALL, FIND, REFUSE, Subject
 from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
 from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.wire import jsonrpc
 
+if TYPE_CHECKING:
+    import asyncio
+
 KEY = "mcpctl/key"  # the member of a definition's `_meta` that has the tool's key
 _LONGEST = 64
 _DIGITS = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _ENDS_HASHED = re.compile(rf"_[0-9A-Fa-f]{{{_DIGITS}}}\Z")
-_MOST_KEPT = 16
+_MOST_KEPT = 64  # views whose tools are kept
+_LONGEST_OWN = 128  # characters of a name that a page calls: the protocol has no longer ones
+_TOLD = 3  # names that are equal of which is told
+_NOBODY = ""  # in place of a key, for a name that is of no tool
 
 
 @lru_cache(maxsize=8192)
@@ -67,36 +76,39 @@ class DirectChoice(Struct, frozen=True):
     patterns: tuple[str, ...]
     toolsets: tuple[Toolset, ...] = ()
 
+    @classmethod
+    def of(cls, view: View) -> "DirectChoice":
+        return cls(tuple(view.config.serve.direct), view.direct_toolsets)
+
     @property
     def replaces(self) -> bool:
         """Whether the tools stand in place of the meta-tools."""
         return EVERY in self.patterns
 
     def has(self, tool: Tool, view: View) -> bool:
-        return self._names(tool.server, tool.name) or any(toolset.holds(tool) for toolset in self._all(view))
+        if self.replaces or any(each.has(tool.server, tool.name) for each in _matchers(self.patterns)):
+            return True
+        toolsets = (*self.toolsets, *([view.toolset] if view.toolset and EQUIPPED in self.patterns else ()))
+        return any(toolset.holds(tool) for toolset in toolsets)
 
-    def unmatched(self, tools: Sequence[Tool], unlisted: Sequence[str]) -> list[str]:
-        """The patterns that name none of these tools, and none that an `unlisted` server may have, or a toolset that is
-        not there."""
-        may_be_there = [each for each in _matchers(self.patterns) if any(map(each.reaches, unlisted))]
-        matched = [each for each in _matchers(self.patterns) if any(each.has(it.server, it.name) for it in tools)]
-        lost = [each.pattern for each in _matchers(self.patterns) if each not in (*may_be_there, *matched)]
-        names = {f"{OF_TOOLSET}{toolset.name}" for toolset in self.toolsets}
-        return lost + [each for each in self.patterns if each.startswith(OF_TOOLSET) and each not in names]
-
-    def written(self, name: str, view: View) -> str | None:
-        """The key that a name says, of a tool that is chosen whether or not its server has listed it."""
+    def key_said(self, name: str, view: View) -> str | None:
+        """The key that a plain name says itself, whether or not its server has listed the tool; empty where that tool
+        is not chosen, or nothing has such a name; None where only lists can tell."""
+        if len(name) > _LONGEST_OWN:
+            return _NOBODY
+        if "__" not in name or _ENDS_HASHED.search(name):
+            return None
         server, _, tool = name.partition("__")
-        is_named = bool(server and tool) and direct_name(server, tool) == name
-        return join(server, tool) if is_named and self.has(Tool(server, tool, {}, "{}"), view) else None
+        is_plain_name = bool(server and tool) and direct_name(server, tool) == name
+        is_chosen = is_plain_name and self.has(Tool(server, tool, {}, "{}"), view)
+        return join(server, tool) if is_chosen else _NOBODY
 
-    def _names(self, server: str, name: str) -> bool:
-        return self.replaces or any(matcher.has(server, name) for matcher in _matchers(self.patterns))
-
-    def _all(self, view: View) -> Iterator[Toolset]:
-        yield from self.toolsets
-        if view.toolset and EQUIPPED in self.patterns:
-            yield view.toolset
+    def unmatched(self, catalog: Catalog) -> Iterator[str]:
+        """The patterns that name no tool that is known, and none that a server may have that has not listed."""
+        tools, unlisted = catalog.known(), catalog.unlisted()
+        for each in _matchers(self.patterns):
+            if not any(map(each.reaches, unlisted)) and not any(each.has(tool.server, tool.name) for tool in tools):
+                yield each.pattern
 
 
 @lru_cache(maxsize=16)
@@ -105,98 +117,150 @@ def _matchers(patterns: tuple[str, ...]) -> tuple[Matcher, ...]:
     return tuple(Matcher(PolicyRule(ALLOW, pattern, ("serve",), "direct")) for pattern in globs)
 
 
+class _Part(Struct, frozen=True):
+    """The chosen tools of one server."""
+
+    listed: Listed | None
+    chosen: Mapping[str, Tool]  # by their direct names
+    shown: Mapping[str, Tool]  # of these, those that may be called, with the notes of a toolset
+    equal: Sequence[tuple[str, str]]  # names that two of them have, with the keys of both
+
+
 class DirectTools(Struct, frozen=True, eq=False, dict=True):
     """The tools that one client is shown, by their names, in the order of servers and of their lists; immutable."""
 
     tools: Mapping[str, Tool]
-    keys: Mapping[str, str]  # by name, the keys of all that are chosen, shown or not
-    equal: Mapping[str, Sequence[str]]  # keys of the tools that are not shown, since their names would be equal
+    chosen: Mapping[str, Tool]  # the same, and those that may not be called now
+    equal: str = ""  # why some are not shown
     generation: str = ""  # changes whenever any of them does: cursors are of one generation
 
     @cached_property
-    def definitions(self) -> Sequence[bytes]:
-        return [_definition(name, tool) for name, tool in self.tools.items()]
+    def named(self) -> Sequence[tuple[str, Tool]]:
+        return list(self.tools.items())
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """The names, by key."""
+        """The name of each tool that is shown, by its key."""
         return {tool.key: name for name, tool in self.tools.items()}
 
-    @property
-    def problems(self) -> Sequence[str]:
-        """Why tools that are chosen are not shown, in sentences."""
-        alike = (" and ".join(key if is_plain(key) else "a tool" for key in keys) for keys in self.equal.values())
-        return [f"{keys} would have one name, and are not shown" for keys in alike]
+    def key(self, name: str) -> str:
+        """The key of the tool that is called by this name of ours; empty where there is none."""
+        tool = self.chosen.get(name)
+        return tool.key if tool else _NOBODY
+
+    def key_for_page(self, name: str) -> str:
+        """The key of the only tool that is shown whose server has this name for it, where pages may call it."""
+        return _NOBODY if "__" in name or _ENDS_HASHED.search(name) or name == offers.READ else self._own.get(name, "")
 
     @cached_property
-    def of_pages(self) -> Mapping[str, str]:
-        """The keys of the tools that a page may call, by the names that their servers have for them; names that
-        several of the tools have are left out."""
+    def _own(self) -> Mapping[str, str]:
         named: dict[str, list[Tool]] = {}
         for tool in self.tools.values():
             named.setdefault(tool.name, []).append(tool)
         return {name: tools[0].key for name, tools in named.items() if len(tools) == 1 and tools[0].is_for_pages}
 
     @cached_property
-    def page_owners(self) -> Mapping[str, str]:
-        """The server of each page that one of the tools comes with; pages that several servers have are left out."""
-        owners: dict[str, set[str]] = {}
-        for tool in self.tools.values():
+    def pages(self) -> Mapping[str, Mapping[str, bool]]:
+        """The servers of each page that a chosen tool comes with; whether a tool of it is shown."""
+        found: dict[str, dict[str, bool]] = {}
+        for name, tool in self.chosen.items():
             if tool.page:
-                owners.setdefault(tool.page, set()).add(tool.server)
-        return {page: min(servers) for page, servers in owners.items() if len(servers) == 1}
+                servers = found.setdefault(tool.page, {})
+                servers[tool.server] = servers.get(tool.server, False) or name in self.tools
+        return found
+
+    def is_like(self, other: "DirectTools") -> bool:
+        """Whether a client is shown the same: most tools are the same objects, and are not looked into."""
+        if self.tools.keys() != other.tools.keys() or self.equal != other.equal:
+            return False
+        pairs = zip(self.named, other.named, strict=True)
+        return all(mine[0] == theirs[0] and _are_same(mine[1], theirs[1]) for mine, theirs in pairs)
 
 
-def made(catalog: Catalog, choice: DirectChoice, generation: str = "") -> DirectTools:
-    """Takes time where there are many tools."""
-    view, named = catalog.view, dict[str, list[Tool]]()
-    for server in catalog.config.enabled:
-        listed = catalog.listed(server)
-        for tool in listed.tools if listed else ():
-            if choice.has(tool, view):
-                named.setdefault(direct_name(tool.server, tool.name), []).append(tool)
-    equal = {name: [tool.key for tool in tools] for name, tools in named.items() if len(tools) > 1}
-    alone = {name: tools[0] for name, tools in named.items() if name not in equal}
-    shown = {name: _shown(tool, view) for name, tool in alone.items() if _may_be_shown(tool, view)}
-    keys = {name: tool.key for name, tool in alone.items()}
+def _are_same(one: Tool, other: Tool) -> bool:
+    return one is other or (one.text, one.overrides, one.definition) == (other.text, other.overrides, other.definition)
+
+
+def _part(catalog: Catalog, choice: DirectChoice, server: str, listed: Listed | None) -> _Part:
+    view, chosen, equal = catalog.view, dict[str, Tool](), list[tuple[str, str]]()
+    for tool in listed.tools if listed else ():
+        if choice.has(tool, view):
+            name = direct_name(tool.server, tool.name)
+            if name in chosen:
+                equal.append((name, f"{_told(chosen[name])} and {_told(tool)}"))
+            chosen[name] = tool
+    shown = {name: _shown(tool, view) for name, tool in chosen.items() if _may_be_shown(tool, view)}
+    return _Part(listed, chosen, shown, equal)
+
+
+def _told(tool: Tool) -> str:
+    return tool.key if is_plain(tool.key) else f"a tool of {tool.server}"
+
+
+def _merged(catalog: Catalog, choice: DirectChoice, parts: Sequence[_Part], generation: str) -> DirectTools:
+    shown: dict[str, Tool] = {}
+    chosen: dict[str, Tool] = {}
+    equal = {name: told for part in parts for name, told in part.equal}
+    for part in parts:
+        for name in chosen.keys() & part.chosen.keys():
+            equal.setdefault(name, f"{_told(chosen[name])} and {_told(part.chosen[name])}")
+        chosen |= part.chosen
+        shown |= part.shown
+    for name in equal:
+        chosen.pop(name, None)
+        shown.pop(name, None)
     if choice.replaces and catalog.config.shortens:
-        shown[offers.READ], keys[offers.READ] = own_tool.TOOL, own_tool.TOOL.key
-    return DirectTools(shown, keys, equal, generation)
+        chosen[offers.READ] = own_tool.TOOL
+        subject = Subject(CALL, own_tool.TOOL.server, own_tool.TOOL.name, own_tool.TOOL, catalog.view)
+        if decide.decide(subject).outcome != REFUSE:
+            shown[offers.READ] = own_tool.TOOL
+    told = f"{', '.join(list(equal.values())[:_TOLD])} would have one name, and are not shown" if equal else ""
+    return DirectTools(shown, chosen, told, generation)
 
 
 def of_command(
     paths: Paths, catalog: Catalog, patterns: Sequence[str] | None = None
 ) -> tuple[DirectTools, Sequence[str]]:
-    """Those of the catalog of a command, and the patterns that name none; warns of toolsets that cannot be read.
-    `patterns` stand in place of those in the configuration."""
-
-    def read(name: str) -> Toolset | None:
+    """The direct tools of the catalog of a command, and why some that are chosen are not among them. `patterns` stand
+    in place of those in the configuration."""
+    patterns = catalog.config.serve.direct if patterns is None else patterns
+    toolsets, problems = [], []
+    for reference in (each.removeprefix(OF_TOOLSET) for each in patterns if each.startswith(OF_TOOLSET)):
         try:
-            return toolset_files.read(toolset_files.place_of(paths, name))
+            toolsets.append(toolset_files.read(toolset_files.place_of(paths, reference)))
         except McpctlError as error:
-            warn(error.message)
-            return None
-
-    choice = chosen(catalog.config.serve.direct if patterns is None else patterns, read)
-    return made(catalog, choice), choice.unmatched(catalog.known(), catalog.unlisted())
-
-
-def chosen(patterns: Sequence[str], toolset: Callable[[str], Toolset | None]) -> DirectChoice:
-    """The choice that these patterns make; `toolset` gives the toolset of a name."""
-    named = (toolset(each.removeprefix(OF_TOOLSET)) for each in patterns if each.startswith(OF_TOOLSET))
-    return DirectChoice(tuple(patterns), tuple(each for each in named if each))
+            problems.append(error.message)
+    choice = DirectChoice(tuple(patterns), tuple(toolsets))
+    parts = [_part(catalog, choice, server, catalog.listed(server)) for server in catalog.config.enabled]
+    tools = _merged(catalog, choice, parts, "")
+    problems += [f"'{pattern}' names no tool" for pattern in choice.unmatched(catalog)]
+    return tools, [*([tools.equal] if tools.equal else ()), *problems]
 
 
 def _may_be_shown(tool: Tool, view: View) -> bool:
-    return decide.decide(Subject(FIND, tool.server, tool.name, tool, view)).outcome == decide.ALLOW
+    """A client tells its models from pages, so that it is shown what is for either."""
+    subject = Subject(FIND, tool.server, tool.name, tool, view, is_direct=True)
+    return decide.decide(subject).outcome == decide.ALLOW
 
 
 def _shown(tool: Tool, view: View) -> Tool:
     return view.toolset.shown(tool) if view.toolset else tool
 
 
+_definitions: WeakKeyDictionary[Tool, bytes] = WeakKeyDictionary()
+
+
+def definition(named: tuple[str, Tool]) -> bytes:
+    """The definition of a tool under its name, made once: as its server sent it, but for its name and key, and for the
+    words of a toolset."""
+    name, tool = named
+    made = _definitions.get(tool)
+    if made is None:
+        made = _definitions[tool] = _definition(name, tool)
+    return made
+
+
 def _definition(name: str, tool: Tool) -> bytes:
-    """A definition as its server sent it, but for its name and key, and for what a toolset says of it."""
     members = jsonrpc.members(tool.text.encode("utf-8", "replace"))
     members["name"] = msgspec.json.encode(name)
     for text in ("title", "description"):
@@ -218,26 +282,24 @@ def _value(text: bytes | None) -> Any:
 
 class _Kept(NamedTuple):
     changes: int
+    parts: Mapping[str, _Part]  # by server
     tools: DirectTools
 
 
 class KnownDirectTools:
-    """The direct tools of each view that asks, made once for as long as nothing of it changes."""
+    """The direct tools of each view that asks. They are made aside, once for all that wait for them, and of each list
+    once for as long as it stays."""
 
-    def __init__(self, toolset: Callable[[str], Toolset | None]) -> None:
-        """`toolset` gives the toolset of a name."""
-        self._toolset = toolset
+    def __init__(self) -> None:
         self._kept: dict[tuple[Any, ...], _Kept] = Newest(_MOST_KEPT)
+        self._making: dict[tuple[Any, ...], asyncio.Future[DirectTools]] = {}
         self._count = 0
-
-    def choice(self, view: View) -> DirectChoice:
-        return chosen(view.config.serve.direct, self._toolset)
 
     def known(self, catalog: Catalog) -> DirectTools | None:
         """None where they have to be made first."""
         found, changes = catalog.view.shown_directly, catalog.lists.changes
         if changes not in found:
-            kept = self._kept.get(_seen(catalog.view, self.choice(catalog.view)))
+            kept = self._kept.get(_seen(catalog.view))
             if kept is None or kept.changes != changes:
                 return None
             found.clear()
@@ -247,36 +309,45 @@ class KnownDirectTools:
 
     def latest(self, catalog: Catalog) -> DirectTools | None:
         """The last ones that were made of what the catalog's view sees, though lists may have changed since."""
-        kept = self._kept.get(_seen(catalog.view, self.choice(catalog.view)))
+        kept = self._kept.get(_seen(catalog.view))
         return kept.tools if kept else None
 
     async def made(self, catalog: Catalog) -> DirectTools:
-        """Those of the catalog at this moment, made aside; the same object as before where they are as before."""
-        from mcpctl.wire.threads import beside  # commands have no event loop
+        """Those of the catalog at this moment; the same object as before where they are as before."""
+        import asyncio  # commands have no event loop
+
+        from mcpctl.wire.threads import beside
 
         if known := self.known(catalog):
             return known
-        choice, changes = self.choice(catalog.view), catalog.lists.changes
-        seen = _seen(catalog.view, choice)
+        key = (*_seen(catalog.view), catalog.lists.changes)
+        if key not in self._making:
+            self._count += 1
+            generation = f"{time.time_ns():x}.{self._count}"  # no cursor of an earlier process is one of these
+            self._making[key] = making = beside(self._made, catalog.snapshot(), catalog.lists.changes, generation)
+            making.add_done_callback(lambda _: self._making.pop(key))
+        return await asyncio.shield(self._making[key])
+
+    def _made(self, catalog: Catalog, changes: int, generation: str) -> DirectTools:
+        seen, choice = _seen(catalog.view), DirectChoice.of(catalog.view)
         before = self._kept.get(seen)
-        self._count += 1
-        generation = f"{time.time_ns():x}.{self._count}"  # no cursor of an earlier process is one of these
-        now = await beside(_made_ready, catalog.snapshot(), choice, generation)
-        if before and before.tools.keys == now.keys and before.tools.definitions == now.definitions:
-            now = before.tools
-        self._kept[seen] = _Kept(changes, now)
-        return now
+        known = before.parts if before else {}
+        lists = {server: catalog.listed(server) for server in catalog.config.enabled}
+        parts = {
+            server: part if (part := known.get(server)) and part.listed is listed
+            else _part(catalog, choice, server, listed)
+            for server, listed in lists.items()
+        }  # fmt: skip
+        tools = _merged(catalog, choice, list(parts.values()), generation)
+        if before and before.tools.is_like(tools):
+            tools = replace(tools, generation=before.tools.generation)
+        self._kept[seen] = _Kept(changes, parts, tools)
+        return tools
 
 
-def _made_ready(catalog: Catalog, choice: DirectChoice, generation: str) -> DirectTools:
-    tools = made(catalog, choice, generation)
-    tools.definitions  # noqa: B018 - made here, aside
-    return tools
-
-
-def _seen(view: View, choice: DirectChoice) -> tuple[Any, ...]:
+def _seen(view: View) -> tuple[Any, ...]:
     access = view.access
     return (
-        view.config, view.toolset, view.capability_sets, access.is_barred, access.only_reads, view.is_locked,
-        choice,
+        view.config, view.toolset, view.direct_toolsets, view.capability_sets, access.is_barred, access.only_reads,
+        view.is_locked,
     )  # fmt: skip

@@ -169,7 +169,7 @@ class Searching:
         seen = view.config, view.access.only_reads
         index = self._indexes.pop(seen, None)
         if index is None or index.built_for != built_for:
-            visible = [each for each in catalog.visible() if len(each.name) <= _LONGEST_NAME and each.is_for_models]
+            visible = [tool for tool in catalog.visible() if len(tool.name) <= _LONGEST_NAME]
             provider = self._build(view)(visible, searched(visible), None)
             index = _Index(built_for, provider, {tool.key: tool for tool in visible})
             # Those of an earlier configuration are found no more.

@@ -39,7 +39,7 @@ class Subject(NamedTuple):
     session: str = ""
     consent: str | None = None  # the `approvals.binding_of` that the user said yes to
     tools: Sequence[Tool] = ()
-    is_direct: bool = False  # whether the client calls it by its own name: then it tells its models from pages
+    is_direct: bool = False  # by a name of the tool's own: its client knows what is for models, and what for pages
     is_counted: bool = False  # whether the call has its place within the limits on calls like it
 
     @property
@@ -103,7 +103,13 @@ def decide(subject: Subject) -> Verdict:
         return Verdict(REFUSE, _failure(subject, "unknown_tool"))
     if subject.verb != SHOW and _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
-    return _ALLOWED if subject.verb == SHOW else _of_policy(subject)
+    return _of_found(subject) if subject.verb == FIND else _ALLOWED if subject.verb == SHOW else _of_policy(subject)
+
+
+def _of_found(subject: Subject) -> Verdict:
+    if subject.tool and "_meta" in subject.tool.definition and _is_for_pages_alone(subject):
+        return Verdict(REFUSE, _failure(subject, "for_pages"))
+    return _of_policy(subject)
 
 
 def _of_view(subject: Subject) -> Failure | None:
@@ -179,14 +185,16 @@ def _of_call(subject: Subject) -> Verdict:
         return Verdict(REFUSE, _failure(subject, "not_listed"))
     if _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
-    if subject.tool and not subject.tool.is_for_models and _is_by_model(subject):
+    if subject.tool and "_meta" in subject.tool.definition and _is_for_pages_alone(subject):
         return Verdict(REFUSE, _failure(subject, "for_pages"))
     return _of_class(subject) or _of_policy(subject)
 
 
-def _is_by_model(subject: Subject) -> bool:
+def _is_for_pages_alone(subject: Subject) -> bool:
+    """Whether a model would find or call what only the page of an MCP App may."""
     caller = subject.view.caller
-    return caller is not None and not caller.claims.of_person and not subject.is_direct
+    is_model = caller is not None and not caller.claims.of_person and not subject.is_direct
+    return is_model and subject.tool is not None and not subject.tool.is_for_models
 
 
 def _denied_by_name(subject: Subject) -> Ruling | None:
@@ -288,7 +296,8 @@ def _of_its_tools(subject: Subject) -> Verdict:
     """Features are there where any tool of their server may be found; held tools do not count against them."""
     view, server, refused = subject.view, subject.server, None
     for tool in subject.tools:
-        verdict = decide(Subject(FIND, server, tool.name, replace(tool, held="") if tool.held else tool, view))
+        let_go = replace(tool, held="") if tool.held else tool
+        verdict = decide(Subject(FIND, server, tool.name, let_go, view, is_direct=True))
         if verdict.outcome == ALLOW:
             return _ALLOWED
         refused = refused or verdict

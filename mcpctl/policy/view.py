@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mcpctl.base.callers import ASKED, Caller, Claims, Client, capability_set
 from mcpctl.config.config import Config
 from mcpctl.config.server_settings import UNASSIGNED
+from mcpctl.config.settings import EQUIPPED, OF_TOOLSET
 from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import Pause
 from mcpctl.policy.rules import Rules, rules_of
@@ -148,10 +149,16 @@ class View(Struct, frozen=True, dict=True):
     access: Access = UNBOUND
     is_locked: bool = False  # whether only tools of a lock file may be found or called
     toolset_place: ToolsetFile | None = None
+    direct_toolsets: tuple[Toolset, ...] = ()  # those whose tools the configuration has shown directly
 
     @cached_property
     def verdicts(self) -> dict[Any, Any]:
         """The verdicts made from it: a change of anything that decides makes another view."""
+        return {}
+
+    @cached_property
+    def direct_keys(self) -> dict[str, str]:
+        """The keys that its client's names of tools say themselves, by name, as far as they were asked for."""
         return {}
 
     @cached_property
@@ -165,7 +172,9 @@ class View(Struct, frozen=True, dict=True):
 
         client = self.caller.client if self.caller else Client()
         toolset = self.toolset.name if self.toolset else None
-        return Origin(client, self.project, toolset, self.config.serve.direct)
+        equipped = f"{OF_TOOLSET}{self.toolset_place.reference}" if self.toolset_place else EQUIPPED
+        direct = tuple(equipped if each == EQUIPPED else each for each in self.config.serve.direct)
+        return Origin(client, self.project, toolset, direct)
 
     @cached_property
     def project(self) -> str | None:

@@ -228,18 +228,20 @@ class ClientProtocol:
             self._session.begin(self._session.discover(incoming, arguments or b"{}"))
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
             self._session.begin(self._session.annotate(incoming, arguments or b"{}"))
-        elif self._session.gateway.config.serve.direct:
+        elif self._session.gateway.config.serve.direct and len(name) <= bounds.NAME:
             self._session.direct.call(incoming, jsonrpc.text(name), arguments, self._no_tool)
         else:
-            self._no_tool(incoming, jsonrpc.text(name))
+            self._no_tool(incoming, jsonrpc.text(name[: bounds.NAME]))
         self._warm_up(caller)
 
     def _no_tool(self, incoming: Incoming, name: str) -> None:
-        offer = self._offer.configured(self._session.gateway.config)
-        *first, last = offer.names or [""]
-        hint = f"this server has {', '.join(first)} and {last}; call others with {offer.phrase}"
-        if offer.direct is not offers.Shown.NONE:
+        if not name:
+            hint = "a call has the name of its tool"
+        elif self._session.gateway.config.serve.direct:
             hint = "list the tools again: this one is not among them now"
+        else:
+            *first, last = self._offer.names
+            hint = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
         self._error(incoming.id, jsonrpc.INVALID_PARAMS, f"Unknown tool: {name[:200]}", hint)
 
     # ---- notifications and answers
@@ -248,7 +250,7 @@ class ClientProtocol:
         params = without_claims(jsonrpc.members_or_empty(raw))
         if method == "notifications/cancelled":
             request_id = params.get("requestId", b"")
-            if not self._session.cancel(request_id):
+            if not self._session.subscriptions.cancel(request_id):
                 self._session.dispatch.cancel(request_id, params)
         elif method == "notifications/roots/list_changed":
             self._session.gateway.tell_all(method, params)

@@ -1,14 +1,14 @@
 """The requests of one session: each is decided on, and sent or refused. The only way to a server."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
 from mcpctl.base.callers import Caller
 from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failure
-from mcpctl.base.tool_keys import OWN
+from mcpctl.base.tool_keys import OWN, split
 from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.metatools import own_tool
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, COUNT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict
@@ -61,9 +61,7 @@ class Dispatch:
     def call_tool(self, incoming: Incoming, key: str, passed: Json) -> None:
         """Begin one call; `passed` is the JSON of its arguments, empty where there are none."""
         if incoming.id in self.in_flight:
-            self.attempted(key, "id_in_use", incoming.caller)
-            in_use = jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call")
-            self.client.error(incoming, in_use)
+            self._in_use(incoming, key)
             return
         server, _, name = key.partition(":")
         view = self._gateway.view(incoming.caller)
@@ -71,6 +69,35 @@ class Dispatch:
         if server == OWN:
             call.parent_id = own_tool.parent_of(call.arguments)
         self.begin(call)
+
+    def call_when_found(
+        self, incoming: Incoming, passed: Json, find: Callable[[], Awaitable[str]], unknown: Callable[[], None]
+    ) -> None:
+        """Begin one call whose key has to be found first; it is in flight from now on. An empty key is `unknown`."""
+        if incoming.id in self.in_flight:
+            self._in_use(incoming, "")
+            return
+        call = Request(self, self._tool_calls, incoming, self._gateway.view(incoming.caller), "", "", "", passed)
+        call.is_found = False
+        self.in_flight[incoming.id] = call
+        self._wait(call, self._find(call, find, unknown))
+
+    async def _find(self, call: Request, find: Callable[[], Awaitable[str]], unknown: Callable[[], None]) -> None:
+        key = await find()
+        if not call.is_at_work:
+            return  # it was taken back meanwhile
+        if not key:
+            unknown()
+            call.end()
+            return
+        call.done = True
+        del self.in_flight[call.incoming.id]  # what it is from now on takes its place
+        self.call_tool(call.incoming, key, call.passed)
+
+    def _in_use(self, incoming: Incoming, key: str) -> None:
+        self.attempted(key, "id_in_use", incoming.caller)
+        in_use = jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call")
+        self.client.error(incoming, in_use)
 
     def attempted(self, key: str, rule: str, caller: Caller) -> None:
         self.recorder.decision_made(key, "denied", rule, origin=self._gateway.view(caller).origin)
@@ -257,6 +284,10 @@ class Dispatch:
         if not failure.facts["is_listed"]:
             # Aside: near names are found by comparing with all that there are.
             near = await beside(translate.near, request.key, self._gateway.catalog(request.view).snapshot())
+            if request.incoming.via:
+                from mcpctl.metatools.direct_tools import direct_name  # most show no tools directly
+
+                near = [direct_name(*split(key)) for key in near]
         if request.is_at_work:
             request.refuse(failure.about(near=near))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import msgspec
 
@@ -64,23 +64,26 @@ class Owners:
     def owner_of(self, uri: str, view: View, *, has_looked: bool = False) -> FeatureOwner:
         """The owner of a URI as far as is known now; raises as `Features.owner`, and before `look` once more."""
         features = self.features(view)
-        return features.owner(uri, self._with_page(uri, view, has_looked) if uri.startswith(PAGES) else ())
+        is_page = uri.startswith(PAGES) and bool(view.config.serve.direct)
+        return (self._page_owner(uri, view, features, has_looked) if is_page else None) or features.owner(uri)
 
-    def _with_page(self, uri: str, view: View, has_looked: bool) -> Sequence[str]:
-        """The server whose page that is, of a tool that is shown directly: it need not list such a resource."""
-        if not view.config.serve.direct:
-            return ()
-        catalog = self._gateway.catalog(view)
-        direct = self._gateway.direct
+    def _page_owner(self, uri: str, view: View, features: Features, has_looked: bool) -> FeatureOwner | None:
+        """The owner of the page of a tool that is chosen to be shown directly: its server, which need not list such a
+        resource, and no other, whatever that lists. None for a URI that is no such page."""
+        catalog, direct = self._gateway.catalog(view), self._gateway.direct
         tools = direct.latest(catalog) if has_looked else direct.known(catalog)
-        if tools is None:  # to be made first
-            raise Failed(Failure("unknown_resource", {"uri": uri}))
-        server = tools.page_owners.get(uri)
-        listed = catalog.listed(server) if server else None
-        if server is None or listed is None:
-            return ()
-        subject = Subject(READ, server, feature_names.join(RESOURCES, ""), None, view, tools=listed.tools)
-        return (server,) if decide(subject).outcome == ALLOW else ()
+        servers = tools.pages.get(uri) if tools else {}  # else they have to be made first
+        if servers is None:
+            return None
+        if len(servers) > 1:
+            raise Failed(Failure("ambiguous_resource", {"uri": uri, "servers": sorted(servers)}))
+        for server, is_shown in servers.items():
+            listed = catalog.listed(server)
+            named = feature_names.join(RESOURCES, "")
+            subject = Subject(READ, server, named, None, view, tools=listed.tools if listed else ())
+            if is_shown and decide(subject).outcome == ALLOW and not features.is_held(server, uri):
+                return FeatureOwner(server, uri)
+        raise Failed(Failure("unknown_resource", {"uri": uri}))
 
     async def look(self, names: Collection[str], caller: Caller) -> None:
         """Load the kept lists, then have servers that have not listed do so, if they may have these names."""
@@ -89,14 +92,15 @@ class Owners:
             view = admitted(self._gateway.view(caller))
         except Failed:
             return
-        if view.config.serve.direct and any(name.startswith(PAGES) for name in names):
-            await self._gateway.direct.made(self._gateway.catalog(view))
         unknown = self._unlisted(view)
         if all(name.startswith(EXPLICIT) for name in names):
             unknown &= {name.removeprefix(EXPLICIT).partition(":")[0] for name in names}
         if unknown:
             refreshing = self._gateway.background(self._gateway.refresh(unknown, caller))
             await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
+        if view.config.serve.direct and any(name.startswith(PAGES) for name in names):
+            await self._gateway.current()
+            await self._gateway.direct.made(self._gateway.catalog(self._gateway.view(caller)))
 
     def fetching(self, owner: FeatureOwner, view: View) -> Subject:
         catalog, toolset = self._gateway.catalog(view), view.toolset

@@ -1,6 +1,7 @@
 """The requests about prompts and resources: listed from the catalog, got and read from the server that has them.
 
-A list waits for no server. Definitions pass as servers sent them, but for names that a client has to use otherwise.
+A list of these waits for no server. Definitions pass as servers sent them, but for names that a client has to use
+otherwise.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from mcpctl.base import bounds
 from mcpctl.base.callers import Caller
 from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failure
@@ -30,7 +32,6 @@ from mcpctl.wire.threads import beside
 
 LISTS = {"prompts/list": PROMPTS, "resources/list": RESOURCES, "resources/templates/list": TEMPLATES}
 _MEMBERS = {PROMPTS: b"prompts", RESOURCES: b"resources", TEMPLATES: b"resourceTemplates"}
-_PAGE = 1000
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _TTL_MS = 10_000  # short, so that a client that is not told of changes finds them all the same
 _CACHED = b'"ttlMs":%d,"cacheScope":"private"' % _TTL_MS
@@ -49,8 +50,7 @@ def offset_of(cursor: bytes, generation: str) -> int | None:
         before, _, offset = jsonrpc.value(cursor, str).rpartition(".")
     except jsonrpc.Malformed:
         return None
-    number = int(offset) if before == generation and _NUMBER.fullmatch(offset) else 0
-    return number if number and number % _PAGE == 0 else None
+    return int(offset) if before == generation and _NUMBER.fullmatch(offset) else None
 
 
 def page(
@@ -60,11 +60,14 @@ def page(
     """The members of a result, as JSON without braces; None if there is no such page. The first has `before`, too."""
     if offset and offset >= len(items):
         return None
-    shown = map(definition, islice(items, offset, offset + _PAGE))
+    shown, size, end = [], 0, offset
+    for item in islice(items, offset, offset + bounds.PAGE):
+        shown.append(definition(item))
+        size, end = size + len(shown[-1]), end + 1
+        if size > bounds.PAGE_BYTES:
+            break
     listed = b'"%b":[%b]' % (member, b",".join([*(() if offset else before), *shown]))
-    if offset + _PAGE >= len(items):
-        return listed
-    return b'%b,"nextCursor":"%b.%d"' % (listed, generation.encode(), offset + _PAGE)
+    return listed if end >= len(items) else b'%b,"nextCursor":"%b.%d"' % (listed, generation.encode(), end)
 
 
 def _page(features: Features, kind: str, offset: int) -> bytes | None:

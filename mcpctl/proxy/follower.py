@@ -21,9 +21,11 @@ from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config, toml
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ASK, DENY
+from mcpctl.config.settings import OF_TOOLSET
 from mcpctl.policy.view import NOTHING_DECIDED, UNBOUND, Standing, View, access_of
 from mcpctl.proxy.memory import PolicyMemory
 from mcpctl.toolsets.in_force import Followed, ToolsetsInForce
+from mcpctl.toolsets.toolset import Toolset
 from mcpctl.wire.threads import apart, beside
 from mcpctl.wire.writer import Turn
 
@@ -152,13 +154,20 @@ class Snapshot:
             config, its_access = access_of(config, caller.claims, self.token, self.standing.tokens, time.time())
         left = self.toolsets.left if self.toolsets else 0
         followed = self.toolsets.of(config) if self.toolsets else _NO_TOOLSET
+        direct = self._direct_toolsets(config) if config.serve.direct else ()
         view = View(
-            config, followed.toolset, caller, self.generation, self.standing, its_access, self.is_locked, followed.place
-        )
+            config, followed.toolset, caller, self.generation, self.standing, its_access, self.is_locked,
+            followed.place, direct,
+        )  # fmt: skip
         if len(self.views) >= _MOST_VIEWS or (self.toolsets and self.toolsets.left != left):
             self.views.clear()
         self.views[id(caller)] = view
         return view
+
+    def _direct_toolsets(self, config: Config) -> tuple[Toolset, ...]:
+        names = [each.removeprefix(OF_TOOLSET) for each in config.serve.direct if each.startswith(OF_TOOLSET)]
+        every = (self.toolsets.followed(name, is_in_force=False).toolset for name in names if self.toolsets)
+        return tuple(toolset for toolset in every if toolset)
 
     def catalog(self, view: View) -> Catalog:
         if len(self.catalogs) >= _MOST_VIEWS:

@@ -32,7 +32,6 @@ from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.toolsets.in_force import ToolsetsInForce
-from mcpctl.toolsets.toolset import Toolset
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import Transports
 from mcpctl.upstreams.upstream import Upstream
@@ -134,12 +133,8 @@ class Gateway:
         if self._direct is None:
             from mcpctl.metatools.direct_tools import KnownDirectTools  # most show none
 
-            self._direct = KnownDirectTools(self._toolset_named)
+            self._direct = KnownDirectTools()
         return self._direct
-
-    def _toolset_named(self, name: str) -> Toolset | None:
-        toolsets = self.follower.snapshot.toolsets
-        return toolsets.followed(name).toolset if toolsets else None
 
     async def follow(self, config: Config) -> None:
         entry_secrets.learn_all(config.servers)

@@ -21,7 +21,7 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import input_rounds, translate
 from mcpctl.proxy.input_rounds import InputRounds, Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
-from mcpctl.proxy.spec import AT_ONCE, DIRECT, Barring, Dispatcher, Incoming, Looked, Spec
+from mcpctl.proxy.spec import AT_ONCE, Barring, Dispatcher, Incoming, Looked, Spec
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import TASKS_RESULT, Exchange, Reply, unpassable
 from mcpctl.upstreams.question import Question
@@ -34,6 +34,7 @@ _NOBODY = "it wants to know something first, and nobody can be asked here"
 class Request(Reply):
     awaited: "asyncio.Future[bytes] | None" = None  # set where not a client but mcpctl itself waits for the answer
     barring: Barring | None = None  # a further reason why it may not be sent, where something else decides on it, too
+    is_found = True  # whether it is known what it asks for: it is not on record before
     tool: Tool | None = None
     owner: FeatureOwner | Failed | None = None  # the owner of a prompt or resource, or why it has none, once known
     fetched: Subject | None = None  # the reading of that for a model, as the policy decides on it
@@ -85,7 +86,7 @@ class Request(Reply):
             return self.fetched._replace(arguments_digest=self.arguments_digest, session=session, consent=self.consent)
         return Subject(
             RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view, self.execute_class,
-            self.arguments_digest, self.listing, session, self.consent, is_direct=self.incoming.via == DIRECT,
+            self.arguments_digest, self.listing, session, self.consent, is_direct=bool(self.incoming.via),
             is_counted=self.counts_for is not None,
         )  # fmt: skip
 

@@ -90,10 +90,6 @@ class ClientSession:
             self._direct = DirectRequests(self.gateway, self.dispatch, self.features, self.begin, self.list_first)
         return self._direct
 
-    def cancel(self, request_id: bytes) -> bool:
-        """Whether a subscription was taken back, or a call of which nothing has begun."""
-        return self.subscriptions.cancel(request_id) or bool(self._direct and self._direct.cancel(request_id))
-
     # ---- searches and notes
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:

@@ -19,7 +19,8 @@ from mcpctl.upstreams.connection import Connection, Exchange
 
 Barring = Callable[[], Failure | None]
 R = TypeVar("R", contravariant=True)
-DIRECT = "direct"
+DIRECT = "direct"  # the `via` of a call of a tool by a name of its own, and not through `tool_execute`
+PAGE = "page"  # the same, by the page of an MCP App, which has its server's name for the tool
 AT_ONCE = 1 << 13  # bytes that are looked at on the event loop; more could take milliseconds to redact, and goes aside
 
 
@@ -33,7 +34,7 @@ class Incoming(msgspec.Struct, eq=False):
     execute_class: str | None = None  # the only permission class, of `hints.PERMISSIONS`, to be called; None for any
     as_sent: bool = False  # whether an error is wanted as its server sent it, without help on the arguments
     replays: str | None = None
-    via: str = ""  # `DIRECT` for a tool that is called by a name of its own, not through `tool_execute`
+    via: str = ""  # `DIRECT` or `PAGE`; empty for what comes through a meta-tool
 
 
 class Resources(Protocol):

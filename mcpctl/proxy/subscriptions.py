@@ -65,7 +65,7 @@ class ClientSubscription:
         self.is_open = not id_  # whether the client may be told: not before its request is acknowledged
         self._session = session
         self._known: dict[str, Features] = {}  # by kind of change, as of the last notification
-        self._tools: DirectTools | None = None  # those of the last notification
+        self._shown = ""  # the generation of the direct tools that it was last told of
 
     def tell(self, method: str, params: Mapping[str, bytes]) -> None:
         meta = jsonrpc.members_or_empty(params.get("_meta", b""))
@@ -107,13 +107,13 @@ class ClientSubscription:
                     self.tell(f"notifications/{LISTS[name][0]}/list_changed", {})
 
     async def compare_tools(self) -> None:
-        """Tell the client where it is shown other tools than when it was last told; the first time there are none."""
+        """Tell the client where it is shown other tools than it was last told of; at first there is nothing to tell."""
         if TOOL_LIST not in self.lists:
             return
         tools = await self._session.direct.tools(self.caller)
-        is_same = self._tools is None or self._tools is tools or self._tools.definitions == tools.definitions
+        is_same = self._shown in ("", tools.generation)
         if is_same or self.can_be_told:
-            self._tools = tools
+            self._shown = tools.generation
             if not is_same:
                 self.tell(f"notifications/{TOOLS}/list_changed", {})
 
@@ -149,9 +149,12 @@ class Subscriptions:
         """Nobody else looks at what people change while a client only listens."""
         while True:
             await asyncio.sleep(_LOOK_S)
-            await self._gateway.current()
-            for each in self._all():
-                await each.compare_tools()
+            try:
+                await self._gateway.current()
+                for each in self._all():
+                    await each.compare_tools()
+            except Exception as error:  # it may pass
+                warn(f"internal error: {error!r}")
 
     def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes]) -> None:
         if caller.modern != (method == "subscriptions/listen"):

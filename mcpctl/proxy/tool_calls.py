@@ -20,7 +20,7 @@ from mcpctl.proxy.feature_reads import Owners
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.request import Request
 from mcpctl.proxy.shortening import Shortening
-from mcpctl.proxy.spec import DIRECT, ClientSide, Looked, Record, Spec
+from mcpctl.proxy.spec import DIRECT, PAGE, ClientSide, Looked, Record, Spec
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import OpenCall, Recorder
 from mcpctl.upstreams.connection import TOOLS_CALL, Connection, Exchange
@@ -71,6 +71,14 @@ def taken_apart(arguments: bytes) -> tuple[str, bytes]:
     return key, passed
 
 
+def _is_whole(call: Request) -> bool:
+    """Whether its answer is never shortened: a client checks what it was told of the output of a tool that it is shown,
+    and no page reads on."""
+    tool = call.tool
+    is_typed = tool is not None and bool("outputSchema" in tool.definition or tool.page)
+    return call.incoming.via == PAGE or (call.incoming.via == DIRECT and is_typed)
+
+
 class CallRecord(Record):
     """A tool call has two lines: one before it is sent, and one before it is answered."""
 
@@ -83,13 +91,13 @@ class CallRecord(Record):
 
     def start(self) -> None:
         """The record has the hints that the tool declares at this moment."""
-        if self.id:
-            return
         call = self._call
+        if self.id or not call.is_found:
+            return
         self._open = self._recorder.call_started(
             call.server, call.name, call.passed or b"{}",
             request_id=call.incoming.id, annotations=hints.snapshot(call.tool), parent_id=call.parent_id,
-            origin=call.view.origin, via=call.incoming.via,
+            origin=call.view.origin, via=call.incoming.via and DIRECT,
         )  # fmt: skip
         self.id = self._open.id
 
@@ -240,9 +248,7 @@ class ToolCalls(Spec[Request]):
 
     def deliver(self, call: Request, result: Looked) -> None:
         is_long = len(result.result) > call.view.config.least_limit
-        # A client checks what it was told of the output of a tool that it is shown.
-        is_whole = call.incoming.via == DIRECT and call.tool is not None and "outputSchema" in call.tool.definition
-        if not (is_long and not is_whole and self._shortening.begin(call, result)):
+        if not (is_long and not _is_whole(call) and self._shortening.begin(call, result)):
             self.finish(call, result)
 
     def finish(self, call: Request, result: Looked, short: bytes | None = None) -> None:
@@ -271,7 +277,7 @@ class ToolCalls(Spec[Request]):
             argument_help.give(call.tool, call.arguments, answer, add, then)
 
     def refuse(self, call: Request, failure: Failure) -> None:
-        told = failure.about(is_direct=True) if call.incoming.via == DIRECT else failure
+        told = failure.about(is_direct=True) if call.incoming.via else failure
         self._client.refused(call.incoming, told, call.record.id)
         call.end()
 

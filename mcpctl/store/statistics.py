@@ -74,7 +74,7 @@ _BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '
 _AROUND_KEY = len('{"toolKey":":","arguments":}')
 _SUM = "(SELECT coalesce(sum(({} + 3) / 4), 0) FROM {} WHERE session_id = sessions.id)"
 OVERHEADS = {
-    **query.plain("id", "client_name", "project", "last_activity", "discovery_tokens", "toolset", "direct"),
+    **query.plain("id", "client_name", "project", "last_activity", "discovery_tokens", "direct"),
     "query_tokens": _SUM.format(_BYTES_OF_QUERY, "discoveries"),
     "key_tokens": _SUM.format(f"iif(via = 'direct', 0, length(server) + length(tool) + {_AROUND_KEY})", "calls"),
 }

@@ -66,10 +66,14 @@ def _read(paths: Paths, config: Config, option: str | None, reference: str) -> t
         raise kind(message, error.hint, error.code) from error
 
 
+_NOTHING, _NONE_DIRECT = "no tool can be found or called", "none of its tools is shown directly"
+
+
 class Followed(Struct):
     place: ToolsetFile | None = None
     stamp: object = None
     toolset: Toolset | None = None
+    otherwise: str = _NOTHING  # what follows where its file could not be read yet
 
     def read(self) -> None:
         """Read the file. Where that fails, it stays as it was, or has no tools, so that left-out ones stay out."""
@@ -79,7 +83,7 @@ class Followed(Struct):
             self.toolset = read(self.place)
         except McpctlError as error:
             last = self.toolset or Toolset(self.place.reference, self.place.path, self.place.own)
-            applies = "it applies as it was last read" if self.toolset else "no tool can be found or called"
+            applies = "it applies as it was last read" if self.toolset else self.otherwise
             warn(f"toolset '{last.name}': {error.message}; {applies} until that is fixed")
             self.toolset = replace(last, problem=f"{error.message}; {applies}")
 
@@ -114,11 +118,11 @@ class ToolsetsInForce:
             reference = self._equipped
         return self._followed.get(reference) or self.followed(reference)
 
-    def followed(self, reference: str | None) -> Followed:
+    def followed(self, reference: str | None, *, is_in_force: bool = True) -> Followed:
         """A toolset by its name or path; its file is read the first time."""
         if reference not in self._followed:
             self.left += len(self._followed) >= _MOST_FOLLOWED
-            self._followed[reference] = self._begun(reference)
+            self._followed[reference] = self._begun(reference, is_in_force)
             self._note_stamps()
         return self._followed[reference]
 
@@ -166,7 +170,7 @@ class ToolsetsInForce:
             with suppress(McpctlError):
                 self._state.remember_named(os.path.realpath(place_of(self._paths, reference).path))
 
-    def _begun(self, reference: str | None) -> Followed:
+    def _begun(self, reference: str | None, is_in_force: bool) -> Followed:
         if not reference or reference == NONE:
             return Followed()
         try:
@@ -174,6 +178,6 @@ class ToolsetsInForce:
         except McpctlError as error:
             warn(error.message)
             return Followed(toolset=Toolset(reference, Path(), own=False, problem=error.message))
-        followed = Followed(place, files.stamp(place.path))
+        followed = Followed(place, files.stamp(place.path), otherwise=_NOTHING if is_in_force else _NONE_DIRECT)
         followed.read()
         return followed

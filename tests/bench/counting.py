@@ -107,8 +107,8 @@ def let_rest(folder: Path) -> None:
 
 
 def scenes() -> dict[str, list[list[Entry]]]:
-    """The entries of the calls of each scene: a call, one with a policy, one by a tool's own name, and one that the user
-    says yes to."""
+    """The entries of the calls of each scene: a call, one with a policy, one by a tool's name, and one that is asked
+    about."""
     from tests.proxy.in_memory import MemoryServer, World, text_of, tool
 
     yes = {"result": {"action": "accept", "content": {"answer": "once"}}}

@@ -114,8 +114,8 @@ def test_tools_that_cannot_be_shown_directly_are_named(paths: Paths, found: Foun
     configure(paths, {"s": stub(), "down": stub()}, serve={"direct": patterns})
     listed(paths, "s", [{"name": "read"}])
     assert told(found("configuration")) == [
+        ("D113", ", ".join(patterns), "no toolset 'nothing'"),
         ("D113", ", ".join(patterns), "'s:gone' names no tool"),
-        ("D113", ", ".join(patterns), "'@nothing' names no tool"),
     ]
 
 
@@ -129,7 +129,7 @@ def test_a_client_that_takes_fewer_tools_than_it_is_shown_is_named(paths: Paths,
         file.write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
         said = [each for each in told(found("configuration")) if each[0] != "D103"]
         assert [code for code, *_ in said] == codes
-    assert said[0][1:] == ("Cursor", "Cursor takes 80 tools of all servers together, and 81 are shown directly")
+    assert said[0][1:] == ("Cursor", "Cursor takes 80 tools of all servers together, and 81 are shown")
 
 
 def test_a_login_that_is_needed_is_told_with_the_command(paths: Paths, found: Found) -> None:

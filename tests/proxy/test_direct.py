@@ -143,7 +143,7 @@ def test_names_that_are_equal_all_the_same_are_not_shown(
         assert not world.servers["time"].calls
 
     play(home, paths, played, github=github, time=clock)
-    assert "time:now and a tool would have one name, and are not shown" in capsys.readouterr().err
+    assert "time:now and a tool of time would have one name, and are not shown" in capsys.readouterr().err
 
 
 @ERAS
@@ -557,6 +557,25 @@ def test_a_long_list_comes_in_pages(home: Path, paths: Paths) -> None:
     play(home, paths, played, many=many)
 
 
+def test_a_page_of_large_definitions_ends_earlier(home: Path, paths: Paths) -> None:
+    def large() -> MemoryServer:
+        return MemoryServer(*({**tool(f"t{number}"), "description": "x" * 60_000} for number in range(40)))
+
+    async def played(world: World) -> None:
+        world.configure(serve={"direct": ["all"]})
+        world.begin()
+        client = await world.client()
+        pages, cursor = [], ""
+        while cursor is not None:
+            result = (await client.request("tools/list", {"cursor": cursor} if cursor else {}))["result"]
+            pages.append([each["name"] for each in result["tools"]])
+            cursor = result.get("nextCursor")
+        assert [len(page) for page in pages] == [18, 18, 4]
+        assert [name for page in pages for name in page] == [f"large__t{number}" for number in range(40)]
+
+    play(home, paths, played, large=large)
+
+
 def test_serve_says_what_a_client_does_not_take(
     home: Path, paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -574,5 +593,5 @@ def test_serve_says_what_a_client_does_not_take(
 
     play(home, paths, played, many=many)
     said = capsys.readouterr().err
-    assert said.count("Cursor takes 80 tools of all servers together, and 82 are shown directly") == 1
+    assert said.count("Cursor takes 80 tools of all servers together, and 82 are shown") == 1
     assert "Cursor may leave out tools whose names have more than 53 characters here: many__nnn" in said

@@ -66,7 +66,7 @@ def test_tools_that_a_client_was_shown_directly_are_counted(mcpctl: Mcpctl, path
     """Beside the meta-tools, or in their place; and calls of them need no key."""
     demo_tools(paths)
     toolset(paths, "writing", "notes:add_note")
-    for number, shown in enumerate((None, ["notes:*", "gone:*"], ["equipped"], ["all"])):
+    for number, shown in enumerate((None, ["notes:*", "gone:*"], ["@writing"], ["all"])):
         id_, via = f"{number}{CLAUDE[1:]}", "direct" if shown else "client"
         first = created(id_, number, direct=raw(shown), toolset="writing")
         opened(paths, first, [started(number, number, id_, via=via), closed(id_, number)]).close(b"")

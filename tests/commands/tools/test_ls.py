@@ -366,7 +366,7 @@ def test_tools_that_are_shown_directly_have_their_names_there(mcpctl: Mcpctl, pa
         "notes__add_note\tnotes:add_note", "weather__get_forecast\tweather:get_forecast",
     ]  # fmt: skip
     assert "direct in [serve]: 'gone:*' names no tool" in ran.err
-    assert "direct in [serve]: '@writing' names no tool" in ran.err
+    assert "direct in [serve]: no toolset 'writing'" in ran.err
     assert mcpctl("tools", "ls", "--direct", "--read-only", "--json").json[0]["direct"] == "weather__get_forecast"
     demo_tools(paths)
     assert mcpctl("tools", "ls", "--direct", "--count").out == "0\n"

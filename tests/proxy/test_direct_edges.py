@@ -1,4 +1,4 @@
-"""Defects of tools that are shown directly: each of these tests fails until its defect is gone."""
+"""Tools that are shown directly, where others are in the way: impostors, thieves of pages, many lists, errors."""
 
 import asyncio
 import hashlib
@@ -191,7 +191,7 @@ def test_a_call_is_answered_though_the_tools_cannot_be_made(
         world.configure(**ALL)
         world.begin()
         client = await world.client()
-        monkeypatch.setattr(direct_tools, "_made_ready", broken)
+        monkeypatch.setattr(direct_tools, "_merged", broken)
         async with asyncio.timeout(5):
             await called(client, "github__list_issues")
 
@@ -199,7 +199,7 @@ def test_a_call_is_answered_though_the_tools_cannot_be_made(
 
 
 def test_calls_at_once_have_the_tools_made_once(home: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    count, make = 0, direct_tools._made_ready
+    count, make = 0, direct_tools._merged
 
     def counted(*given: Any) -> Any:
         nonlocal count
@@ -212,7 +212,7 @@ def test_calls_at_once_have_the_tools_made_once(home: Path, paths: Paths, monkey
         world.begin()
         client = await world.client()
         await listed(client)
-        monkeypatch.setattr(direct_tools, "_made_ready", counted)
+        monkeypatch.setattr(direct_tools, "_merged", counted)
         world.gateway._lists.changes += 1
         await asyncio.gather(*(called(client, "github__list_issues") for _ in range(30)))
         assert count <= 1
@@ -223,7 +223,7 @@ def test_calls_at_once_have_the_tools_made_once(home: Path, paths: Paths, monkey
 # ---- what is in force
 
 
-@pytest.mark.parametrize("number", [3, 70])
+@pytest.mark.parametrize("number", [3, 31])
 def test_an_edit_of_the_toolset_in_force_applies_beside_many_others(home: Path, paths: Paths, number: int) -> None:
     async def played(world: World) -> None:
         for each in range(number):
@@ -259,7 +259,8 @@ def test_a_client_is_told_of_changes_after_an_error(home: Path, paths: Paths, mo
         world.begin()
         client = await world.client()
         await listed(client)
-        await asyncio.sleep(1)  # until what it is shown is noted
+        while not (older := client.session.subscriptions._older) or not older._shown:  # until what it is shown is noted
+            await asyncio.sleep(0)
         direct, failed = client.session.direct, asyncio.Event()
         tools = direct.tools
 
@@ -331,21 +332,6 @@ def test_a_name_that_is_near_is_said_as_the_client_calls_it(home: Path, paths: P
         assert "github__delete_repo" in text_of(await called(client, "github__delete_rep"))
 
     play(home, paths, played, github=github)
-
-
-@for_each("capabilities, shown", [({}, False), ({"extensions": {"io.modelcontextprotocol/ui": {}}}, True)])
-def test_a_client_without_pages_is_not_shown_what_is_for_pages_alone(
-    home: Path, paths: Paths, capabilities: Mapping[str, Any], shown: bool
-) -> None:
-    """Such a client puts all that it is shown before its model."""
-
-    async def played(world: World) -> None:
-        world.configure(**ALL)
-        world.begin()
-        client = await world.client(capabilities=capabilities)
-        assert ("app__tick" in await names(client)) == shown
-
-    play(home, paths, played, app=app)
 
 
 def test_a_page_under_its_older_name_is_pinned_and_read_too(home: Path, paths: Paths) -> None:
