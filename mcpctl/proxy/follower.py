@@ -244,7 +244,7 @@ class Follower:
                 if files.stamp(path) != stamp:
                     has_switched = toolsets.look()
                     # That one was made is noted in the file of one of these stamps.
-                    self._is_decided = self._policy.mine is None and self._policy.is_kept
+                    self._is_decided = self._policy.may_be_opened
                     break
         if has_switched or standing is not snapshot.standing:
             self.replace(standing=standing)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from mcpctl.base import files
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.feature_names import KINDS, list_of
 from mcpctl.base.paths import Paths
@@ -216,6 +217,7 @@ class PolicyMemory:
         self.version: object = None  # changes whenever the file does, as of the last look
         self._standing = NOTHING_DECIDED
         self._given: Sequence[Given] = ()
+        self._unusable_stamp: object = None  # of the file that could not be opened, until it changes
 
     def look(self) -> None:
         mine = PolicyFile.connect(self._paths)
@@ -226,6 +228,11 @@ class PolicyMemory:
     def is_kept(self) -> bool:
         return PolicyFile.is_kept(self._paths)
 
+    @property
+    def may_be_opened(self) -> bool:
+        """Whether there is a file that is not open, and not the one that could not be opened."""
+        return self.mine is None and self.is_kept and files.stamp(self._paths.policy) != self._unusable_stamp
+
     async def open(self) -> None:
         """Open the file. Where it is damaged or gone, nothing is called: a pause may be in it."""
         if self.mine is None:
@@ -233,6 +240,7 @@ class PolicyMemory:
                 await self.run(lambda _: None)
             except Unusable as error:
                 if not is_passing(error) and error.code != "policy_held":
+                    self._unusable_stamp = files.stamp(self._paths.policy)
                     self._cannot_tell()
                 then = "nothing is called" if self._standing.pause else "no approval, pin, token or pause applies"
                 warn(f"{error}; until it can be read, and mcpctl is started again, {then} ({error.hint})")
@@ -311,8 +319,11 @@ class PolicyMemory:
             self._theirs = PolicyFile.connect(self._paths)
         outcome = work(self._theirs)
         if self.mine is None:
-            with suppress(Unusable):  # the work was done; it is looked at again with the next
+            try:
                 self.look()
+            except Unusable as error:  # the work was done; it is looked at again with the next
+                if not is_passing(error):
+                    self._unusable_stamp = files.stamp(self._paths.policy)
         return outcome
 
     def close(self) -> None:
