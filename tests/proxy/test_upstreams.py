@@ -372,7 +372,7 @@ def test_calls_that_wait_for_a_list_are_all_sent_once(tmp_path: Path, serve: Ser
     tap = f"tee -a '{tmp_path / 'received'}' | {' '.join(command('pages', 3, 0.2))}"
     client = serve({"pages": ["sh", "-c", tap]})
     ids: list[Any] = []
-    while not client.said:
+    while not client.said and len(ids) < 200:
         ids.append(client.start_call("pages:tool_0", {"n": len(ids)}))
         client.ask("ping")
     ids += [client.start_call("pages:tool_0", {"n": len(ids) + more}) for more in range(20)]
