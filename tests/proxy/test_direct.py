@@ -510,6 +510,32 @@ def test_a_model_neither_finds_nor_calls_what_is_for_pages_alone(home: Path, pat
     play(home, paths, played, app=app)
 
 
+@ERAS
+@for_each("modern", [False, True])
+def test_a_server_is_told_that_its_client_shows_pages_whatever_the_eras(
+    home: Path, paths: Paths, revision: str, modern: bool
+) -> None:
+    """Of other extensions only a server of the client's own era is told: they change what is answered."""
+    pages = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
+    extensions = {"io.modelcontextprotocol/tasks": {}, **pages}
+
+    def of_an_era() -> MemoryServer:
+        server = app()
+        server.modern = modern
+        return server
+
+    async def played(world: World) -> None:
+        world.configure(serve={"direct": ["all"]})
+        world.begin()
+        client = await world.client(revision, {"extensions": extensions})
+        assert "app__show_clock" in await names(client)
+        await called(client, "app__show_clock")
+        is_same = modern == (revision == MODERN)
+        assert world.servers["app"].told[-1] == {"extensions": extensions if is_same else pages}
+
+    play(home, paths, played, app=of_an_era)
+
+
 # ---- long answers and long lists
 
 
