@@ -104,6 +104,27 @@ def test_the_chosen_tools_follow_the_meta_tools(
     play(home, paths, played, github=github, time=clock)
 
 
+def test_the_list_waits_for_servers_that_have_not_listed_though_others_have(home: Path, paths: Paths) -> None:
+    """Many clients list but once."""
+
+    async def played(world: World) -> None:
+        slow = world.servers["time"]
+        world.configure({"time": {"enabled": False}}, serve={"direct": ["all"]})
+        world.begin()
+        assert "github__list_issues" in await names(await world.client())
+        world.configure(serve={"direct": ["time:*", "github:list_issues"]})
+        world.begin()
+        slow.may_list.clear()
+        listing = asyncio.ensure_future(names(await world.client()))
+        while not slow.connections:
+            await asyncio.wait([listing], timeout=0)
+        assert not listing.done()
+        slow.may_list.set()
+        assert await listing == [*META, "github__list_issues", "time__now", ODD]
+
+    play(home, paths, played, github=github, time=clock)
+
+
 @for_each("server, name, shown", [
     ("github", "create_issue", "github__create_issue"),
     ("a-b", "C.d", "a-b__C_d_" + digits("a-b:C.d")),
