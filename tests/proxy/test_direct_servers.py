@@ -1,33 +1,24 @@
 """Real servers and the tests' own, shown directly: each definition is the server's byte for byte, as is each answer."""
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
-import msgspec
 import pytest
-from msgspec import Raw
 
 from mcpctl.metatools.direct_tools import direct_name
-from tests.proxy.client import INFO, LATEST, MODERN, ROOT, SERVE, Answer, Client, until, write_config
+from tests.proxy.client import LATEST, MODERN, SERVE, Answer, write_config
 from tests.proxy.conftest import Serve
+from tests.proxy.definitions import ENV, OPEN, Servers, beginning, compared
 from tests.servers import command
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
-Servers = Mapping[str, Sequence[str]]
-Members = dict[str, Raw]
-Begin = Callable[[str, str], Client | None]
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
 
-KEY = "mcpctl/key"
-OPEN = {"default": "allow", "confirm_destructive": False}
-ENV = {"PYTHONPATH": str(ROOT)}
 COMMIT = {f"GIT_{who}_{what}": "a@b" if what == "EMAIL" else "2026-01-01T00:00:00Z" if what == "DATE" else "a"
           for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL", "DATE")}  # fmt: skip
 
@@ -87,98 +78,12 @@ def calls(repository: Path) -> Mapping[str, Calls]:
     }  # fmt: skip
 
 
-@contextmanager
-def beginning(servers: Servers, folder: Path) -> Iterator[Begin]:
-    """Starts servers themselves."""
-    begun: list[Client] = []
-
-    def begin(name: str, revision: str) -> Client | None:
-        """A server of this name that has begun; None where it does not speak this revision."""
-        client = Client(servers[name], folder / f"{name}.txt", revision=revision, env=ENV)
-        begun.append(client)
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": INFO}
-        asked = client.ask("server/discover") if revision == MODERN else client.ask("initialize", params)
-        if "error" in asked.json:
-            return None
-        if revision != MODERN:
-            client.notify("notifications/initialized")
-        return client
-
-    try:
-        yield begin
-    finally:
-        for client in begun:
-            client.close()
-
-
-def definitions(client: Client) -> list[Members]:
-    """The members of each definition in all pages of `tools/list`, as they came."""
-    found: list[Members] = []
-    params: dict[str, Any] = {}
-    while True:
-        result = msgspec.json.decode(client.ask("tools/list", params).result, type=Members)
-        listed = msgspec.json.decode(result["tools"], type=list[Raw] | None) or []
-        found += [msgspec.json.decode(each, type=Members) for each in listed if bytes(each)[:1] == b"{"]
-        cursor = msgspec.json.decode(result.get("nextCursor", b"null"))
-        if cursor is None:
-            return found
-        params = {"cursor": cursor}
-
-
-def texts(members: Members) -> list[tuple[str, bytes]]:
-    """Members in their order, as they came, without those that mcpctl changes."""
-    return [(name, bytes(value)) for name, value in members.items() if name not in ("name", "_meta")]
-
-
-def meta(members: Members) -> dict[str, bytes]:
-    """The members of `_meta`, as they came; none where it is missing or null."""
-    found = msgspec.json.decode(members.get("_meta", b"null"), type=Members | None) or {}
-    return {name: bytes(value) for name, value in found.items()}
-
-
-def own(client: Client) -> Mapping[str, Members]:
-    """The definitions that a server itself lists, by their names; those without a usable one no client is shown."""
-    named = [(msgspec.json.decode(each.get("name", b"null")), each) for each in definitions(client)]
-    return {name: each for name, each in named if isinstance(name, str) and name}
-
-
-def shown(client: Client, servers: Servers) -> Mapping[str, Members]:
-    """The definitions that a client is shown, by key, once every server has listed its tools."""
-
-    def all_of_them() -> Mapping[str, Members] | None:
-        found = definitions(client)
-        keys = [msgspec.json.decode(meta(each)[KEY], type=str) for each in found]
-        assert len(set(keys)) == len(keys)
-        return dict(zip(keys, found, strict=True)) if {key.partition(":")[0] for key in keys} == {*servers} else None
-
-    found: Mapping[str, Members] = until("every server has listed", all_of_them, 60)
-    return found
-
-
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
 def test_each_definition_is_its_server_s_member_for_member(
     serve: Serve, servers: Servers, tmp_path: Path, revision: str
 ) -> None:
-    """As it is in one of the eras that its server speaks: the SDK orders the members of a schema by the era, and a
-    server that is slow to start is spoken to in the older one."""
-    found = shown(serve(servers, options=["--direct", "all"], revision=revision, policy=OPEN), servers)
-    eras = [LATEST, MODERN] if revision == MODERN else [LATEST]
-    expected = set()
-    with beginning(servers, tmp_path) as begin:
-        for server in servers:
-            begun = [client for era in eras if (client := begin(server, era))] or [begin(server, MODERN)]
-            lists = [own(client) for client in begun if client]
-            expected |= {f"{server}:{name}" for name in lists[0]}
-            mine = {key.partition(":")[2]: each for key, each in found.items() if key.startswith(f"{server}:")}
-            assert [(name, texts(each)) for name, each in mine.items()] in [
-                [(name, texts(each)) for name, each in listed.items()] for listed in lists
-            ]
-            for name, each in mine.items():
-                key = f"{server}:{name}"
-                assert meta(each) == {**meta(lists[0][name]), KEY: json.dumps(key, ensure_ascii=False).encode()}
-                assert msgspec.json.decode(each["name"]) == direct_name(server, name)
-    assert found.keys() == expected
-    assert len(expected) > 150
+    client = serve(servers, options=["--direct", "all"], revision=revision, policy=OPEN)
+    assert compared(client, servers, tmp_path) > 150
 
 
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
