@@ -1,16 +1,16 @@
 """Who asks: the client of a request, with the revision of the protocol that it speaks, what it can do and claims."""
 
 import hashlib
-from collections.abc import Collection
 from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # those of the handshake, oldest first
 MODERN_REVISION = "2026-07-28"  # each of its requests carries its own envelope; there is no handshake
 ASKED = ("elicitation", "roots", "sampling")  # servers make use of these; they are translated between the eras
+_EXTENSIONS, _PAGES = "extensions", "io.modelcontextprotocol/ui"  # where a client says that it shows pages (MCP Apps)
 _LONGEST_SET = 200
 
 
@@ -49,12 +49,20 @@ class Caller(Struct, frozen=True, dict=True):
 
 
 @lru_cache(maxsize=256)
-def capability_set(declared: bytes, only: Collection[str] | None = None) -> str:
+def translated(declared: bytes) -> bytes:
+    """Those of a client's capabilities that a server of the other era is told, each as it came: what the server may
+    ask, and that the client shows pages. Other extensions change what servers answer, which is not translated."""
+    members = _members(declared, Raw)
+    found = {name: value for name, value in members.items() if name in ASKED}
+    pages = _members(bytes(members.get(_EXTENSIONS, b"")), Raw).get(_PAGES)
+    return msgspec.json.encode(found if pages is None else {**found, _EXTENSIONS: {_PAGES: pages}})
+
+
+@lru_cache(maxsize=256)
+def capability_set(declared: bytes) -> str:
     """The capabilities that a client declares, on which a server's lists may depend: `elicitation.form,roots`."""
     members = sorted(_members(declared).items(), key=lambda member: member[0])
-    text = ",".join(
-        part for name, value in members if only is None or name in only for part in _with_parts(name, value)
-    )
+    text = ",".join(part for name, value in members for part in _with_parts(name, value))
     # Longer sets are only compared; one that begins with @ would be a list of something else than tools.
     is_plain = len(text) <= _LONGEST_SET and not text.startswith("@")
     return text if is_plain else hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
@@ -66,9 +74,8 @@ def _with_parts(name: str, value: Any) -> list[str]:
     return [f"{name}.{part}" for part in parts] or [name]
 
 
-def _members(declared: bytes) -> dict[str, Any]:
+def _members(declared: bytes, kind: Any = Any) -> dict[str, Any]:
     try:
-        members = msgspec.json.decode(declared or b"{}")
-    except (msgspec.MsgspecError, RecursionError):
+        return msgspec.json.decode(declared or b"{}", type=dict[str, kind])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return {}
-    return members if isinstance(members, dict) else {}

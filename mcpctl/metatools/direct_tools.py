@@ -88,8 +88,11 @@ class DirectChoice(Struct, frozen=True):
     def has(self, tool: Tool, view: View) -> bool:
         if self.replaces or any(each.has(tool.server, tool.name) for each in _matchers(self.patterns)):
             return True
-        toolsets = (*self.toolsets, *([view.toolset] if view.toolset and EQUIPPED in self.patterns else ()))
-        return any(toolset.holds(tool) for toolset in toolsets)
+        return any(toolset.holds(tool) for toolset in self._all(view))
+
+    def reaches(self, server: str, view: View) -> bool:
+        """Whether it may have a tool of this server."""
+        return self.replaces or any(each.reaches(server) for each in _matchers(self.patterns)) or bool(self._all(view))
 
     def key_said(self, name: str, view: View) -> str | None:
         """The key that a plain name says itself, whether or not its server has listed the tool; empty where that tool
@@ -102,6 +105,9 @@ class DirectChoice(Struct, frozen=True):
         is_plain_name = bool(server and tool) and direct_name(server, tool) == name
         is_chosen = is_plain_name and self.has(Tool(server, tool, {}, "{}"), view)
         return join(server, tool) if is_chosen else _NOBODY
+
+    def _all(self, view: View) -> Sequence[Toolset]:
+        return (*self.toolsets, *([view.toolset] if view.toolset and EQUIPPED in self.patterns else ()))
 
     def unmatched(self, catalog: Catalog) -> Iterator[str]:
         """The patterns that name no tool that is known, and none that a server may have that has not listed."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mcpctl.base.callers import ASKED, Caller, Claims, Client, capability_set
+from mcpctl.base.callers import Caller, Claims, Client, capability_set, translated
 from mcpctl.config.config import Config
 from mcpctl.config.server_settings import UNASSIGNED
 from mcpctl.config.settings import EQUIPPED, OF_TOOLSET
@@ -186,7 +186,7 @@ class View(Struct, frozen=True, dict=True):
         if self.caller is None:
             return ("",)
         declared = self.caller.capabilities
-        return tuple(dict.fromkeys((capability_set(declared), capability_set(declared, ASKED))))
+        return tuple(dict.fromkeys((capability_set(declared), capability_set(translated(declared)))))
 
     @cached_property
     def token_id(self) -> str:

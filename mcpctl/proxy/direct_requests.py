@@ -32,14 +32,14 @@ class DirectRequests:
     def __init__(
         self, gateway: Gateway, dispatch: Dispatch, features: FeatureRequests,
         begin: Callable[[Coroutine[Any, Any, None]], None],
-        list_first: Callable[[Sequence[str], View, Caller], Coroutine[Any, Any, None]],
+        list_all: Callable[[Sequence[str], Caller], Coroutine[Any, Any, None]],
     ) -> None:  # fmt: skip
-        """`list_first` has servers list their tools of which nothing is known, and waits for it as a search does."""
+        """`list_all` has servers list their tools of which nothing is known, and waits for them."""
         self._gateway = gateway
         self._dispatch = dispatch
         self._features = features
         self._begin = begin
-        self._list_first = list_first
+        self._list_all = list_all
         self._has_waited = False
         self._warned: set[str] = set()
 
@@ -55,8 +55,9 @@ class DirectRequests:
             try:
                 await self._gateway.current()
                 view = self._gateway.view(incoming.caller)
-                if unlisted := await self._gateway.searching.unlisted(view):
-                    await self._list_first(unlisted, view, incoming.caller)
+                unlisted, choice = await self._gateway.searching.unlisted(view), DirectChoice.of(view)
+                if chosen := [name for name in unlisted if choice.reaches(name, view)]:
+                    await self._list_all(chosen, incoming.caller)
             except Exception as error:  # what is known is listed all the same
                 warn(f"internal error: {error!r}")
         await self._features.list(incoming, partial(self._page, own))

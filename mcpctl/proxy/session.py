@@ -38,7 +38,7 @@ from mcpctl.wire.threads import apart, beside
 if TYPE_CHECKING:
     from mcpctl.proxy.direct_requests import DirectRequests
 
-_FIRST_SEARCH_S = 10.0  # how long a search waits while no tool of any server is known
+_FIRST_SEARCH_S = 10.0  # how long a search waits while no tool of any server is known, a list of direct tools for all
 _ADDED_S = 2.0  # how long a search waits for servers that are new, while others are known
 _LOOK_S = 0.05
 _CONNECTED_AT_ONCE = 4
@@ -87,7 +87,7 @@ class ClientSession:
         if self._direct is None:
             from mcpctl.proxy.direct_requests import DirectRequests  # most show no tools directly
 
-            self._direct = DirectRequests(self.gateway, self.dispatch, self.features, self.begin, self.list_first)
+            self._direct = DirectRequests(self.gateway, self.dispatch, self.features, self.begin, self.list_all)
         return self._direct
 
     # ---- searches and notes
@@ -132,14 +132,19 @@ class ClientSession:
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[SearchAnswer, View]:
         gateway, view = self.gateway, await self._admitted(caller)
         if unlisted := await gateway.searching.unlisted(view):
-            await self.list_first(unlisted, view, caller)
+            await self._list_first(unlisted, view, caller)
         view = await self._admitted(caller)  # people may have decided something meanwhile
         missing = {name: self._why_unlisted(name) for name in gateway.catalog(view).unlisted()}
         problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
         direct = (await self.direct.tools(caller)).names if view.config.serve.direct else {}
         return await gateway.searching.answer(request, view, missing | problems, direct), view
 
-    async def list_first(self, unlisted: Sequence[str], view: View, caller: Caller) -> None:
+    async def list_all(self, unlisted: Sequence[str], caller: Caller) -> None:
+        """Have servers of which nothing is known list their tools, and wait for all: many clients list but once."""
+        await self._listed_before()
+        await asyncio.wait([self.gateway.background(self.gateway.refresh(unlisted, caller))], timeout=_FIRST_SEARCH_S)
+
+    async def _list_first(self, unlisted: Sequence[str], view: View, caller: Caller) -> None:
         """Have servers of which nothing is known list their tools; wait for new ones, and while nothing is known."""
         gateway = self.gateway
         await self._listed_before()

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from mcpctl.base.callers import MODERN_REVISION, Caller
+from mcpctl.base.callers import MODERN_REVISION, Caller, translated
 from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.base.models import Tool
 from mcpctl.config.server_settings import ASKS
@@ -300,15 +300,14 @@ ASKABLE = {ROOTS: "roots", SAMPLE: "sampling", ELICIT: "elicitation"}  # a serve
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
 
 
+def told(caller: Caller, *, modern: bool) -> bytes:
+    """The capabilities that a server of this era is told of a client."""
+    return caller.capabilities if caller.modern == modern else translated(caller.capabilities)
+
+
 def envelope(caller: Caller) -> dict[str, bytes]:
     """The `_meta` members that every 2026-07-28 request carries, for `caller`."""
     members = {jsonrpc.VERSION_KEY: b'"%b"' % MODERN_REVISION.encode()}
     if caller.info:
         members[jsonrpc.CLIENT_INFO_KEY] = caller.info
-    return {**members, jsonrpc.CAPABILITIES_KEY: caller.capabilities if caller.modern else askable(caller)}
-
-
-def askable(caller: Caller) -> bytes:
-    """The client's capabilities that are translated for a server of the other era."""
-    declared = jsonrpc.members_or_empty(caller.capabilities)
-    return jsonrpc.object_of({name: value for name, value in declared.items() if name in ASKABLE.values()})
+    return {**members, jsonrpc.CAPABILITIES_KEY: told(caller, modern=True)}

@@ -18,7 +18,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config import entry_secrets
 from mcpctl.config.server_environment import CannotLaunch, Endpoint, Launch, endpoint, launch
 from mcpctl.config.server_settings import STDIO, Server
-from mcpctl.upstreams.connection import Connection, OnGone, OnMessage, askable
+from mcpctl.upstreams.connection import Connection, OnGone, OnMessage, told
 from mcpctl.upstreams.stdio import ServerProcesses, Stdio
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart
@@ -126,7 +126,7 @@ async def speaks_modern(connection: Connection, caller: Caller, *, is_remote: bo
     """Whether the server speaks 2026-07-28; None when that could not be found out."""
     connection.modern = True
     connection.caller = caller
-    connection.declared = connection.usable(caller.capabilities if caller.modern else askable(caller))
+    connection.declared = connection.usable(told(caller, modern=True))
     try:
         async with asyncio.timeout(_PROBE_S):
             result = await connection.ask("server/discover", {}, caller)
@@ -154,7 +154,7 @@ async def initialize(connection: Connection, caller: Caller) -> None:
     """Shake hands with an older server, in the client's own revision; raises `Failed`."""
     connection.modern = False
     connection.caller = caller
-    connection.declared = connection.usable(askable(caller) if caller.modern else caller.capabilities)
+    connection.declared = connection.usable(told(caller, modern=False))
     revision = LEGACY_REVISIONS[-1] if caller.modern else caller.revision
     params = {
         "protocolVersion": msgspec.json.encode(revision),

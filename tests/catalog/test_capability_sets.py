@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcpctl.base.callers import ASKED, capability_set
+from mcpctl.base.callers import capability_set, translated
 from mcpctl.base.paths import Paths
 from mcpctl.cli import tab_completion
 from mcpctl.cli.command_tree import tree
@@ -35,7 +35,27 @@ def test_a_long_set_is_short_and_told_from_others() -> None:
     sets = [b'{"experimental": {"%b%b": {}}}' % (b"x" * 500, end) for end in (b"a", b"b")]
     assert len({capability_set(each) for each in sets}) == 2
     assert all(len(capability_set(each)) == 32 for each in sets)
-    assert capability_set(b'{"tasks": {}, "roots": {}}', ASKED) == "roots"
+
+
+@for_each(
+    "declared, told",
+    [
+        (b"", b"{}"),
+        (b"null", b"{}"),
+        (b"{broken", b"{}"),
+        (b'{"tasks": {}, "roots": { "listChanged" : true }}', b'{"roots":{ "listChanged" : true }}'),
+        (b'{"extensions": {"io.modelcontextprotocol/tasks": {}}}', b"{}"),
+        (b'{"extensions": [1]}', b"{}"),
+        (
+            b'{"extensions": {"x/y": {}, "io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}}, "sampling": {}}',
+            b'{"sampling":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes": ["text/html"]}}}',
+        ),
+    ],
+)
+def test_a_server_of_the_other_era_is_told_what_it_may_ask_and_that_pages_are_shown(
+    declared: bytes, told: bytes
+) -> None:
+    assert translated(declared) == told
 
 
 @pytest.fixture

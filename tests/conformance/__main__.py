@@ -3,7 +3,8 @@
 Runs `@modelcontextprotocol/conformance` against the server itself and against the server behind `mcpctl serve`, for
 each requirement set, and compares check by check. Whatever passes directly has to pass through mcpctl, but for the
 exceptions in `tests/conformance/exceptions.toml`. With `--other-era` the server behind mcpctl speaks only the era that
-the set's clients do not, so that everything has to be translated.
+the set's clients do not, so that everything has to be translated. With `--direct` the server's tools are called as
+`mcpctl serve --direct all` shows them, in place of the two tools of mcpctl.
 
 Exit status: 0 it passes, 1 it does not, 2 the suite cannot be run.
 The first run installs Node and the suite into the cache folder; `results/` in it has all that was said.
@@ -44,8 +45,8 @@ def installed(cache: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def bridged(results: Path, behind: Sequence[str]) -> Iterator[str]:
-    """The URL of the server itself, or of mcpctl with the server that `behind` starts."""
+def bridged(results: Path, behind: Sequence[str], direct: bool) -> Iterator[str]:
+    """The URL of the server itself, or of mcpctl with the server that `behind` starts, and shows `direct` or not."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
     env["PYTHONPATH"] = str(ROOT)
     command = [*BRIDGE, "--trace", str(results / "trace.txt")]
@@ -53,8 +54,9 @@ def bridged(results: Path, behind: Sequence[str]) -> Iterator[str]:
         env["MCPCTL_HOME"] = str(results / "home")
         add = ["servers", "add", NAME, "--", *behind]
         subprocess.run([sys.executable, "-m", "mcpctl", *add], env=env, check=True, stdout=subprocess.DEVNULL)
-        listed = [word for name in tool_names() for word in ("--listed", name)]
-        command += ["--behind", NAME, *listed, "--", sys.executable, "-m", "mcpctl", "serve"]
+        listed = ["--direct"] if direct else [word for name in tool_names() for word in ("--listed", name)]
+        options = ["--direct", "all"] if direct else []
+        command += ["--behind", NAME, *listed, "--", sys.executable, "-m", "mcpctl", "serve", *options]
     else:
         command += ["--", *SERVER]
     with (results / "bridge.txt").open("w") as words:
@@ -78,12 +80,14 @@ def tool_names() -> Sequence[str]:
     return list(TOOLS)
 
 
-def run(suite: Sequence[str], what: Sequence[str], results: Path, behind: Sequence[str] = ()) -> compare.Outcomes:
+def run(
+    suite: Sequence[str], what: Sequence[str], results: Path, behind: Sequence[str] = (), direct: bool = False
+) -> compare.Outcomes:
     """One run of the suite, what it found."""
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
     started = time.monotonic()
-    with bridged(results, behind) as url, (results / "suite.txt").open("w") as words:
+    with bridged(results, behind, direct) as url, (results / "suite.txt").open("w") as words:
         command = [*suite, "server", "--url", url, *what, "--output-dir", str(results / "checks")]
         try:
             subprocess.run(command, stdout=words, stderr=subprocess.STDOUT, timeout=LIMIT_S)
@@ -105,6 +109,7 @@ def main() -> int:
     parser.add_argument("--set", dest="sets", action="append", choices=SETS, help="only this requirement set")
     parser.add_argument("--scenario", help="only this scenario, at the revision of each set")
     parser.add_argument("--other-era", action="store_true", help="everything translated between the eras")
+    parser.add_argument("--direct", action="store_true", help="the tools as `mcpctl serve --direct all` shows them")
     parser.add_argument("--cache", type=Path, default=scratch.CACHE / "conformance", help="default: %(default)s")
     options = parser.parse_args()
     allowed = compare.exceptions()
@@ -115,9 +120,10 @@ def main() -> int:
             wanted = ["--scenario", options.scenario, "--spec-version", name]
             what = wanted if options.scenario else ["--requirements", name]
             era = [SETS[name]] if options.other_era else []
-            title = " ".join([name, *era])
-            direct = run(suite, what, options.cache / "results" / f"{name}-direct")
-            through = run(suite, what, options.cache / "results" / f"{name}-mcpctl", [*SERVER, *era])
+            title = " ".join([name, *era, *(["direct"] if options.direct else [])])
+            results = options.cache / "results"
+            direct = run(suite, what, results / f"{name}-direct")
+            through = run(suite, what, results / f"{name}-mcpctl", [*SERVER, *era], options.direct)
             found[title] = compare.differences(direct, through, allowed, title)
             print(f"{title}\n\n{compare.table(direct, through, found[title])}\n", flush=True)
     except (CannotRun, scratch.CannotInstall, subprocess.CalledProcessError) as reason:

@@ -1,13 +1,14 @@
 """Streamable HTTP on one side, a server on stdio on the other, for a suite that speaks HTTP only.
 
-    python -m tests.conformance.bridge [--behind NAME [--listed TOOL]...] [--trace FILE] -- COMMAND ARGUMENT...
+    python -m tests.conformance.bridge [--behind NAME [--direct | --listed TOOL...]] [--trace FILE] -- COMMAND WORD...
 
 Prints its URL once it listens. A client of the initialize handshake has a session and a process of its own; requests
 of 2026-07-28 share one process. Request ids and progress tokens are this bridge's own towards a process, so that its
 clients cannot disturb each other.
 
 With `--behind NAME` the process is `mcpctl serve`: `tools/call X` becomes its `tool_execute` of `NAME:X`, and after its
-own two tools `tools/list` shows each TOOL as its `tool_discovery` gives it. Its prompt `NAME_X` is X here.
+own two tools `tools/list` shows each TOOL as its `tool_discovery` gives it. With `--direct` the process is `mcpctl
+serve --direct all`, whose tool `NAME__X` is X here. The prompt `NAME_X` is X here.
 
 What is HTTP's own is answered here, the same for both: sessions, status codes, Host and Origin, a version header
 that contradicts the body.
@@ -65,6 +66,7 @@ class Process:
         """What belongs to no request: it goes to the stream that a client opens with GET."""
         self._command: Sequence[str] = options.command
         self._behind: str | None = options.behind
+        self._direct: bool = options.direct
         self._listed: Sequence[str] = options.listed
         self._trace: Path | None = options.trace
         self._open: dict[int, Exchange] = {}
@@ -94,7 +96,9 @@ class Process:
         params = dict(request.get("params") or {})
         if "progressToken" in params.get("_meta", {}):
             params["_meta"] = {**params["_meta"], "progressToken": self._last}
-        if self._behind and request["method"] == "tools/call" and params.get("name") not in OWN_TOOLS:
+        if self._direct and request["method"] == "tools/call":
+            params |= {"name": f"{self._behind}__{params.get('name')}"}
+        elif self._behind and request["method"] == "tools/call" and params.get("name") not in OWN_TOOLS:
             key = f"{self._behind}:{params.get('name')}"
             given = {"arguments": params["arguments"]} if "arguments" in params else {}
             params |= {"name": "tool_execute", "arguments": {"toolKey": key, **given}}
@@ -119,10 +123,11 @@ class Process:
             shown = {name: hit[name] for name in ("description", "inputSchema")}
             answer["result"]["tools"].append({"name": hit["toolName"], **shown})
 
-    def rename_prompts(self, answer: Message) -> None:
-        """Show the prompts in the answer of `prompts/list` by the names that they have on their server."""
-        for prompt in answer.get("result", {}).get("prompts", []) if self._behind else ():
-            prompt["name"] = prompt["name"].removeprefix(f"{self._behind}_")
+    def rename(self, answer: Message) -> None:
+        """Show the prompts and tools of a list by the names that they have on their server."""
+        for kind, separator in (("prompts", "_"), ("tools", "__")) if self._behind else ():
+            for shown in answer.get("result", {}).get(kind, []):
+                shown["name"] = shown["name"].removeprefix(f"{self._behind}{separator}")
 
     def tell(self, message: Message) -> None:
         """Send a notification, or the answer to a request of the server's."""
@@ -267,8 +272,8 @@ async def _answered(process: Process, message: Message, *, modern: bool) -> Resp
         return _stream(_told(process, exchange, first))
     if message["method"] == "tools/list":
         await process.list_behind(message, first)
-    if message["method"] == "prompts/list":
-        process.rename_prompts(first)
+    if message["method"] in ("tools/list", "prompts/list"):
+        process.rename(first)
     return JSONResponse(first, STATUS.get(first.get("error", {}).get("code"), 200) if modern else 200)
 
 
@@ -312,7 +317,9 @@ async def main(arguments: Sequence[str]) -> None:
     """Listen before the command that is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--behind", metavar="NAME", help="the command is mcpctl serve, the server has this name there")
-    parser.add_argument("--listed", metavar="TOOL", action="append", default=[], help="show it in tools/list too")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--direct", action="store_true", help="the command shows all tools directly")
+    shown.add_argument("--listed", metavar="TOOL", action="append", default=[], help="show it in tools/list too")
     parser.add_argument("--trace", metavar="FILE", type=Path, help="write every line to and from the processes here")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args(arguments)

@@ -359,8 +359,12 @@ async def input_capabilities(asked: Asked) -> list[Json]:
 
 @tool("test_trigger_tool_change")
 async def tools_changed(asked: Asked) -> list[Json]:
-    """Says that the tools have changed."""
+    """Adds a tool, or takes it away again, and says so."""
+    if TOOLS.pop("test_added_tool", None) is None:
+        tool("test_added_tool")(simple_text)
     await bus.publish(ToolsListChanged())
+    if not asked.modern:
+        await asked.context.session.send_tool_list_changed()
     return text("told")
 
 

@@ -1,5 +1,8 @@
 """`serve(...)` starts `mcpctl serve` on this test's home, in process or as one, and leaves nothing of it behind."""
 
+import json
+import os
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests import scratch
 from tests.proxy.client import LATEST, ROOT, SERVE, Client, write_config
 from tests.proxy.in_process import InProcess
 
 Serve = Callable[..., Client]
+Run = Callable[..., Any]
 
 
 def starter(folder: Path, home: Path, *, process: bool = False) -> Iterator[Serve]:
@@ -83,3 +88,32 @@ def unhurried(tmp_path: Path) -> dict[str, str]:
     """The environment in which the end waits for all that is under way."""
     (tmp_path / "sitecustomize.py").write_text(f"{UNHURRIED}process._GRACE_S = 1000\n", encoding="utf-8")
     return {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+
+
+@pytest.fixture(scope="module")
+def npm(request: pytest.FixtureRequest) -> tuple[Path, Path]:
+    """The program `node` and the `node_modules` with the PACKAGES of a test module, kept by its name for them."""
+    return scratch.npm(scratch.CACHE / "conformance", request.module.INSTALLED, *request.module.PACKAGES)
+
+
+@pytest.fixture
+def run(npm: tuple[Path, Path], home: Path, tmp_path: Path) -> Run:
+    """Runs a script of npm's; what it has printed as JSON."""
+    node, modules = npm
+    env = os.environ | {
+        "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}",
+        "MCPCTL_HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+        "MCPC_HOME_DIR": str(tmp_path / "mcpc"),
+    }
+
+    def ran(script: str | Path, *words: str | Path, is_json: bool = True) -> Any:
+        place = script if isinstance(script, Path) else modules / ".bin" / script
+        done = subprocess.run(
+            [str(word) for word in (node, place, *words)], env=env, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout) if is_json else done.stdout
+
+    return ran

@@ -104,6 +104,27 @@ def test_the_chosen_tools_follow_the_meta_tools(
     play(home, paths, played, github=github, time=clock)
 
 
+def test_the_list_waits_for_servers_that_have_not_listed_though_others_have(home: Path, paths: Paths) -> None:
+    """Many clients list but once."""
+
+    async def played(world: World) -> None:
+        slow = world.servers["time"]
+        world.configure({"time": {"enabled": False}}, serve={"direct": ["all"]})
+        world.begin()
+        assert "github__list_issues" in await names(await world.client())
+        world.configure(serve={"direct": ["time:*", "github:list_issues"]})
+        world.begin()
+        slow.may_list.clear()
+        listing = asyncio.ensure_future(names(await world.client()))
+        while not slow.connections:
+            await asyncio.wait([listing], timeout=0)
+        assert not listing.done()
+        slow.may_list.set()
+        assert await listing == [*META, "github__list_issues", "time__now", ODD]
+
+    play(home, paths, played, github=github, time=clock)
+
+
 @for_each("server, name, shown", [
     ("github", "create_issue", "github__create_issue"),
     ("a-b", "C.d", "a-b__C_d_" + digits("a-b:C.d")),
@@ -508,6 +529,32 @@ def test_a_model_neither_finds_nor_calls_what_is_for_pages_alone(home: Path, pat
         assert not world.servers["app"].calls
 
     play(home, paths, played, app=app)
+
+
+@ERAS
+@for_each("modern", [False, True])
+def test_a_server_is_told_that_its_client_shows_pages_whatever_the_eras(
+    home: Path, paths: Paths, revision: str, modern: bool
+) -> None:
+    """Of other extensions only a server of the client's own era is told: they change what is answered."""
+    pages = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
+    extensions = {"io.modelcontextprotocol/tasks": {}, **pages}
+
+    def of_an_era() -> MemoryServer:
+        server = app()
+        server.modern = modern
+        return server
+
+    async def played(world: World) -> None:
+        world.configure(serve={"direct": ["all"]})
+        world.begin()
+        client = await world.client(revision, {"extensions": extensions})
+        assert "app__show_clock" in await names(client)
+        await called(client, "app__show_clock")
+        is_same = modern == (revision == MODERN)
+        assert world.servers["app"].told[-1] == {"extensions": extensions if is_same else pages}
+
+    play(home, paths, played, app=of_an_era)
 
 
 # ---- long answers and long lists

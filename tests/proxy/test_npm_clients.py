@@ -5,22 +5,22 @@ The TypeScript SDK's client in both eras, the inspector's command line, and mcpc
 
 import json
 import os
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import scratch
 from tests.proxy.client import ROOT, SERVE, write_config
+from tests.proxy.conftest import Run
 
 pytestmark = [
     pytest.mark.network,
     pytest.mark.process,
     pytest.mark.skipif("MCPCTL_LIVE_TESTS" not in os.environ, reason="needs npm: set MCPCTL_LIVE_TESTS=1"),
 ]
+INSTALLED = "clients"
 PACKAGES = (
     "@modelcontextprotocol/client@2.3.1",
     "@modelcontextprotocol/inspector@2.12.0",
@@ -28,35 +28,6 @@ PACKAGES = (
     "@modelcontextprotocol/server-everything@2026.8.31",
 )
 MODERN = "2026-07-28"
-Run = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def npm() -> tuple[Path, Path]:
-    return scratch.npm(scratch.CACHE / "conformance", "clients", *PACKAGES)
-
-
-@pytest.fixture
-def run(npm: tuple[Path, Path], home: Path, tmp_path: Path) -> Run:
-    """Runs a script of npm's; what it has printed as JSON."""
-    node, modules = npm
-    env = os.environ | {
-        "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}",
-        "MCPCTL_HOME": str(home),
-        "PYTHONPATH": str(ROOT),
-        "HOME": str(tmp_path),
-        "MCPC_HOME_DIR": str(tmp_path / "mcpc"),
-    }
-
-    def ran(script: str | Path, *words: str | Path, is_json: bool = True) -> Any:
-        place = script if isinstance(script, Path) else modules / ".bin" / script
-        done = subprocess.run(
-            [str(word) for word in (node, place, *words)], env=env, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return json.loads(done.stdout) if is_json else done.stdout
-
-    return ran
 
 
 def everything(modules: Path, node: Path) -> Mapping[str, Sequence[str]]:
