@@ -73,6 +73,15 @@ def by_equipping(paths: Paths, reference: str | None) -> list[str]:
     return loosening.loosened(old, new, known)
 
 
+def by_naming(paths: Paths, reference: str, project: str | None) -> list[str]:
+    """The keys that are called without a yes where a command names this toolset in place of the one in force."""
+    loaded = config.load(paths.config, project)
+    equipped, known = _known(paths, loaded.text)
+    toolset_of = _toolsets(paths, equipped)
+    (view,) = _views(paths, loaded.text, [loaded.project], toolset_of)
+    return loosening.loosened([view], [replace(view, toolset=toolset_of(reference))], known)
+
+
 def follow(paths: Paths, before: Config, after: Config) -> None:
     """Put on record what a followed edit of config.toml has loosened, if no other process has."""
     if keys := by_config(paths, before.text, after.text):

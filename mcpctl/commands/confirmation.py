@@ -187,6 +187,17 @@ def only_for_people(action: str) -> None:
         raise Refused(f"only a person can {action}: {why}", "run it in a terminal of your own", "needs_a_person")
 
 
+def no_looser_toolset(paths: Paths, toolset: str | None, project: str | None) -> None:
+    """Raises `Refused` where an agent names a toolset by which more is called without a yes than by that in force."""
+    from mcpctl.toolsets import in_force
+
+    named = in_force.chosen(toolset)
+    if named and (agent := _agent()) and (keys := loosening.by_naming(paths, named, project)):
+        what = f"call with toolset '{named}', by which more is called without a question: {loosening.told(keys)}"
+        hint = "leave out --toolset and MCPCTL_TOOLSET, or run it in a terminal of your own"
+        raise Refused(f"only a person can {what}: {agent} is set, so an agent runs this", hint, "needs_a_person")
+
+
 def may_be_a_person() -> bool:
     return not _why_nobody()
 

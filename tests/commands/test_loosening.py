@@ -310,6 +310,27 @@ def test_a_client_is_given_no_looser_toolset(mcpctl: Mcpctl, paths: Paths) -> No
     assert (ran.code, "gh:delete" in ran.err) == (6, True)
 
 
+@pytest.mark.parametrize("command", [("tools", "call", "gh:delete"), ("calls", "replay", "last")], ids=" ".join)
+def test_an_agent_names_no_looser_toolset_for_a_call(
+    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(paths, "a policy beside a toolset", "small")
+    nothing_there = (3, False)
+    for project in ((), ("--project", "acme")):
+        monkeypatch.setenv("CLAUDECODE", "1")
+        for toolset in ("none", "marked"):
+            ran = mcpctl(*command, "--toolset", toolset, *project)
+            assert (ran.code, "called without a question" in ran.err) == (6, True), ran
+        monkeypatch.setenv("MCPCTL_TOOLSET", "none")
+        assert mcpctl(*command, *project).code == 6
+        monkeypatch.delenv("MCPCTL_TOOLSET")
+        ran = mcpctl(*command[:2], "nobody:x", "--toolset", "small", *project)
+        assert (ran.code, "called without a question" in ran.err) == nothing_there, ran
+        monkeypatch.delenv("CLAUDECODE")
+        ran = mcpctl(*command[:2], "nobody:x", "--toolset", "none", *project)
+        assert (ran.code, "called without a question" in ran.err) == nothing_there, ran
+
+
 def test_what_is_loosened_again_later_is_on_record_again(paths: Paths) -> None:
     with State.connect(paths) as state:
         assert [state.claim_loosening(each) for each in ("a", "a", "b", "a")] == [True, False, True, True]

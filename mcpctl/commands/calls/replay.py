@@ -46,7 +46,7 @@ def replay(
     from mcpctl import output
     from mcpctl.calling import replay as replays
     from mcpctl.commands.columns import REPLAYS
-    from mcpctl.commands.confirmation import asking
+    from mcpctl.commands.confirmation import asking, no_looser_toolset
 
     options = listing.chosen()
     output.chosen_fields(REPLAYS, options)  # unknown ones are refused before anything runs
@@ -55,6 +55,7 @@ def replay(
     if diff and options != output.ListOptions():
         raise WrongUsage("--diff prints diffs and no rows", "leave it out; under --json each row has same and result")
     paths = place.paths()
+    no_looser_toolset(paths, place.toolset, place.project)
     with place.records() as records:
         old = _recorded(records, calls or (), session)
     planned = replays.planned(
