@@ -47,7 +47,7 @@ def replay(
     from mcpctl import output
     from mcpctl.calling import replay as replays
     from mcpctl.commands.columns import REPLAYS
-    from mcpctl.commands.confirmation import asking, no_looser_toolset
+    from mcpctl.commands.confirmation import asking, nothing_looser
 
     options = listing.chosen()
     output.chosen_fields(REPLAYS, options)  # unknown ones are refused before anything runs
@@ -56,7 +56,7 @@ def replay(
     if diff and options != output.ListOptions():
         raise WrongUsage("--diff prints diffs and no rows", "leave it out; under --json each row has same and result")
     paths = place.paths()
-    no_looser_toolset(paths, place.toolset, place.project)
+    nothing_looser(paths, place.toolset, place.project)
     with place.records() as records:
         old = _recorded(records, calls or (), session)
     planned = replays.planned(
