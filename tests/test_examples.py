@@ -49,18 +49,6 @@ def test_the_example_configuration_is_usable() -> None:
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.skipif(not shutil.which("jq"), reason="the recipe needs jq")
-def test_the_recipe_for_failed_calls_counts_them_by_tool(mcpctl: Mcpctl, home: Path) -> None:
-    add = ("servers", "add", "weather", "--", "python3", "-c", "raise SystemExit('no weather today')")
-    assert mcpctl(*add).code == 0
-    assert mcpctl("tools", "call", "weather:get_forecast").code == 4
-    ran = shell("examples/failed_calls.sh", home)
-    assert ran.stdout.startswith("1\tweather:get_forecast\t")
-    assert "no weather today" in ran.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.skipif(not shutil.which("jq"), reason="the recipe needs jq")
 def test_the_recipe_for_unused_tools_denies_what_may_do_harm(mcpctl: Mcpctl, paths: Paths, home: Path) -> None:
     configure(paths)
     assert mcpctl("tools", "refresh").code == 0

@@ -15,6 +15,7 @@ import mcpctl
 
 PACKAGE = Path(mcpctl.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
+DOCUMENTS = sorted((*PACKAGE.parent.glob("*.md"), *PACKAGE.rglob("*.md"), *(PACKAGE.parent / "examples").rglob("*.md")))
 _SENTENCE = re.compile(r"(?:^|\s)[A-Za-z'-]+,? [a-z'{}-]+,? [a-z'{}-]+")
 _SQL = re.compile(r"\b(SELECT|INSERT|CREATE|UPDATE|DELETE|PRAGMA|WITH|FROM|WHERE|JOIN)\b")
 _CODE = re.compile(r"\\[bswdAZ(]|\(\?[:=!<]")
@@ -79,11 +80,21 @@ def prose(file: Path) -> Iterator[str]:
     yield from messages(file)
 
 
+def written(file: Path) -> Iterator[str]:
+    """The paragraphs and items of a document, without its code, headings and the first words of an item as a label."""
+    text = re.sub(r"^```.*?^```", "\n", file.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-|]|\d+\.) )|^(?=#)|(?<=\n)(?=#)", text):
+        if not part.lstrip().startswith("#"):
+            plain = re.sub(r"\A\s*(?:[-|]|\d+\.)?\s*(?:\*\*[^*]*\.\*\*)?", "", part)
+            yield " ".join(plain.replace("**", "").split())
+
+
 def test_no_sentence_begins_with_what_of_or_whoever() -> None:
+    texts = [(file.relative_to(PACKAGE), text) for file in FILES for text in prose(file)]
+    texts += [(file.relative_to(PACKAGE.parent), text) for file in DOCUMENTS for text in written(file)]
     unplain = [
-        f"{file.relative_to(PACKAGE)}: {' '.join(text[match.start() :].split())[:80]}"
-        for file in FILES
-        for text in prose(file)
+        f"{place}: {' '.join(text[match.start() :].split())[:80]}"
+        for place, text in texts
         if text != _LABEL
         for match in _UNPLAIN.finditer(text)
     ]

@@ -15,6 +15,7 @@ from mcpctl.base.fields import LOOSENED
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
 from mcpctl.base.texts import beginning
+from mcpctl.base.tool_keys import join, split, split_typed
 from mcpctl.catalog import cache, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
@@ -71,6 +72,24 @@ def by_equipping(paths: Paths, reference: str | None) -> list[str]:
     both = _toolsets(paths, equipped), _toolsets(paths, reference)
     old, new = (_views(paths, text, _projects(paths, text), toolset_of) for toolset_of in both)
     return loosening.loosened(old, new, known)
+
+
+def by_naming(paths: Paths, toolset: str | None, project: str | None, typed: str = "") -> list[str]:
+    """The keys that are called without a yes where a command names these, and not where it names neither; of one that
+    was typed, that alone, and all of its server where it is not listed."""
+    loaded = config.load(paths.config, project)
+    equipped, known = _known(paths, loaded.text)
+    toolset_of = _toolsets(paths, equipped)
+    old, new = _views(paths, loaded.text, [None, project], toolset_of)
+    if toolset:
+        new = replace(new, toolset=toolset_of(toolset))
+    seen = {name: entry for name, entry in old.config.servers.items() if name in new.config.servers}
+    keys = loosening.loosened([replace(old, config=replace(old.config, servers=seen))], [new], known)
+    if not typed:
+        return keys
+    server, name = split_typed(typed)
+    is_listed = name in known.get(server, {})
+    return [key for key in keys if (key == join(server, name) if is_listed else split(key)[0] == server)]
 
 
 def follow(paths: Paths, before: Config, after: Config) -> None:

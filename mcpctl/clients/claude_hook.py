@@ -37,7 +37,8 @@ EVENT = "PreToolUse"
 _EXECUTE = re.compile(rf"tool_execute(?:_({'|'.join(PERMISSIONS)}))?")
 _DIRECT = "__"  # between server and tool in the name of a tool that is shown directly
 _CALLS = f"(tool_execute.*|.+{_DIRECT}.+)"
-_UNASKED = ("auto", "bypassPermissions")  # modes that let calls through: anthropics/claude-code issues 89561 and 77212
+# Other modes let calls through, or may: anthropics/claude-code issues 89561 and 77212.
+_PROMPTING = ("default", "manual", "acceptEdits", "plan")
 _LONGEST_REASON = 1000
 _TIMEOUT_S = 10
 _PLAIN_RULE = re.compile(r"[A-Za-z0-9_@*?:./-]{1,200}")
@@ -117,7 +118,7 @@ def _decided(call: _Input, called: str, paths: Paths, project: str | None, tools
         subject = Subject(CALL, server, name, tool, view, permission, listing=CURRENT)
         verdict = decide(subject)
         counts = view.config.policy.table.claude_hook
-        if counts and verdict.outcome == ASK and call.permission_mode not in _UNASKED:
+        if counts and verdict.outcome == ASK and call.permission_mode in _PROMPTING:
             _expect(paths, subject._replace(arguments_digest=digest_of(bytes(execute.arguments))), verdict, execute)
         return _answer(subject, verdict, is_planning=call.permission_mode == "plan")
 

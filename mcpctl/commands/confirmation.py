@@ -187,6 +187,21 @@ def only_for_people(action: str) -> None:
         raise Refused(f"only a person can {action}: {why}", "run it in a terminal of your own", "needs_a_person")
 
 
+def nothing_looser(paths: Paths, toolset: str | None, project: str | None, key: str = "") -> None:
+    """Raises `Refused` where an agent names a toolset or a project by which this, or without a key anything, is called
+    without a yes, and is not without them."""
+    from mcpctl.toolsets import in_force
+
+    named = in_force.chosen(toolset)
+    if (named or project) and (agent := _agent()) and (keys := loosening.by_naming(paths, named, project, key)):
+        parts = [f"toolset '{named}'"] if named else []
+        parts += [f"project '{project}'"] if project else []
+        what = f"call with {' and '.join(parts)}, by which more is called without a question: {loosening.told(keys)}"
+        options = " and ".join([*(["--toolset"] if named else []), *(["--project"] if project else [])])
+        hint = f"leave out {options} and the variables for it, or run it in a terminal of your own"
+        raise Refused(f"only a person can {what}: {agent} is set, so an agent runs this", hint, "needs_a_person")
+
+
 def may_be_a_person() -> bool:
     return not _why_nobody()
 

@@ -93,12 +93,13 @@ def _page(request: Request, notice: str, status: int = 200) -> Response:
 
 
 def _asked(dashboard: Dashboard, approvals: Sequence[CallApproval], room: Room | None) -> Sequence[Row]:
-    """Each call that waits, as a row with its question, and the answers that can be given."""
+    """Each call that waits, as a row with its question, and the answers that can be given: only one to this call where
+    not all of it is shown."""
     loaded = config.load(dashboard.paths.config)
-    rows = (answering.row(approval) for approval in approvals)
+    asked = [(answering.row(approval), question_of(approval, room=room)) for approval in approvals]
     return [
-        {**row, "question": question_of(approval, room=room), "offered": answering.scopes(loaded, row)}
-        for approval, row in zip(approvals, rows, strict=True)
+        {**row, "question": question, "offered": [ONCE] if question.is_cut else answering.scopes(loaded, row)}
+        for row, question in asked
     ]
 
 

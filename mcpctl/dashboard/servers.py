@@ -55,7 +55,7 @@ def servers_page(request: Request) -> Response:
         counted.update([tool["risk"], *(["held"] if tool["held"] else [])])
     healthy = _health(dashboard)
     shown = [
-        {**entry, **_shown(entry, healthy), "risks": _risks(by_server.get(entry["name"], Counter()))}
+        {**entry, **_shown(entry, healthy), **_tools_of(by_server.get(entry["name"], Counter()))}
         for entry in server_rows.ls(dashboard.paths)
     ]
     shown.sort(key=lambda server: not server["is_down"])
@@ -100,6 +100,11 @@ def _shown(entry: Row, healthy: Mapping[str, Row]) -> Row:
 def _shortened(word: str) -> str:
     """A word of a command line, with the last part of a path alone."""
     return f"…/{PurePath(word).name}" if word.startswith("/") and word.count("/") > 1 else word
+
+
+def _tools_of(counted: Counter[str]) -> Row:
+    """How many tools that are permitted, as the list of tools has them, and what they may do."""
+    return {"permitted": sum(counted[risk] for risk in hints.RISKS), "risks": _risks(counted)}
 
 
 def _risks(counted: Counter[str]) -> list[tuple[str, int]]:

@@ -60,7 +60,7 @@ class Consent:
         self._questions = questions
         self._was_asked = Newest[str, None](_MOST_REMEMBERED)  # approvals and bindings that are not asked about again
         self._forms = Forms()
-        self._repeatable: dict[str, str] = {}  # approval ids by binding, of calls that may be repeated without effect
+        self._repeatable: dict[str, str] = {}  # approval ids by binding, where the form said that a yes is for repeats
         self._has_granted = False
         self.ask_here: AskHere | None = None
         self._notices: Notices | None = None
@@ -131,7 +131,7 @@ class Consent:
         if approval.state == ALLOWED:  # and used up by that look at it
             channel, scope = approval.channel or "", approval.scope or ONCE
             call.record.note("allowed", failure, channel=channel, scope=scope, waited_ms=approval.waited_ms)
-            return self._go_on(call, approval)
+            return approval.binding
         if approval.state == DENIED:
             channel = approval.channel or CLIENT
             # Another client may have asked long before this one.
@@ -181,10 +181,11 @@ class Consent:
         assert asked.question
         is_cut = asked.question.is_cut
         scopes = (ONCE, SESSION) if self._may_hold(call) and not is_cut else (ONCE,)
-        form = ConsentForm(approval, scopes, failure, lambda late: self._came_late(late, call, failure))
+        repeats = SESSION in scopes and self._does_nothing_more(call)
+        late = partial(self._came_late, call=call, failure=failure)
+        form = ConsentForm(approval, scopes, failure, late, repeats=repeats)
         self._forms.open(form)
         self._was_asked[approval.id] = None
-        repeats = SESSION in scopes and self._does_nothing_more(call)
         fields = form_of(asked.text, approval, scopes, is_cut=is_cut, repeats=repeats)
         question = Question("elicitation/create", fields, form.answered, closed=partial(self._forms.close, form))
         if call.caller.modern:
@@ -211,7 +212,7 @@ class Consent:
         self, ask: AskHere, approval: CallApproval, asked: Asked, call: Request, failure: Failure
     ) -> Outcome:
         assert asked.question
-        form = ConsentForm(approval, (ONCE,), failure, lambda _: None, TERMINAL)
+        form = ConsentForm(approval, (ONCE,), failure, lambda _: None, channel=TERMINAL)
         asking = asyncio.create_task(ask(approval, asked.question))
         asking.add_done_callback(form.said)
         try:
@@ -298,8 +299,8 @@ class Consent:
             return False
         self._has_granted |= grant is not None
         call.record.note("approved", failure, channel=form.channel, scope=scope, waited_ms=form.waited_ms)
-        if goes_on:
-            self._go_on(call, approval)
+        if goes_on and form.repeats and len(self._repeatable) < _MOST_REMEMBERED:
+            self._repeatable[approval.binding] = approval.id
         return goes_on
 
     def _came_late(self, form: ConsentForm, call: Request, failure: Failure) -> None:
@@ -324,14 +325,6 @@ class Consent:
     async def _is_repeat(self, binding: str) -> bool:
         id_ = self._repeatable.get(binding)
         return id_ is not None and await self._gateway.policy.run(partial(approvals.has_yes, id_=id_))
-
-    def _go_on(self, call: Request, approval: CallApproval) -> str:
-        """The binding of a yes, which may be repeated where the call does nothing more then."""
-        binding = approval.binding
-        is_as_it_was = call.tool is not None and binding == call.subject.binding
-        if is_as_it_was and self._does_nothing_more(call) and len(self._repeatable) < _MOST_REMEMBERED:
-            self._repeatable[binding] = approval.id
-        return binding
 
     def _does_nothing_more(self, call: Request) -> bool:
         subject = call.subject

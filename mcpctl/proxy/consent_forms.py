@@ -68,10 +68,12 @@ def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordab
 class ConsentForm:
     def __init__(
         self, approval: CallApproval, scopes: tuple[str, ...], failure: Failure, late: Callable[["ConsentForm"], None],
-        channel: str = CLIENT,
+        *, channel: str = CLIENT, repeats: bool = False,
     ) -> None:  # fmt: skip
+        """`repeats`: it says that a yes is for the same call again, too."""
         self.approval = approval
         self.channel = channel
+        self.repeats = repeats
         self.failure = failure
         self.scopes = scopes
         self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()

@@ -20,7 +20,7 @@ _MOST_FOLLOWED = 64  # toolsets that are followed at once: each project may name
 
 
 def named(config: Config, option: str | None) -> str | None:
-    return _chosen(option) or of_project(config)
+    return chosen(option) or of_project(config)
 
 
 def current(paths: Paths, config: Config, option: str | None, state: State) -> Toolset | None:
@@ -44,7 +44,8 @@ def check(paths: Paths, config: Config, option: str | None) -> None:
         _read(paths, config, option, reference)
 
 
-def _chosen(option: str | None) -> str | None:
+def chosen(option: str | None) -> str | None:
+    """The toolset that a command line or its environment names."""
     return option or os.environ.get(VARIABLE)
 
 
@@ -59,7 +60,7 @@ def _read(paths: Paths, config: Config, option: str | None, reference: str) -> t
         place = place_of(paths, reference)
         return place, read(place)
     except McpctlError as error:
-        if _chosen(option) or not config.toolset:
+        if chosen(option) or not config.toolset:
             raise
         message = f"{config.path}: projects.{config.project}.toolset: {error.message}"
         kind = NotFound if isinstance(error, NotFound) else Unusable  # nobody typed it, so it is not wrong usage
@@ -104,7 +105,7 @@ class ToolsetsInForce:
         self.left = 0  # how many toolsets are no longer followed: caches of what was made from them are to be cleared
         self.outdated: list[Followed] = []  # toolsets whose files have changed since they were read
         self.stamps: list[tuple[Path, object]] = []  # the files that all this is read from, as they were last
-        self._remember(_chosen(option))
+        self._remember(chosen(option))
         self._note_stamps()
 
     def of(self, config: Config) -> Followed:

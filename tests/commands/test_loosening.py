@@ -325,6 +325,53 @@ def test_a_client_is_given_no_looser_toolset(mcpctl: Mcpctl, paths: Paths) -> No
     assert (ran.code, "gh:delete" in ran.err) == (6, True)
 
 
+@pytest.mark.parametrize("command", [("tools", "call", "gh:write"), ("calls", "replay", "last")], ids=" ".join)
+def test_an_agent_names_no_looser_toolset_for_a_call(
+    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(paths, "a policy beside a toolset", "small")
+    nothing_there = (3, False)
+    for project in ((), ("--project", "acme")):
+        monkeypatch.setenv("CLAUDECODE", "1")
+        for toolset in ("none", "marked"):
+            ran = mcpctl(*command, "--toolset", toolset, *project)
+            assert (ran.code, "called without a question" in ran.err) == (6, True), ran
+        monkeypatch.setenv("MCPCTL_TOOLSET", "none")
+        assert mcpctl(*command, *project).code == 6
+        monkeypatch.delenv("MCPCTL_TOOLSET")
+        ran = mcpctl(*command[:2], "nobody:x", "--toolset", "small", *project)
+        assert (ran.code, "called without a question" in ran.err) == nothing_there, ran
+        monkeypatch.delenv("CLAUDECODE")
+        ran = mcpctl(*command[:2], "nobody:x", "--toolset", "none", *project)
+        assert (ran.code, "called without a question" in ran.err) == nothing_there, ran
+
+
+@pytest.mark.process
+def test_an_agent_names_no_looser_project_for_a_call(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loose, tight = {"policy": {"mode": "record"}}, {"policy": {"ask": ["gh:read"]}}
+    gh = {**PROGRAM, "projects": ["loose", "tight"]}
+    configured.configure(paths, {"gh": gh, **OPEN}, policy={}, projects={"loose": loose, "tight": tight})
+    list_all(paths)
+
+    def refused(key: str, project: str) -> bool:
+        ran = mcpctl("tools", "call", key, "--project", project)
+        return ran.code == 6 and "only a person can" in ran.err
+
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert refused("gh:delete", "loose")
+    assert refused("gh.delete", "loose")
+    assert refused("gh:unlisted", "loose")
+    assert not refused("gh:read", "loose")
+    assert not refused("gh:read", "tight")
+    assert not refused("gh:delete", "tight")
+    monkeypatch.setenv("MCPCTL_PROJECT", "loose")
+    assert "by which more is called" in mcpctl("tools", "call", "-").err
+    monkeypatch.delenv("CLAUDECODE")
+    assert not refused("gh:delete", "loose")
+
+
 def test_what_is_loosened_again_later_is_on_record_again(paths: Paths) -> None:
     with State.connect(paths) as state:
         assert [state.claim_loosening(each) for each in ("a", "a", "b", "a")] == [True, False, True, True]

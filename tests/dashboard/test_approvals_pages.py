@@ -59,12 +59,13 @@ def test_what_is_long_is_cut_among_others_and_whole_on_its_own_page(browser: Bro
     assert "2,977 lines not shown" in page
     assert f'<a href="/approvals/{approval.id}">show all of it</a>' in page
     assert "the checks find in them: 'rm -rf ~/' ." in text_of(page)
+    assert re.findall(r'<button name="answer" value="(\w+)"', page) == ["deny", "once"], "not all of it is shown"
     assert '<span class="gone">  - b</span><span class="come">  + c</span>' in page
     whole = client.get(f"/approvals/{approval.id}").text
     assert whole.count("| all is well") == 3000
     assert "| &lt;/pre&gt;&lt;b&gt;rm -rf ~/" in whole
     assert "not shown" not in whole
-    assert 'value="once"' in whole
+    assert re.findall(r'<button name="answer" value="(\w+)"', whole) == ["deny", "once", "session", "always"]
     client.post(f"/approvals/{approval.id}", data=form("deny"))
     after = client.get(f"/approvals/{approval.id}").text
     assert "It was denied in the dashboard at " in text_of(after)

@@ -51,6 +51,17 @@ def test_servers_are_listed_with_what_their_tools_may_do(browser: Browser, paths
     )
 
 
+def test_the_number_of_tools_is_that_of_the_list_that_it_leads_to(browser: Browser, paths: Paths) -> None:
+    configured.configure(paths, {"files": {**stub(), "tools": {"write": False}}})
+    configured.listed(paths, "files", [READ, WRITE])
+    client = browser()
+    page = client.get("/servers").text
+    assert "1 tool of 2, the others are not permitted 1 destructive" in text_of(page)
+    assert links(page, "1 tool") == ["/tools?server=files"]
+    assert "files:read" in (tools := text_of(client.get("/tools?server=files").text))
+    assert "files:write" not in tools
+
+
 def test_no_server_is_said(browser: Browser) -> None:
     assert "No server is configured yet" in browser().get("/servers").text
 

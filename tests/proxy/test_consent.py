@@ -983,6 +983,30 @@ def test_a_repeat_that_does_nothing_more_is_not_asked_about(revision: str, scene
 
 
 @ERAS
+def test_a_yes_is_for_repeats_only_where_the_question_said_so(
+    revision: str, scene: Play, paths: Paths, home: Path
+) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        shown_in_part = {"text": "\n".join(f"line {number}" for number in range(300))}
+        asked = await person(world, revision)
+        for _ in range(2):
+            await asked.call(YES, "files:put", shown_in_part)
+        assert {form["requestedSchema"]["properties"]["answer"]["enumNames"][1] for form in asked.forms} == {
+            "Yes, this call"
+        }
+        unasked = await person(world, revision, sampling={})
+        for _ in range(2):
+            assert "not run yet" in await unasked.call(None, "files:put", {"n": 1})
+            answered(paths, "once")
+            assert await unasked.call(None, "files:put", {"n": 1}) == '{"n": 1}'
+        assert len(server.calls) == 4
+
+    scene(played)
+    assert "allowed grant once" not in decisions(home)
+
+
+@ERAS
 def test_a_yes_that_is_taken_back_holds_for_no_repeat(revision: str, scene: Play, paths: Paths) -> None:
     async def played(world: World) -> None:
         server, asked = began(world), await person(world, revision)

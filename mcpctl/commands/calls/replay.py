@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mcpctl.store.records import Records
 
 _MOST_CALLS = 1000
+_SERVERS = "list servers with: mcpctl servers ls"
 _MOST_LINES = 2000  # lines of a result that are compared; comparing takes up to the product of both
 
 
@@ -46,7 +47,7 @@ def replay(
     from mcpctl import output
     from mcpctl.calling import replay as replays
     from mcpctl.commands.columns import REPLAYS
-    from mcpctl.commands.confirmation import asking
+    from mcpctl.commands.confirmation import asking, nothing_looser
 
     options = listing.chosen()
     output.chosen_fields(REPLAYS, options)  # unknown ones are refused before anything runs
@@ -55,6 +56,7 @@ def replay(
     if diff and options != output.ListOptions():
         raise WrongUsage("--diff prints diffs and no rows", "leave it out; under --json each row has same and result")
     paths = place.paths()
+    nothing_looser(paths, place.toolset, place.project)
     with place.records() as records:
         old = _recorded(records, calls or (), session)
     planned = replays.planned(
@@ -127,7 +129,7 @@ def _failure(rows: Sequence[Row], replays: Sequence["Replay"], *, compared: bool
     for replay in replays:
         if replay.plan == "cannot":
             why = f"{replay.row['id']} {replay.key} is not called again: {replay.why}"
-            return Refused(why, _instead(replay.row), "not_replayed")
+            return Refused(why, _instead(replay), "not_replayed")
     for replay in replays:
         if isinstance(replay.failure, UpstreamFailed) and replay.failure.code != "tool_error":
             return replay.failure
@@ -148,11 +150,15 @@ def _ran(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["plan"] == "ran"]
 
 
-def _instead(row: Row) -> str:
+def _instead(replay: "Replay") -> str:
     from mcpctl.base.tool_keys import OWN
+    from mcpctl.store.recordable import obstacle
 
+    row = replay.row
+    if replay.failure and replay.failure.hint:
+        return replay.failure.hint
     if row["server"] != OWN:
-        return "run it yourself, with the missing arguments: mcpctl tools call"
+        return "run it yourself, with the missing arguments: mcpctl tools call" if obstacle(row) else _SERVERS
     if row["parent_id"]:
         return f"print the stored answer with: mcpctl calls response {row['parent_id']}"
     return "read the resource yourself with: mcpctl resources read URI"

@@ -73,9 +73,10 @@ def call(
     from mcpctl.calling import calls_in_turn, one_shot
     from mcpctl.commands import server_options
     from mcpctl.commands.call_arguments import parse_line, read
-    from mcpctl.commands.confirmation import asking
+    from mcpctl.commands.confirmation import asking, nothing_looser
 
     words, paths, server = arguments or [], place.paths(), server_options.of_call(ad_hoc, key)
+    nothing_looser(paths, place.toolset, place.project, "" if server or key == "-" else key)
     if key == "-":
         if words or output_file or server:
             raise WrongUsage("with -, calls are on stdin, and all that they answer on stdout", "leave the rest out")

@@ -103,6 +103,7 @@ def test_what_was_redacted_is_never_sent(mcpctl: Mcpctl, paths: Paths) -> None:
     assert (ran.code, plans(ran)) == (6, [("1", "cannot")])
     assert ran.error["code"] == "not_replayed"
     assert "redacted at $.key" in ran.error["message"]
+    assert ran.error["hint"] == "run it yourself, with the missing arguments: mcpctl tools call"
     assert mcpctl("calls", "ls", "--count").out == "1\n"
 
 
@@ -158,6 +159,7 @@ def test_policy_holds_as_for_any_call(mcpctl: Mcpctl, paths: Paths) -> None:
     assert (shown.code, shown.out.split("\t")[4:6]) == (0, ["cannot", denied])
     ran = mcpctl("calls", "replay", "last", "--execute", "--json")
     assert (ran.code, plans(ran)) == (6, [("1", "cannot")])
+    assert ran.error["hint"] == "see why with: mcpctl policy explain notes:list_notes"
     assert replayed(mcpctl)["status"] == "denied"
 
 
@@ -173,6 +175,7 @@ def test_a_server_that_is_gone_is_said(mcpctl: Mcpctl, paths: Paths) -> None:
     session(paths, rest=call(1, 1, server="gone"))
     ran = mcpctl("calls", "replay", "last", "--execute")
     assert (ran.code, ran.out.split("\t")[4:6]) == (6, ["cannot", "no server 'gone' is configured"])
+    assert ran.err.endswith("hint: list servers with: mcpctl servers ls\n")
 
 
 def test_a_server_that_fails_is_a_failure(mcpctl: Mcpctl, paths: Paths) -> None:

@@ -223,7 +223,17 @@ def test_without_a_policy_nothing_is_said_of_what_is_not_known(mcpctl: Mcpctl, p
     assert hooked(mcpctl, execute("notes:gone")) == ""
 
 
-@pytest.mark.parametrize(("mode", "is_expected"), [("default", True), ("auto", False), ("bypassPermissions", False)])
+@pytest.mark.parametrize(
+    ("mode", "is_expected"),
+    [
+        ("default", True),
+        ("acceptEdits", True),
+        ("auto", False),
+        ("bypassPermissions", False),
+        ("dontAsk", False),
+        ("new", False),
+    ],
+)
 def test_what_claude_code_asks_about_serve_does_not_ask_again(
     mcpctl: Mcpctl, paths: Paths, mode: str, is_expected: bool
 ) -> None:
