@@ -34,6 +34,15 @@ HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 _PORTS = 65_535
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749, 3.3
 
+DECIDES = re.compile(  # variables that decide what runs, where it comes from, or what is trusted
+    r"(?:path|home|shell|bash_env|bash_func_.*|prompt_command|ifs|tmpdir|editor|visual|browser|pager|classpath"
+    r"|(?:ld|dyld|npm_config|uv|pip|pipx|git|xdg|mcpctl|glibc|curl|ssl_cert)_.*|.*_proxy|.*_ca_bundle"
+    r"|node_(?:options|path|extra_ca_certs|tls_reject_unauthorized|repl_.*)|perl5(?:opt|lib)|ruby(?:opt|lib)"
+    r"|_?java_.*|jdk_java_options|ssh_(?:askpass|auth_sock)|openssl_.*"
+    r"|python(?!unbuffered\Z|utf8\Z|ioencoding\Z|dontwritebytecode\Z|warnings\Z|hashseed\Z).*)\Z",
+    re.IGNORECASE,
+)
+
 
 class OAuth(toml.Section, frozen=True, kw_only=True):
     client_id: str = ""

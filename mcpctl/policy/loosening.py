@@ -10,7 +10,7 @@ from mcpctl.base.tool_keys import join, split
 from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy.decide import ALLOW, CALL, COUNT, CURRENT, Subject, decide
 from mcpctl.policy.rules import Matcher
-from mcpctl.policy.same_program import CommandReading, is_same_program, reading
+from mcpctl.policy.same_program import CommandReading, is_same_program, reading, surroundings
 from mcpctl.policy.view import View
 
 ListedTools = Mapping[str, Mapping[str, Tool]]  # by server, under its name before the change, and tool
@@ -57,7 +57,9 @@ def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
         others = [other for other, entry in before.config.servers.items() if is_same_program(entry, server)]
         former = [name] if is_same else others
         hidden = _hidden(read, reading(server), former)
-        if not former and after.config.policy.enforces and any(_is_free(after, tool) for tool in _samples(name, ANY)):
+        # Another program, or the same where it may run something else.
+        is_new = not former or (old is not None and surroundings(old) != surroundings(server))
+        if is_new and after.config.policy.enforces and any(_is_free(after, tool) for tool in _samples(name, ANY)):
             yield join(name.removesuffix(_AGAIN), "*")
         # Rules on a name apply whatever runs under it.
         for old_name in dict.fromkeys([*former, *hidden, *([name] if old else [])]):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from mcpctl.config.server_environment import UNKNOWN, is_here
-from mcpctl.config.server_settings import STDIO, Server
+from mcpctl.config.server_settings import DECIDES, STDIO, Server
 
 _LAUNCHER = re.compile(  # words before the program that a command line is about
     r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|corepack|uvx?|tool|run|pipx|node|deno|tsx|ts-node|py|python[\d.]*|ruby"
@@ -55,6 +55,12 @@ def is_same_program(one: Server, other: Server) -> bool:
     shorter, longer = sorted((_plain(one), _plain(other)), key=len)
     rest = iter(longer)
     return bool(shorter) and all(word in rest for word in shorter)
+
+
+def surroundings(server: Server) -> frozenset[tuple[str, str | None]]:
+    """All beside its command line that may have it run something else: its folder, and variables that decide that."""
+    decisive = {(name, value) for name, value in server.env.items() if DECIDES.match(name)}
+    return frozenset({*decisive, ("cwd", server.cwd), ("env_file", server.env_file)})
 
 
 class CommandReading(NamedTuple):

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from mcpctl.base import bounds
 from mcpctl.config.server_environment import is_here
-from mcpctl.config.server_settings import HEADER_NAME
+from mcpctl.config.server_settings import DECIDES, HEADER_NAME
 from mcpctl.registry import needs
 from mcpctl.registry.needs import ENV, HEADER, INPUT, Answers, Need, Slot, Unfit, told
 from mcpctl.registry.server_json import SSE, STDIO, STREAMABLE, InputJson, PackageJson, ServerJson, TransportJson
@@ -40,14 +40,6 @@ _VERSIONS = {
 _HARMLESS = {NPM: ("-y", "--yes"), PYPI: ()}  # options of npx and uvx that change nothing here
 _FLAG = re.compile(r"-{0,2}[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\Z")
-_DECIDES = re.compile(  # variables that decide what runs, where it comes from, or what is trusted
-    r"(?:path|home|shell|bash_env|bash_func_.*|prompt_command|ifs|tmpdir|editor|visual|browser|pager|classpath"
-    r"|(?:ld|dyld|npm_config|uv|pip|pipx|git|xdg|mcpctl|glibc|curl|ssl_cert)_.*|.*_proxy|.*_ca_bundle"
-    r"|node_(?:options|path|extra_ca_certs|tls_reject_unauthorized|repl_.*)|perl5(?:opt|lib)|ruby(?:opt|lib)"
-    r"|_?java_.*|jdk_java_options|ssh_(?:askpass|auth_sock)|openssl_.*"
-    r"|python(?!unbuffered\Z|utf8\Z|ioencoding\Z|dontwritebytecode\Z|warnings\Z|hashseed\Z).*)\Z",
-    re.IGNORECASE,
-)
 _OF_HTTP = re.compile(  # headers of the protocol itself, and of those that pass a request on
     r"(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|accept|mcp-.*|proxy-.*|forwarded"
     r"|x-forwarded-.*|last-event-id)\Z",
@@ -187,7 +179,7 @@ def _variables(inputs: list[InputJson]) -> Iterator[Slot]:
     for each in inputs:
         if not _VARIABLE.match(each.name):
             raise Unfit(f"it has the variable {told(each.name)!r}, which is not a name of one")
-        if not _DECIDES.match(each.name):
+        if not DECIDES.match(each.name):
             yield needs.slot(ENV, each, each.name)
         elif each.value is not None:
             raise Unfit(f"it sets the variable {each.name}, which may change what runs")

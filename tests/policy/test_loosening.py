@@ -175,3 +175,24 @@ def test_a_limit_that_is_only_recorded_any_more_loosens(paths: Paths) -> None:
     listed(paths, "s", [{"name": "t", "inputSchema": {"type": "object"}}])
     recorded = policy(policy={"confirm_destructive": False, "mode": "record", "limit": {"s:t": "1/d"}})
     assert loosening.by_config(paths, limited({"s:t": "1/d"}), recorded) == ["s:t"]
+
+
+@for_each("members, is_another", [
+    ({"env": {"PYTHONPATH": "/tmp/x"}}, True),
+    ({"env": {"node_options": "--require /tmp/x.js"}}, True),
+    ({"env": {"LD_PRELOAD": "/tmp/x.so"}}, True),
+    ({"env": {"PATH": "/tmp/x"}}, True),
+    ({"cwd": "/tmp/x"}, True),
+    ({"env_file": "/tmp/x.env"}, True),
+    ({"env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LOG_LEVEL": "debug"}}, False),
+    ({"start_timeout_s": 60}, False),
+    ({"env": {"PYTHONPATH": "/tmp/x"}, "tools": {"t": False}, "only": []}, False),
+])  # fmt: skip
+def test_what_may_have_a_program_run_something_else_loosens(members: Any, is_another: bool, paths: Paths) -> None:
+    entry = {"command": "uvx", "args": ["mcp-server-time"]}
+    configure(paths, {"s": entry})
+    listed(paths, "s", [{"name": "t", "inputSchema": {"type": "object"}}])
+    rest = {"policy": {"confirm_destructive": False}}
+    before, after = (policy(servers={"s": each}, **rest) for each in (entry, {**entry, **members}))
+    assert loosening.by_config(paths, before, after) == (["s:*"] if is_another else [])
+    assert loosening.by_config(paths, after, after) == []
