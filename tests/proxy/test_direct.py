@@ -107,11 +107,13 @@ def test_the_chosen_tools_follow_the_meta_tools(
 def test_the_list_waits_for_servers_that_have_not_listed_though_others_have(home: Path, paths: Paths) -> None:
     """Many clients list but once."""
 
-    async def played(world: World) -> None:
-        slow = world.servers["time"]
-        world.configure({"time": {"enabled": False}}, serve={"direct": ["all"]})
+    async def known(world: World) -> None:
+        world.configure(serve={"direct": ["all"]})
         world.begin()
         assert "github__list_issues" in await names(await world.client())
+
+    async def played(world: World) -> None:
+        slow = world.servers["time"]
         world.configure(serve={"direct": ["time:*", "github:list_issues"]})
         world.begin()
         slow.may_list.clear()
@@ -122,6 +124,7 @@ def test_the_list_waits_for_servers_that_have_not_listed_though_others_have(home
         slow.may_list.set()
         assert await listing == [*META, "github__list_issues", "time__now", ODD]
 
+    play(home, paths, known, github=github)
     play(home, paths, played, github=github, time=clock)
 
 
@@ -352,15 +355,17 @@ def test_a_call_that_is_taken_back_before_its_name_is_known_is_not_made(home: Pa
     play(home, paths, played, github=github)
 
 
-def test_under_all_no_meta_tool_is_listed_and_the_handshake_says_so(home: Path, paths: Paths) -> None:
+@for_each("patterns, said", [
+    (["all"], "These are the tools of these MCP servers, each named server__tool: github."),
+    (["github:*"], "Some are listed beside these, as server__tool: call those by that name."),
+])  # fmt: skip
+def test_the_handshake_says_how_tools_are_called(home: Path, paths: Paths, patterns: Sequence[str], said: str) -> None:
     async def played(world: World) -> None:
         world.configure()
-        world.begin(direct=["all"])
+        world.begin(direct=patterns)
         client = await world.client()
-        assert client.instructions == "These are the tools of these MCP servers, each named server__tool: github."
-        world.begin(direct=["github:*"])
-        client = await world.client()
-        assert client.instructions.endswith("Some are listed beside these, as server__tool: call those by that name.")
+        assert client.instructions.endswith(said)
+        assert client.instructions.startswith("These are" if patterns == ["all"] else "All tools of these MCP servers")
 
     play(home, paths, played, github=github)
 
