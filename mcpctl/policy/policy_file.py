@@ -164,6 +164,11 @@ class PolicyFile:
             self.db.execute("PRAGMA busy_timeout = 0")
 
     @property
+    def is_overwritten(self) -> bool:
+        """Whether it is no database any more: while it is made out what is left, it may seem to be in use."""
+        return sqlite.is_other(self._path)
+
+    @property
     def is_there(self) -> bool:
         """Whether it still is the file of its name: neither removed nor replaced."""
         try:

@@ -256,7 +256,7 @@ class PolicyMemory:
                 self._hold(given, every, self.mine.pause)
                 self.version, self.pinned = version, pinned
         except StateError as error:
-            if not error.is_passing:
+            if not error.is_passing or (self.mine and self.mine.is_overwritten):
                 warn(f"earlier approvals, pins and tokens no longer apply: {error}")
                 if self.version is None:
                     self._cannot_tell()

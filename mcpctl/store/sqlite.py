@@ -19,6 +19,7 @@ from mcpctl.base.paths import cannot_write, private_dir
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 HELD = "database_held"
 _BETWEEN_S = 0.01
+_BEGINNING = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html#magic_header_string
 PATIENCE_S = 10
 LAST = "\U0010ffff"  # sorted behind every text that begins with the text before it
 _of_thread = threading.local()
@@ -150,6 +151,15 @@ def is_empty(path: Path) -> bool:
     except OSError as error:
         return error.errno in (errno.ENOENT, errno.ENOTDIR)  # else opening it says what is wrong
     return stat.S_ISREG(status.st_mode) and not status.st_size
+
+
+def is_other(path: Path) -> bool:
+    """Whether a file that can be read begins as no database does."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_BEGINNING)) != _BEGINNING
+    except OSError:
+        return False
 
 
 def remove(path: Path) -> None:

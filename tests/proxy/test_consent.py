@@ -299,15 +299,16 @@ def test_three_forms_are_open_and_ten_shown_a_minute(revision: str, scene: Play,
     assert decisions(home).count("unanswerable limit") == 18
 
 
+def busy(_: PolicyFile) -> Any:
+    error = sqlite3.OperationalError("database is locked")
+    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    raise StateError(error)
+
+
 @pytest.mark.parametrize("is_held", [False, True])
 def test_a_yes_with_an_end_holds_until_then(
     is_held: bool, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(_: PolicyFile) -> None:
-        error = sqlite3.OperationalError("database is locked")
-        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-        raise StateError(error)
-
     async def played(world: World) -> None:
         began(world)
         asked = await person(world)
@@ -1173,6 +1174,23 @@ def test_a_yes_that_is_lost_holds_no_more(lose: Callable[[Paths], None], scene: 
         assert await asked.call(YES) == "{}", "it is asked about anew, in a file of its own"
         assert len(kept(paths)) == 1
         assert len(server.calls) == 3
+
+    scene(played)
+
+
+def test_a_yes_in_a_file_that_is_overwritten_counts_no_more_though_it_seems_in_use(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a moment, while another connection makes out what is left of its log."""
+
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        assert await asked.call(SESSION) == "{}"
+        monkeypatch.setattr(PolicyFile, "version", property(busy))
+        assert await asked.call(None) == "{}"  # in use, and there
+        damage(paths)
+        await asked.call(None)
+        assert len(server.calls) == 2
 
     scene(played)
 
