@@ -40,7 +40,7 @@ class Terminal:
         """Read until the program has ended."""
         while True:
             ready, _, _ = select.select([self._fd], [], [], PATIENCE_S)
-            assert ready, "it does not end"
+            assert ready, f"it does not end: {self.shown!r}"
             try:
                 read = os.read(self._fd, 65536)
             except OSError:  # on Linux the end of the other side is an error
