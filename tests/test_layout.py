@@ -22,7 +22,7 @@ LAYERS = (
     ("secrets",),
     ("config", "checks", "output"),
     ("store", "wire"),
-    ("answers", "oauth", "registry", "toolsets"),
+    ("answers", "oauth", "openapi", "registry", "toolsets"),
     ("policy",),
     ("catalog", "upstreams"),
     ("search", "servers"),

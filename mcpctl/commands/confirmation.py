@@ -76,7 +76,7 @@ def _await_line(terminal: TextIO) -> None:
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing)
     try:
-        select.select([terminal, reading], [], [])
+        select.select([terminal.fileno(), reading], [], [])
     finally:
         signal.set_wakeup_fd(before)
         os.close(reading)

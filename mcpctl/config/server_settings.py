@@ -21,7 +21,7 @@ FROM_COMMAND = "${cmd:"
 COMMAND = re.compile(r"""\$\{cmd:((?:[^{}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*+)\}""", re.DOTALL)
 """A value that a command prints; its words are those of a shell, and braces among them are quoted."""
 TRANSPORTS = ("http", "sse")
-STDIO = "stdio"
+STDIO, OPENAPI = "stdio", "openapi"
 ALL, MINIMAL = "all", "minimal"  # parts of mcpctl's environment to inherit; a list of names adds to the minimal part
 ASKS = ("elicitation", "sampling", "roots")
 REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", "args", "cwd", "inherit_env")
@@ -78,21 +78,43 @@ class Server(toml.Section, frozen=True, kw_only=True):
     trust_hints: str = TRUSTS[0]
     limit_tokens: int | None = None
     expose: list[str] | None = None
+    openapi: str = ""
+    include: list[str] = []
+    exclude: list[str] = []
+    parameters: dict[str, Any] = {}
+    slash_in: list[str] = []
+    origins: list[str] = []
+    upload_root: str | None = None
+    deprecated: bool = False
+    auth: dict[str, str | OAuth] = {}
     may_be_0 = ("start_timeout_s", "call_timeout_s", "limit_tokens")
     one_of = {"transport": TRANSPORTS, "trust_hints": TRUSTS}
     some_of = {"may_ask": ASKS, "expose": EXPOSABLE}
 
     @property
     def kind(self) -> str:
-        """How one speaks with it: `stdio` with a program, or one of `TRANSPORTS` with an address."""
+        """How one speaks with it: `stdio` with a program, one of `TRANSPORTS` with an MCP server at an address, or
+        `openapi` with an HTTP API."""
+        if self.openapi:
+            return OPENAPI
         return self.transport if self.url else STDIO
 
     @property
     def fingerprint(self) -> str:
         """The identity for the catalog cache and for pins: all that chooses the program, no secret, and no variable."""
+        if self.openapi:
+            # Its beginning is one that no other kind has: what is listed by it is of our own making.
+            chosen = [self.url, self.include, self.exclude, sorted(self.parameters), self.deprecated]
+            return f"{OPENAPI}-{hashlib.sha256(msgspec.json.encode([self.openapi, *chosen])).hexdigest()[:16]}"
         # The empty places are older: without a URL, and without variables, a fingerprint stays what it was.
         parts = [self.command, self.args, [self.transport, self.url] if self.url else None, ()]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+    @property
+    def snapshot_key(self) -> str:
+        """All that the compiled document of an API depends on: the fingerprint, and what is set for every request."""
+        headers = sorted(name.lower() for name in self.headers)
+        return hashlib.sha256(msgspec.json.encode([self.fingerprint, headers, self.origins])).hexdigest()
 
     @property
     def has_token(self) -> bool:
