@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -18,6 +19,7 @@ class Terminal:
         self.shown = ""
         self._pid, self._fd = pty.fork()
         if not self._pid:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a job in the background ignores, with all it starts
             os.execvpe(argv[0], list(argv), dict(env))
 
     def type(self, keys: str) -> None:

@@ -48,8 +48,6 @@ def reply(question: str, terminal: TextIO | None = None) -> str:
     _forget_keys(source)
     try:
         typer.echo(line_of(f"{question} "), err=True, nl=False)
-        if source.isatty():
-            _await_line(source)
         line = source.readline()
     finally:
         if not line:  # the terminal is in the line of the question
@@ -65,22 +63,6 @@ def _forget_keys(terminal: TextIO) -> None:
         import termios
 
         termios.tcflush(terminal.fileno(), termios.TCIFLUSH)
-
-
-def _await_line(terminal: TextIO) -> None:
-    """Return when a line was typed. A Ctrl-C just before a read begins would be lost: Python looks for one only when
-    the read has ended."""
-    import select
-
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    before = signal.set_wakeup_fd(writing)
-    try:
-        select.select([terminal.fileno(), reading], [], [])
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(reading)
-        os.close(writing)
 
 
 def agrees(question: str, *, default: bool = False) -> bool:
