@@ -48,6 +48,14 @@ REGISTRY_INPUTS = 100  # arguments, variables or headers of one of these
 REGISTRY_TEXT = 2000  # characters of a text there that goes into an entry
 REGISTRY_ENTRY = 8000  # characters of all texts of the entry: more than a person reads before saying yes
 
+OPENAPI_TEXT = 64 << 20  # bytes of an OpenAPI document, and of all files that it refers to
+OPENAPI_FILES = 64  # of these files
+OPENAPI_NESTING = 200
+OPENAPI_QUICK, OPENAPI_S, OPENAPI_LONGEST_S = 16 << 20, 2, 10  # bytes that are compiled in the first seconds of CPU
+OPENAPI_MEMORY = 512 << 20  # bytes of memory that compiling may take
+OPENAPI_DEFINITION = 64 << 10  # bytes of the definition of one tool
+OPENAPI_DESCRIPTION = 4000  # characters of the description of one tool
+
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
 WATCHED = 1000  # resources of which one client gets the updates
 

@@ -33,6 +33,7 @@ class Paths:
     state = _InData("state.db")  # not a record, such as the catalog cache
     policy = _InData("policy.db")  # people's decisions: pins, consent, tokens. Nothing else has them.
     oauth = _InData("oauth")  # logins to remote servers, one file each; several configurations may share them
+    openapi = _InData("openapi")  # the compiled documents of HTTP APIs, one file for each of their entries
     installs = _InData("installs")  # clients' files before and after mcpctl was installed there
     dashboard = _InData("dashboard.json")  # where the dashboard runs, and the key of its logins; locked by its process
     search_index = _InData("search-index.npz")  # the last search of a command, derived from the catalog alone

@@ -1,15 +1,29 @@
 """A compiled document: all that is needed of it to list an API's tools and to send its requests. `serve` reads this
 and never a document."""
 
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
 from msgspec import Raw, Struct
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcpctl.base.errors import Unusable
+    from mcpctl.base.paths import Paths
+    from mcpctl.config.server_settings import Server
+
 FORMAT = 1  # an older one is made anew by `tools refresh`
+_END = b"]}"
+_KEY = re.compile(r"[0-9a-f]{64}\.json")
 
 
 class Parameter(Struct, frozen=True, omit_defaults=True):
     """How one argument is written into the request: https://spec.openapis.org/oas/v3.1.1#parameter-object."""
 
-    argument: str  # the property of the tool's input schema
+    argument: str  # the property of the tool's input schema; empty where the entry's `parameters` has its value
     name: str  # as the API knows it
     place: str  # path, query, header or cookie
     style: str = ""  # the one in force, its default filled in; empty for one with a media type
@@ -62,13 +76,19 @@ class HttpOperation(Struct, frozen=True, omit_defaults=True):
     tool: str
     method: str  # in capitals
     path: str  # the key of the document, with its holes, its query and its fragment
-    base: str  # the address in front of the path, without a slash at its end
+    base: str
+    """The address in front of the path, without a slash at its end. With a `url` in the entry it is that, as written
+    there: its variables may be secrets, so whoever sends expands it. One of the document never has such variables."""
     definition: Raw  # the tool as it is listed, in JSON
     parameters: list[Parameter] = []  # those of the path, in its order, first
     body: Body | None = None
     security: list[dict[str, list[str]]] = []
     """The alternatives, each with its schemes and their scopes; one that is empty, which needs none, comes last. Those
     with a scheme that cannot be met are left out."""
+
+
+class _Format(Struct):
+    format: int
 
 
 class CompiledDocument(Struct, frozen=True, kw_only=True):
@@ -82,7 +102,70 @@ class CompiledDocument(Struct, frozen=True, kw_only=True):
     title: str = ""
     version: str = ""  # its own
     description: str = ""  # its own, cut: the instructions of this server
-    base: str = ""  # where most operations are sent
+    base: str = ""  # where most operations are sent, as theirs
     schemes: dict[str, Scheme] = {}
     skipped: dict[str, list[str]] = {}  # METHOD and path of the operations that are no tools, by the reason
     operations: list[HttpOperation] = []
+
+
+_operation = msgspec.json.Decoder(HttpOperation)
+
+
+def path_of(paths: "Paths", name: str, server: "Server") -> Path:
+    return paths.openapi / f"{name}-{server.snapshot_key}.json"
+
+
+def encoded(document: CompiledDocument) -> bytes:
+    """Its JSON, with one operation a line: it is decoded line by line, so that nobody waits for all of it."""
+    head = msgspec.json.encode(msgspec.structs.replace(document, operations=[])).removesuffix(_END)
+    return b"%b\n%b\n%b\n" % (head, b",\n".join(map(msgspec.json.encode, document.operations)), _END)
+
+
+def save(paths: "Paths", name: str, server: "Server", content: bytes) -> None:
+    """Keep the document of an entry in place of older ones of that name; raises `Unusable`."""
+    from mcpctl.base import files
+    from mcpctl.base.paths import private_dir
+
+    path = path_of(paths, name, server)
+    private_dir(path.parent)
+    files.edit(path, lambda _: content, "make room there, or name another place with --data-dir")
+    remove(paths, name, but=path)
+
+
+def remove(paths: "Paths", name: str, but: Path | None = None) -> None:
+    """Remove the documents of an entry, `but` one. The names of entries may begin alike."""
+    for path in paths.openapi.glob(f"{name}-*.json"):
+        if path != but and _KEY.fullmatch(path.name.removeprefix(f"{name}-")):
+            path.unlink(missing_ok=True)
+
+
+def load(paths: "Paths", name: str, server: "Server") -> CompiledDocument:
+    """The document of an entry as it is; for a thread. Raises `Unusable` with the command that makes it."""
+    path = path_of(paths, name, server)
+    try:
+        with path.open("rb") as lines:
+            head = lines.readline().rstrip() + _END
+            found = msgspec.json.decode(head, type=_Format).format
+            if found != FORMAT:
+                raise _unusable(name, "was made by another version of mcpctl", "snapshot_outdated")
+            document = msgspec.json.decode(head, type=CompiledDocument)
+            document.operations.extend(_operations(lines))
+            return document
+    except FileNotFoundError:
+        raise _unusable(name, "was not made yet, or not for its entry as it is now", "snapshot_missing") from None
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise _unusable(name, f"cannot be read: {path}", "snapshot_damaged") from error
+
+
+def _operations(lines: "Iterable[bytes]") -> "Iterator[HttpOperation]":
+    for line in lines:
+        if line.rstrip() == _END:
+            return
+        yield _operation.decode(line.rstrip(b",\n"))
+    raise ValueError("it ends too early")
+
+
+def _unusable(name: str, problem: str, code: str) -> "Unusable":
+    from mcpctl.base.errors import Unusable
+
+    return Unusable(f"the OpenAPI document of server '{name}' {problem}", f"run: mcpctl tools refresh {name}", code)

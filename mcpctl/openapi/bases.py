@@ -1,0 +1,126 @@
+"""The address that an operation's path is added to: https://spec.openapis.org/oas/v3.1.1#server-object."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from mcpctl.config.server_environment import is_here
+from mcpctl.openapi.faults import OperationFault, WrongDocument
+
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_PLAIN = re.compile(r"[\x21-\x7e]{1,2000}\Z")
+_LONGEST = 200
+_FIX = 'name it with --url, or as "url" in the entry'
+_PORTS = {"http": 80, "https": 443}
+
+
+class Unfit(ValueError):
+    """Why an entry of `servers` is no base."""
+
+
+class Bases:
+    """The bases of one document's operations, for an entry with this `url` and these `origins`."""
+
+    def __init__(self, document: Mapping[str, Any], place: str, name: str, url: str, origins: Sequence[str]) -> None:
+        self._place, self._name = place, name
+        self._url = url.rstrip("/")
+        self._servers = document.get("servers")
+        self._others = {origin_of(each) for each in origins}
+        self._own: str | None = None
+        self._origins: set[str] = set()
+        self._begin()
+
+    @property
+    def main(self) -> str:
+        """Where operations are sent that have no server of their own; raises `WrongDocument` where it is unknown."""
+        if self._url:
+            return self._url
+        if self._own is None:
+            raise WrongDocument(f"{self._name}#/servers{self._problem}", _FIX)
+        return self._own
+
+    def _begin(self) -> None:
+        self._problem = ": no base is known"
+        if self._servers:
+            try:
+                self._own = self._read(self._servers)
+            except Unfit as error:
+                self._problem = f"/0/url: {error}"
+        elif "://" in self._place:
+            self._own = urljoin(self._place, "/").rstrip("/")
+        self._is_unknown = self._own is None
+        self._origins = {origin_of(each) for each in (self._own, self._url) if each}
+
+    def of(self, *lists: Any) -> str:
+        """The base of an operation whose own `servers`, and those of its path, are these; raises `OperationFault` for
+        another origin, and `WrongDocument`."""
+        own = next((each for each in lists if each), None)
+        if own is None:
+            return self.main
+        try:
+            base = self._read(own)
+        except Unfit as error:
+            if self._url:
+                return self._url
+            raise OperationFault(f"its own server: {error}") from None
+        origin = origin_of(base)
+        if origin in self._others:
+            return base
+        if self._is_unknown:  # then the first that is named anywhere is that of the document
+            self._origins.add(origin)
+            self._is_unknown = False
+        if origin not in self._origins:
+            raise OperationFault(f"its own server is of another origin: {origin}")
+        return self._url or base
+
+    def _read(self, servers: Any) -> str:
+        """The address of the first of these; raises `Unfit`."""
+        first = servers[0] if isinstance(servers, list) else None
+        url = first.get("url") if isinstance(first, dict) else None
+        if not isinstance(url, str):
+            raise Unfit("it has no address")
+        url = _filled(url, first.get("variables") if isinstance(first, dict) else None)
+        if "://" in self._place:
+            url = urljoin(self._place, url)
+        return _checked(url)
+
+
+def _filled(url: str, variables: Any) -> str:
+    def default(match: re.Match[str]) -> str:
+        variable = variables.get(match[1]) if isinstance(variables, dict) else None
+        value = variable.get("default") if isinstance(variable, dict) else None
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise Unfit(f"its variable {match[1][:_LONGEST]!r} has no default")
+        return str(value)
+
+    return _VARIABLE.sub(default, url)
+
+
+def _checked(url: str) -> str:
+    shown = repr(url[:_LONGEST])
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise Unfit(f"{shown} is no address") from None
+    if not _PLAIN.match(url):
+        raise Unfit(f"{shown} has characters that no address has")
+    if not parts.scheme or not host:
+        raise Unfit(f"{shown} is relative")
+    if parts.scheme not in _PORTS or port == 0:
+        raise Unfit(f"{shown} is no https:// address")
+    if parts.scheme == "http" and not is_here(host):
+        raise Unfit(f"{shown} is not encrypted")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise Unfit(f"{shown} has more than a host and a path")
+    return url.rstrip("/?#")
+
+
+def origin_of(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return url
+    return f"{parts.scheme.lower()}://{(parts.hostname or '').lower()}:{port}"

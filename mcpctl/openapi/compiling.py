@@ -1,0 +1,122 @@
+"""Compiling the document of an entry, in a process of its own: a stranger's document may take for ever."""
+
+import contextlib
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+
+from mcpctl.base import bounds
+from mcpctl.base.errors import McpctlError
+from mcpctl.openapi import snapshot
+from mcpctl.openapi.faults import WrongDocument
+from mcpctl.openapi.operations import Wanted
+from mcpctl.openapi.sources import Sources
+
+if TYPE_CHECKING:
+    from mcpctl.base.paths import Paths
+    from mcpctl.config.server_settings import Server
+
+_SCRIPT = Path(__file__).with_name("process.py")
+_WAIT_S = 120.0  # its CPU is bounded; this is for a machine that gives it none
+
+
+class _Failure(msgspec.Struct):
+    code: str
+    message: str
+    hint: str
+
+
+class _Line(msgspec.Struct):
+    """What the process says: one of these."""
+
+    read: str | None = None
+    size: int | None = None
+    error: _Failure | None = None
+    excess: str | None = None
+    bug: str | None = None
+
+
+def compile_entry(paths: "Paths", name: str, server: "Server") -> snapshot.CompiledDocument:
+    """Read the document of an entry, compile it, and keep that for `serve`; raises `McpctlError`."""
+    from mcpctl.config.server_environment import expand, inherited
+
+    place = expand(server.openapi, inherited(server))
+    label = server.openapi if "${" in server.openapi or "://" in place else str(paths.config.parent / place)
+    sources = Sources(place, paths.config.parent, label)
+    wanted = Wanted(
+        place=sources.place, name=label, source=server.openapi, url=server.url, include=server.include,
+        exclude=server.exclude, deprecated=server.deprecated, parameters=list(server.parameters),
+        headers=list(server.headers), origins=server.origins,
+    )  # fmt: skip
+    snapshot.save(paths, name, server, _compiled(wanted, sources))
+    return snapshot.load(paths, name, server)
+
+
+def _compiled(wanted: Wanted, sources: Sources) -> bytes:
+    import subprocess  # commands that only read records need no processes
+
+    document = sources.document()
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-B", str(_SCRIPT), *sys.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env={}, cwd="/", start_new_session=True,
+    )  # fmt: skip
+    late = threading.Timer(_WAIT_S, process.kill)
+    late.daemon = True
+    with process:
+        late.start()
+        try:
+            assert process.stdin and process.stdout
+            process.stdin.write(msgspec.json.encode(wanted) + b"\n")
+            _send(process.stdin, document)
+            content = _answer(process.stdin, process.stdout, sources)
+        except BrokenPipeError:
+            content = None
+        finally:
+            late.cancel()
+            with contextlib.suppress(OSError):
+                process.kill()
+    if content is None:
+        raise _beyond_bounds(wanted.name, process.returncode)
+    return content
+
+
+def _answer(given: IO[bytes], said: IO[bytes], sources: Sources) -> bytes | None:
+    """The compiled document; None where the process has ended without one."""
+    while line := said.readline():
+        message = msgspec.json.decode(line, type=_Line)
+        if message.read is not None:
+            try:
+                _send(given, sources.file(message.read))
+            except WrongDocument:
+                raise
+            except McpctlError as error:
+                given.write(msgspec.json.encode({"error": f"{message.read} cannot be read: {error.message}"}) + b"\n")
+                given.flush()
+        elif message.size is not None:
+            content = said.read(message.size)
+            return content if len(content) == message.size else None
+        elif message.error:
+            raise WrongDocument(message.error.message, message.error.hint, message.error.code)
+        elif message.bug:
+            raise RuntimeError(message.bug)
+        else:
+            return None
+    return None
+
+
+def _send(given: IO[bytes], content: bytes) -> None:
+    given.write(b'{"size":%d}\n' % len(content))
+    given.write(content)
+    given.flush()
+
+
+def _beyond_bounds(name: str, status: int) -> WrongDocument:
+    why = f"{bounds.OPENAPI_MEMORY >> 20} MB of memory"
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        why = f"{bounds.OPENAPI_S} s of CPU ({bounds.OPENAPI_LONGEST_S} s beyond {bounds.OPENAPI_QUICK >> 20} MB)"
+    hint = "choose the operations that you need with --include, or make the document smaller"
+    return WrongDocument(f"{name} takes more than {why}", hint, "openapi_too_large")

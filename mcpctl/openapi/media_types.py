@@ -1,0 +1,59 @@
+"""Media types of bodies: how each is sent, and which comes first."""
+
+import re
+
+JSON, FORM, MULTIPART, TEXT, BINARY = "json", "form", "multipart", "text", "binary"
+
+_TYPE = re.compile(r"[\w!#$&^.+*-]+/[\w!#$&^.+*-]+\Z", re.ASCII)
+_WRITTEN = re.compile(r"[\x20-\x7e]{3,200}\Z")
+_PATCH = "application/json-patch+json"
+_FORM, _MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+_RANKS = {
+    "application/json": 0, "application/merge-patch+json": 1, "*/*": 3, "text/json": 3, "application/x-json": 3,
+    _FORM: 4, _MULTIPART: 5, _PATCH: 6,
+}  # fmt: skip
+_OTHER_JSON, _TEXT, _BINARY = 2, 7, 8
+_KINDS = {_RANKS[_FORM]: FORM, _RANKS[_MULTIPART]: MULTIPART, _TEXT: TEXT, _BINARY: BINARY}  # others are JSON
+_TEXTS = re.compile(
+    r"text/.*|.*\+(?:xml|yaml)|application/(?:x-)?(?:xml|xml-.*|yaml|ndjson|jsonl|jsonlines|json-seq|javascript"
+    r"|ecmascript|graphql|sql|toml|jwt|csv|pem-.*|sparql-.*|n-triples|n-quads|trig)\Z"
+)
+_CONCRETE = {"*/*": "application/json", "text/*": "text/plain", "application/*+json": "application/json",
+             "application/*+xml": "application/xml"}  # fmt: skip
+
+
+def essence(written: str) -> str:
+    """A media type without its parameters."""
+    return written.partition(";")[0].strip().lower()
+
+
+def rank(written: str) -> int | None:
+    """Its place in the order in which one is chosen; None for one that cannot be sent."""
+    plain = essence(written)
+    if not _TYPE.match(plain) or not _WRITTEN.match(written):
+        return None
+    if plain in _RANKS:
+        return _RANKS[plain]
+    if plain.endswith("+json"):
+        return _OTHER_JSON
+    if plain.startswith(("multipart/", "message/")):
+        return None
+    return _TEXT if _TEXTS.match(plain) else _BINARY
+
+
+def kind(written: str) -> str:
+    """How a body of a media type that can be sent is made."""
+    return _KINDS.get(rank(written) or 0, JSON)
+
+
+def sent(written: str) -> str:
+    """The media type that is sent: as written, but for a range of them."""
+    plain = essence(written)
+    if "*" not in plain:
+        return written
+    return _CONCRETE.get(plain, "application/octet-stream" if kind(plain) == BINARY else "text/plain")
+
+
+def is_text(written: str) -> bool:
+    """Whether a part of this type is text or JSON, and no file."""
+    return rank(written) is not None and kind(written) in (JSON, TEXT, FORM)

@@ -1,0 +1,300 @@
+"""The operations of a document as tools, and those that are none, with the reason."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from mcpctl.base import bounds
+from mcpctl.base.models import HINTS
+from mcpctl.openapi import descriptions
+from mcpctl.openapi.bases import Bases
+from mcpctl.openapi.bodies import Bodies, DescribedBody
+from mcpctl.openapi.definitions import Definitions
+from mcpctl.openapi.faults import OperationFault, WrongDocument
+from mcpctl.openapi.naming import argument_names, tool_names
+from mcpctl.openapi.parameters import Described, Given, read_parameters
+from mcpctl.openapi.references import References
+from mcpctl.openapi.schemas import Schemas, Used
+from mcpctl.openapi.security import Security
+from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
+
+SENT = ("get", "put", "post", "delete", "head", "patch")
+_NOT_SENT = ("options", "trace", "query")
+_CHOSEN_BY = "contentType"
+_TAGS, _LONGEST_TAG = 10, 100
+_LONGEST = 200
+_LONGEST_REASON = 300
+_FIX = "correct it there, or get another document"
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """All of an entry of the configuration on which the compiled document depends."""
+
+    place: str  # of the document: its address, or its name in its folder
+    name: str  # of it, for messages
+    source: str  # as the entry has it
+    url: str = ""
+    include: list[str] = []
+    exclude: list[str] = []
+    deprecated: bool = False
+    parameters: list[str] = []
+    headers: list[str] = []
+    origins: list[str] = []
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """An operation of the document, before anything of it is read."""
+
+    method: str
+    path: str
+    value: Any
+    item: Mapping[str, Any]  # its path's
+    place: str  # the file in which both stand
+
+    @property
+    def id(self) -> Any:
+        return self.value.get("operationId") if isinstance(self.value, dict) else None
+
+    @property
+    def tags(self) -> list[str]:
+        tags = self.value.get("tags") if isinstance(self.value, dict) else None
+        return [each for each in tags if isinstance(each, str)] if isinstance(tags, list) else []
+
+
+class Operations:
+    """Reads one document for one entry."""
+
+    def __init__(self, document: dict[str, Any], references: References, wanted: Wanted) -> None:
+        self._document, self._references, self._wanted = document, references, wanted
+        self._is_3_0 = document["openapi"].startswith("3.0")
+        self._skipped: dict[str, list[str]] = {}
+        self._security = Security(document, references, wanted.name)
+        self._bases = Bases(document, wanted.place, wanted.name, wanted.url, wanted.origins)
+        schemas = Schemas(references, is_3_0=self._is_3_0)
+        self._schemas = schemas
+        self._bodies = Bodies(references, schemas, is_3_0=self._is_3_0)
+        self._definitions = Definitions(schemas)
+        headers = frozenset(("header", name.lower()) for name in wanted.headers)
+        self._given = Given(frozenset(wanted.parameters), headers | self._security.api_keys)
+        self._include, self._exclude = _pattern(wanted.include), _pattern(wanted.exclude)
+
+    def compiled(self, sha256: str, made_at: float) -> CompiledDocument:
+        """The document with all operations that can be sent; raises `WrongDocument`."""
+        made = list(self._tools())
+        if not made:
+            raise WrongDocument(f"{self._wanted.name}#/paths: no operation is usable{self._reasons()}", _FIX)
+        self._check_size(made)
+        info = self._document.get("info") or {}
+        return CompiledDocument(
+            made_at=made_at,
+            source=self._wanted.source,
+            sha256=sha256,
+            openapi=self._document["openapi"],
+            title=descriptions.title(info.get("title")),
+            version=str(info.get("version", ""))[:_LONGEST],
+            description=descriptions.cut(descriptions.plain(info.get("description"))),
+            base=self._wanted.url.rstrip("/") or made[0].base,
+            schemes=self._security.schemes,
+            skipped=self._skipped,
+            operations=made,
+        )
+
+    def _reasons(self) -> str:
+        most = sorted(self._skipped.items(), key=lambda each: -len(each[1]))[:3]
+        return "".join(f"; {len(which)}: {reason}" for reason, which in most)
+
+    def _check_size(self, made: list[HttpOperation]) -> None:
+        hint = "choose the operations that you need with --include"
+        if len(made) > bounds.TOOLS:
+            raise WrongDocument(f"{self._wanted.name}#/paths has more than {bounds.TOOLS:,} operations", hint)
+        if sum(len(each.definition) for each in made) > bounds.LIST_BYTES:
+            size = bounds.LIST_BYTES >> 20
+            raise WrongDocument(f"{self._wanted.name}#/paths: its tools have more than {size} MB of definitions", hint)
+
+    def _tools(self) -> Iterator[HttpOperation]:
+        found = list(self._found())
+        ids = [(each.method, each.path, each.id) for each in found]
+        others = [id for value in found for id in self._callbacks(value)] + list(self._webhooks())
+        for name, each in zip(tool_names(ids, others), found, strict=True):
+            try:
+                self._check_wanted(name, each)
+                yield self._tool(name, each)
+            except OperationFault as fault:
+                self._skip(str(fault), f"{each.method} {each.path}")
+
+    def _skip(self, reason: str, which: str) -> None:
+        self._skipped.setdefault(reason[:_LONGEST_REASON], []).append(which[:_LONGEST_REASON])
+
+    def _found(self) -> Iterator[_Found]:
+        """All operations of all paths; those of methods that are never sent are skipped here."""
+        for path, written in (self._document.get("paths") or {}).items():
+            if path.startswith("x-"):
+                continue
+            try:
+                item, place = self._item(written)
+            except OperationFault as fault:
+                self._skip(str(fault), path)
+                continue
+            for method in SENT:
+                if method in item:
+                    yield _Found(method.upper(), path, item[method], item, place)
+            others = item.get("additionalOperations")
+            for method in (
+                *(each for each in _NOT_SENT if each in item),
+                *(others if isinstance(others, dict) else ()),
+            ):
+                self._skip(f"the method {method.upper()[:_LONGEST]} is never sent", f"{method.upper()} {path}")
+
+    def _item(self, written: Any) -> tuple[Mapping[str, Any], str]:
+        target = self._references.followed(written, self._references.place)
+        if target.value is None:
+            return {}, target.place
+        if not isinstance(target.value, dict):
+            raise OperationFault("a path is no object")
+        beside = {name: value for name, value in written.items() if name != "$ref"} if target.pointer else {}
+        return {**target.value, **beside}, target.place
+
+    def _callbacks(self, found: _Found) -> Iterator[Any]:
+        """The ids of the callbacks of an operation, which are skipped."""
+        callbacks = found.value.get("callbacks") if isinstance(found.value, dict) else None
+        for name, written in callbacks.items() if isinstance(callbacks, dict) else ():
+            yield from self._never_called(written, found.place, "a callback", name, is_callback=True)
+
+    def _webhooks(self) -> Iterator[Any]:
+        webhooks = self._document.get("webhooks")
+        for name, written in webhooks.items() if isinstance(webhooks, dict) else ():
+            yield from self._never_called(written, self._references.place, "a webhook", name, is_callback=False)
+
+    def _never_called(self, written: Any, place: str, reason: str, name: str, *, is_callback: bool) -> Iterator[Any]:
+        try:
+            target = self._references.followed(written, place)
+        except OperationFault as fault:
+            self._skip(str(fault), name)
+            return
+        items = target.value if is_callback else {"": target.value}
+        for item in items.values() if isinstance(items, dict) else ():
+            for method in (*SENT, *_NOT_SENT) if isinstance(item, dict) else ():
+                if method in item:
+                    self._skip(f"{reason}, which is never called", f"{method.upper()} {name}")
+                    yield item[method].get("operationId") if isinstance(item[method], dict) else None
+
+    def _check_wanted(self, name: str, found: _Found) -> None:
+        if not isinstance(found.value, dict):
+            raise OperationFault("an operation is no object")
+        if not found.path.startswith("/"):
+            raise OperationFault("a path does not begin with /")
+        names = (name, f"{found.method} {found.path}", *(f"tag:{each}" for each in found.tags))
+        if (self._include and not any(map(self._include.fullmatch, names))) or (
+            self._exclude and any(map(self._exclude.fullmatch, names))
+        ):
+            raise OperationFault("left out by include or exclude")
+        if found.value.get("deprecated") is True and not self._wanted.deprecated:
+            raise OperationFault("deprecated")
+
+    def _tool(self, name: str, found: _Found) -> HttpOperation:
+        operation, place = found.value, found.place
+        base = self._bases.of(operation.get("servers"), found.item.get("servers"))
+        security = self._security.of(operation)
+        lists = [(each["parameters"], place) for each in (found.item, operation) if each.get("parameters")]
+        parameters = read_parameters(self._references, found.path, lists, self._given)
+        used: Used = {}
+        body = None
+        if "requestBody" in operation:
+            body = self._bodies.read(operation["requestBody"], place, found.method, used)
+        parameters, body = _named(parameters, body)
+        schema = self._input_schema(parameters, body, used)
+        return HttpOperation(
+            tool=name,
+            method=found.method,
+            path=found.path,
+            base=base,
+            definition=self._definitions.made(_head(name, found), schema, used, _tail(found)),
+            parameters=[each.parameter for each in parameters],
+            body=body.body if body else None,
+            security=security,
+        )
+
+    def _input_schema(self, parameters: Iterable[Described], body: DescribedBody | None, used: Used) -> dict[str, Any]:
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for each in parameters:
+            name = each.parameter.argument
+            if not name:
+                continue
+            schema = self._schemas.converted(each.schema, each.place, used)
+            marks = {"deprecated": True} if each.is_deprecated else {}
+            properties[name] = _with_description(schema, each.description, marks)
+            required += [name] if each.is_required else []
+        if body:
+            properties[body.body.argument] = _with_description(body.schema, body.description, {})
+            required += [body.body.argument] if body.body.is_required else []
+            if body.body.chosen_by:
+                types = [each.media_type for each in body.body.contents]
+                properties[body.body.chosen_by] = {"type": "string", "enum": types, "default": types[0]}
+        return {
+            "type": "object",
+            "properties": properties,
+            **({"required": required} if required else {}),
+            "additionalProperties": False,
+        }
+
+
+def _pattern(patterns: Iterable[str]) -> re.Pattern[str] | None:
+    """A pattern that is any of these, in which `*` stands for any text; runs of it are one."""
+    each = ["[\\s\\S]*".join(map(re.escape, re.split(r"\*+", pattern))) for pattern in patterns]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in each)) if each else None
+
+
+def _named(parameters: list[Described], body: DescribedBody | None) -> tuple[list[Described], DescribedBody | None]:
+    """The parameters and the body with names for their arguments, of which none is there twice."""
+    arguments = [each for each in parameters if each.parameter.argument]
+    places = [(each.parameter.name, each.parameter.place) for each in arguments]
+    if body:
+        places.append((body.body.argument, "body"))
+        places += [(_CHOSEN_BY, "body")] if len(body.body.contents) > 1 else []
+    names = argument_names(places)
+    if names is None:
+        raise OperationFault("two of its parameters would have the same name")
+    renamed = dict(zip(map(id, arguments), names, strict=False))
+    parameters = [
+        msgspec.structs.replace(
+            each, parameter=msgspec.structs.replace(each.parameter, argument=renamed.get(id(each), ""))
+        )
+        for each in parameters
+    ]
+    if body:
+        chosen_by = names[-1] if len(body.body.contents) > 1 else ""
+        named = msgspec.structs.replace(body.body, argument=names[len(arguments)], chosen_by=chosen_by)
+        body = msgspec.structs.replace(body, body=named)
+    return parameters, body
+
+
+def _with_description(schema: Any, description: str, marks: Mapping[str, Any]) -> Any:
+    if not description and not marks:
+        return schema
+    own = schema if isinstance(schema, dict) else {} if schema else {"not": {}}
+    return {**own, **({"description": description} if description else {}), **marks}
+
+
+def _head(name: str, found: _Found) -> dict[str, Any]:
+    summary, text = found.value.get("summary"), found.value.get("description")
+    title = descriptions.title(summary)
+    description = descriptions.description(
+        summary, text, f"{found.method} {found.path}", is_deprecated=found.value.get("deprecated") is True
+    )
+    return {"name": name, **({"title": title} if title else {}), "description": description}
+
+
+def _tail(found: _Found) -> dict[str, Any]:
+    """What is said of it beside its schema: what it declares, and what is sent."""
+    declared = found.value.get("x-mcp-annotations")
+    annotations: dict[str, Any] = {}
+    for key in ("title", *HINTS) if isinstance(declared, dict) else ():
+        value = declared.get(key) if isinstance(declared, dict) else None
+        if isinstance(value, str if key == "title" else bool):
+            annotations[key] = value[:_LONGEST] if isinstance(value, str) else value
+    tags = [each[:_LONGEST_TAG] for each in found.tags[:_TAGS]]
+    meta = {"mcpctl/http": {"method": found.method, "path": found.path}, **({"mcpctl/tags": tags} if tags else {})}
+    return {**({"annotations": annotations} if annotations else {}), "_meta": meta}

@@ -1,0 +1,121 @@
+"""Parameters of an operation: where each stands, how it is written there, and which are arguments."""
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+import msgspec
+
+from mcpctl.openapi.faults import OperationFault
+from mcpctl.openapi.naming import holes
+from mcpctl.openapi.references import References
+from mcpctl.openapi.snapshot import Parameter
+
+STYLES = {  # https://spec.openapis.org/oas/v3.1.1#style-values, the default first
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
+}
+_IGNORED = frozenset(("accept", "content-type", "authorization"))
+_LONGEST = 100
+
+Place = tuple[str, str]  # where a parameter stands, and its name there; of a header in small letters
+
+
+class Described(msgspec.Struct, frozen=True):
+    """A parameter as it is sent, and what is said of it."""
+
+    parameter: Parameter
+    schema: Any
+    place: str  # the file of its schema
+    is_required: bool
+    description: str = ""
+    is_deprecated: bool = False
+
+
+class Given(msgspec.Struct, frozen=True):
+    """The places that are no arguments."""
+
+    set_by_name: Set[str]  # the names that the entry's `parameters` has
+    taken: Set[Place]  # those of its headers, and of the document's API keys
+
+
+def read_parameters(
+    references: References, path: str, lists: Sequence[tuple[Any, str]], given: Given
+) -> list[Described]:
+    """The parameters of an operation, those of the path first: `lists` are that of its path and its own, each with its
+    file. Raises `OperationFault`."""
+    found: dict[Place, Described] = {}
+    for listed, there in lists:
+        if not isinstance(listed, list):
+            raise OperationFault("its parameters are no list")
+        for each in listed:
+            target = references.followed(each, there)
+            described = _described(references, target.value, target.place)
+            found[place_of_parameter(described.parameter)] = described
+    in_path = [found.get(("path", hole)) or _of_hole(hole) for hole in holes(path)]
+    others = [each for (place, _), each in found.items() if place != "path"]
+    return [_set(each, given) for each in (*in_path, *others) if not _is_left_out(each.parameter, given)]
+
+
+def place_of_parameter(parameter: Parameter) -> Place:
+    name = parameter.name
+    return parameter.place, name.lower() if parameter.place == "header" else name
+
+
+def _is_left_out(parameter: Parameter, given: Given) -> bool:
+    place = place_of_parameter(parameter)
+    if parameter.place == "path":
+        return False
+    return place in given.taken or (parameter.place == "header" and place[1] in _IGNORED)
+
+
+def _set(described: Described, given: Given) -> Described:
+    if described.parameter.name not in given.set_by_name:
+        return described
+    return msgspec.structs.replace(described, parameter=msgspec.structs.replace(described.parameter, argument=""))
+
+
+def _of_hole(name: str) -> Described:
+    parameter = Parameter(argument=name, name=name, place="path", style="simple")
+    return Described(parameter, {"type": "string"}, "", is_required=True)
+
+
+def _described(references: References, value: Any, there: str) -> Described:
+    if not isinstance(value, dict):
+        raise OperationFault("a parameter is no object")
+    name, place = value.get("name"), value.get("in")
+    if not isinstance(name, str) or not name:
+        raise OperationFault("a parameter has no name")
+    if place not in STYLES:
+        raise OperationFault(f"a parameter is in {str(place)[:_LONGEST]!r}")
+    description = value.get("description")
+    described: dict[str, Any] = {
+        "is_required": place == "path" or value.get("required") is True,
+        "description": description if isinstance(description, str) else "",
+        "is_deprecated": value.get("deprecated") is True,
+    }
+    content = value.get("content")
+    if isinstance(content, dict) and content:
+        media_type, media = next(iter(content.items()))
+        target = references.followed(media, there)
+        schema = target.value.get("schema", {}) if isinstance(target.value, dict) else {}
+        parameter = Parameter(argument=name, name=name, place=place, media_type=media_type)
+        return Described(parameter, schema, target.place, **described)
+    parameter = Parameter(argument=name, name=name, place=place, **_written(value, place))
+    return Described(parameter, value.get("schema", {}), there, **described)
+
+
+def _written(value: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """How a value is written: its style, and what comes with it."""
+    style = value.get("style") or STYLES[place][0]
+    if style not in STYLES[place]:
+        raise OperationFault(f"a parameter in {place} has the style {str(style)[:_LONGEST]!r}")
+    explode = value.get("explode")
+    if not isinstance(explode, bool):
+        explode = style == "form"
+    return {
+        "style": style,
+        "explode": explode or style == "deepObject",
+        "allow_reserved": value.get("allowReserved") is True,
+    }
