@@ -15,7 +15,7 @@ _FIX = 'name it with --url, or as "url" in the entry'
 _PORTS = {"http": 80, "https": 443}
 
 
-class Unfit(ValueError):
+class _Unfit(ValueError):
     """Why an entry of `servers` is no base."""
 
 
@@ -45,7 +45,7 @@ class Bases:
         if self._servers:
             try:
                 self._own = self._read(self._servers)
-            except Unfit as error:
+            except _Unfit as error:
                 self._problem = f"/0/url: {error}"
         elif "://" in self._place:
             self._own = urljoin(self._place, "/").rstrip("/")
@@ -60,7 +60,7 @@ class Bases:
             return self.main
         try:
             base = self._read(own)
-        except Unfit as error:
+        except _Unfit as error:
             if self._url:
                 return self._url
             raise OperationFault(f"its own server: {error}") from None
@@ -75,11 +75,11 @@ class Bases:
         return self._url or base
 
     def _read(self, servers: Any) -> str:
-        """The address of the first of these; raises `Unfit`."""
+        """The address of the first of these; raises `_Unfit`."""
         first = servers[0] if isinstance(servers, list) else None
         url = first.get("url") if isinstance(first, dict) else None
         if not isinstance(url, str):
-            raise Unfit("it has no address")
+            raise _Unfit("it has no address")
         url = _filled(url, first.get("variables") if isinstance(first, dict) else None)
         if "://" in self._place:
             url = urljoin(self._place, url)
@@ -91,7 +91,7 @@ def _filled(url: str, variables: Any) -> str:
         variable = variables.get(match[1]) if isinstance(variables, dict) else None
         value = variable.get("default") if isinstance(variable, dict) else None
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise Unfit(f"its variable {match[1][:_LONGEST]!r} has no default")
+            raise _Unfit(f"its variable {match[1][:_LONGEST]!r} has no default")
         return str(value)
 
     return _VARIABLE.sub(default, url)
@@ -103,17 +103,17 @@ def _checked(url: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise Unfit(f"{shown} is no address") from None
+        raise _Unfit(f"{shown} is no address") from None
     if not _PLAIN.match(url):
-        raise Unfit(f"{shown} has characters that no address has")
+        raise _Unfit(f"{shown} has characters that no address has")
     if not parts.scheme or not host:
-        raise Unfit(f"{shown} is relative")
+        raise _Unfit(f"{shown} is relative")
     if parts.scheme not in _PORTS or port == 0:
-        raise Unfit(f"{shown} is no https:// address")
+        raise _Unfit(f"{shown} is no https:// address")
     if parts.scheme == "http" and not is_here(host):
-        raise Unfit(f"{shown} is not encrypted")
+        raise _Unfit(f"{shown} is not encrypted")
     if parts.username is not None or parts.query or parts.fragment:
-        raise Unfit(f"{shown} has more than a host and a path")
+        raise _Unfit(f"{shown} has more than a host and a path")
     return url.rstrip("/?#")
 
 

@@ -31,7 +31,7 @@ class _Failure(msgspec.Struct):
 
 
 class _Line(msgspec.Struct):
-    """What the process says: one of these."""
+    """A line of the process: one of these."""
 
     read: str | None = None
     size: int | None = None

@@ -14,7 +14,7 @@ from mcpctl.openapi.bodies import Bodies, DescribedBody
 from mcpctl.openapi.definitions import Definitions
 from mcpctl.openapi.faults import OperationFault, WrongDocument
 from mcpctl.openapi.naming import argument_names, tool_names
-from mcpctl.openapi.parameters import Described, Given, read_parameters
+from mcpctl.openapi.parameters import Described, NoArguments, read_parameters
 from mcpctl.openapi.references import References
 from mcpctl.openapi.schemas import Schemas, Used
 from mcpctl.openapi.security import Security
@@ -77,7 +77,7 @@ class Operations:
         self._bodies = Bodies(references, schemas, is_3_0=self._is_3_0)
         self._definitions = Definitions(schemas)
         headers = frozenset(("header", name.lower()) for name in wanted.headers)
-        self._given = Given(frozenset(wanted.parameters), headers | self._security.api_keys)
+        self._given = NoArguments(frozenset(wanted.parameters), headers | self._security.api_keys)
         self._include, self._exclude = _pattern(wanted.include), _pattern(wanted.exclude)
 
     def compiled(self, sha256: str, made_at: float) -> CompiledDocument:
@@ -288,7 +288,7 @@ def _head(name: str, found: _Found) -> dict[str, Any]:
 
 
 def _tail(found: _Found) -> dict[str, Any]:
-    """What is said of it beside its schema: what it declares, and what is sent."""
+    """The members behind the schema: hints that it declares, and what is sent."""
     declared = found.value.get("x-mcp-annotations")
     annotations: dict[str, Any] = {}
     for key in ("title", *HINTS) if isinstance(declared, dict) else ():

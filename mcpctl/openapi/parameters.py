@@ -33,7 +33,7 @@ class Described(msgspec.Struct, frozen=True):
     is_deprecated: bool = False
 
 
-class Given(msgspec.Struct, frozen=True):
+class NoArguments(msgspec.Struct, frozen=True):
     """The places that are no arguments."""
 
     set_by_name: Set[str]  # the names that the entry's `parameters` has
@@ -41,7 +41,7 @@ class Given(msgspec.Struct, frozen=True):
 
 
 def read_parameters(
-    references: References, path: str, lists: Sequence[tuple[Any, str]], given: Given
+    references: References, path: str, lists: Sequence[tuple[Any, str]], given: NoArguments
 ) -> list[Described]:
     """The parameters of an operation, those of the path first: `lists` are that of its path and its own, each with its
     file. Raises `OperationFault`."""
@@ -63,14 +63,14 @@ def place_of_parameter(parameter: Parameter) -> Place:
     return parameter.place, name.lower() if parameter.place == "header" else name
 
 
-def _is_left_out(parameter: Parameter, given: Given) -> bool:
+def _is_left_out(parameter: Parameter, given: NoArguments) -> bool:
     place = place_of_parameter(parameter)
     if parameter.place == "path":
         return False
     return place in given.taken or (parameter.place == "header" and place[1] in _IGNORED)
 
 
-def _set(described: Described, given: Given) -> Described:
+def _set(described: Described, given: NoArguments) -> Described:
     if described.parameter.name not in given.set_by_name:
         return described
     return msgspec.structs.replace(described, parameter=msgspec.structs.replace(described.parameter, argument=""))

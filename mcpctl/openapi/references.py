@@ -33,7 +33,7 @@ class References:
         self._targets: dict[tuple[str, str], Target] = {}
 
     def target(self, reference: Any, place: str) -> Target:
-        """What a reference that stands in the file at `place` leads to; raises `OperationFault`."""
+        """The value to which a reference in the file at `place` leads; raises `OperationFault`."""
         if not isinstance(reference, str):
             raise OperationFault("a $ref is no text")
         known = self._targets.get((place, reference))

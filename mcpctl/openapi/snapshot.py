@@ -92,7 +92,7 @@ class _Format(Struct):
 
 
 class CompiledDocument(Struct, frozen=True, kw_only=True):
-    """What `tools refresh` has made of a document for one entry of the configuration."""
+    """The result of `tools refresh`, which makes it of a document for one entry of the configuration."""
 
     format: int = FORMAT
     made_at: float  # seconds since the epoch
