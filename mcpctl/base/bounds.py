@@ -64,6 +64,14 @@ PATH = 1000  # characters of a path into an answer
 PATH_S = 1  # seconds of CPU that a path may take
 PATH_MEMORY = 512 << 20  # bytes of memory that it may take
 
+API_ANSWER = 32 << 20  # bytes of one answer of an HTTP API, decompressed
+API_ERROR = 1 << 16  # bytes of one that is an error
+API_ADDRESS = 60_000  # characters of the address of a request to one
+API_HEADERS = 1 << 16  # characters of the headers that arguments of one request make
+API_REST = 4096  # characters of one header of an answer that is passed on
+UPLOAD = 64 << 20  # bytes of one file that is sent to an API
+UPLOADS = 2 * UPLOAD  # and of all files of one request
+
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0  # before a stream is opened again, whatever its server asks for
 
 

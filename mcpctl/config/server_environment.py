@@ -26,7 +26,7 @@ from mcpctl.config.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10
 _BLANKS = re.compile(r"[^\S\r\n]{256}")  # an env_file with more in a row is refused: its parser takes quadratic time
-_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")  # RFC 9110, 5.5
+HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")  # RFC 9110, 5.5
 OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN, TOKEN)
 _MINIMAL = re.compile(
     # who, where, in which language; what others write there is for everybody to read
@@ -130,21 +130,26 @@ def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.enviro
 
 def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Endpoint:
     """The address of a remote `server`, its variables expanded from the environment that a local one would get."""
-    merged = {**_ours(env), **_given(server, config_path, env)}
+    merged = known_to(server, config_path, env)
     url = expand(server.url, merged)
     if not URL.match(url):
         raise CannotLaunch("its url, once expanded, is not an address", 'write "url" as https://host/path')
     # White space around a value is not part of it (RFC 9110, 5.5): an empty token leaves some.
     headers = {name: expand(value, merged).strip(" \t") for name, value in server.headers.items()}
     for name, value in headers.items():
-        if not _HEADER_VALUE.match(value):
+        if not HEADER_VALUE.match(value):
             raise CannotLaunch(f"its header {name} has characters that a header cannot have", "fix the header's value")
     variables = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
     empty = frozenset(m[1] for m in variables if not expand(m[0], merged))
-    return Endpoint(url, server.transport, headers, empty, _client(server.oauth, merged))
+    return Endpoint(url, server.transport, headers, empty, client_of(server.oauth, merged))
 
 
-def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
+def known_to(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that the address of a server, and what is sent there, may name."""
+    return {**_ours(env), **_given(server, config_path, env)}
+
+
+def client_of(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
     if oauth is None:
         return None
     issuer = expand(oauth.issuer, env)

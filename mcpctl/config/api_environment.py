@@ -1,0 +1,82 @@
+"""The entry of an HTTP API with every variable and command expanded, as `server_environment` does it for others."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from mcpctl.config.server_environment import HEADER_VALUE, CannotLaunch, client_of, expand, known_to
+from mcpctl.config.server_settings import COMMAND, URL, VARIABLE, OAuth, Server
+from mcpctl.secrets.redact import MASK, is_secret_name
+
+
+class Api(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is sent with an API's requests. It holds secrets: never shown, never stored."""
+
+    url: str  # without a slash at its end; empty where the document says it
+    written_url: str  # the same as the entry has it, which is the base that its operations are compiled with
+    headers: dict[str, str]
+    parameters: dict[str, bytes]  # each in JSON
+    auth: dict[str, str | OAuth]
+    slash_in: frozenset[str] = frozenset()
+    origins: list[str] = []
+    upload_root: Path | None = None
+    is_masked: bool = False
+
+
+def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, *, masked: bool = False) -> Api:
+    """The entry expanded; raises `CannotLaunch`. One that is `masked` is for requests that are shown: no command is run
+    for it, and `MASK` is in place of every credential, and of every value that comes from elsewhere."""
+    known, printed = known_to(server, config_path, env), None
+    url = _address(server.url, known, masked=masked)
+    if masked:
+        known, printed = {name: MASK if text else "" for name, text in known.items()}, lambda *_: MASK
+
+    def value(text: str, *, is_secret: bool = False) -> str:
+        text = expand(text, known, printed).strip(" \t")
+        if not HEADER_VALUE.match(text):
+            raise CannotLaunch("a value of its entry has characters that a header cannot have", "fix that value")
+        return MASK if masked and text and is_secret else text
+
+    def shown(name: str, text: str) -> str:
+        is_written = text == VARIABLE.sub("", COMMAND.sub("", text))
+        return value(text, is_secret=is_written and is_secret_name(name))
+
+    auth: dict[str, str | OAuth] = {}
+    for scheme, of in server.auth.items():
+        auth[scheme] = (
+            value(of, is_secret=True) if isinstance(of, str) else of if masked else client_of(of, known) or of
+        )
+    return Api(
+        url=url, written_url=server.url.rstrip("/"), auth=auth,
+        headers={name: shown(name, text) for name, text in server.headers.items()},
+        parameters={name: msgspec.json.encode(_expanded(of, value)) for name, of in server.parameters.items()},
+        slash_in=frozenset(server.slash_in), origins=server.origins,
+        upload_root=config_path.parent / Path(server.upload_root).expanduser() if server.upload_root else None,
+        is_masked=masked,
+    )  # fmt: skip
+
+
+def _address(written: str, known: Mapping[str, str], *, masked: bool) -> str:
+    url = expand(written, known, (lambda *_: MASK) if masked else None).rstrip("/")
+    if url and not URL.match(url):
+        raise CannotLaunch("its url, once expanded, is not an address", 'write "url" as https://host/path')
+    if masked and url != written.rstrip("/"):
+        # Its place is no secret; its path may have one.
+        path = urlsplit(expand(written, dict.fromkeys(known, MASK), lambda *_: MASK)).path.strip("/")
+        return f"{urlsplit(url).scheme}://{urlsplit(url).netloc}{path and '/' + path}"
+    return url
+
+
+def _expanded(given: Any, value: Callable[[str], str]) -> Any:
+    """A value of `parameters`, whose texts are expanded."""
+    if isinstance(given, str):
+        return value(given) if "${" in given else given
+    if isinstance(given, list):
+        return [_expanded(item, value) for item in given]
+    if isinstance(given, dict):
+        return {name: _expanded(item, value) for name, item in given.items()}
+    return given

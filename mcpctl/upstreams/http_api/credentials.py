@@ -1,0 +1,79 @@
+"""The credentials of a request: of the document's alternatives the first that is complete, and which are missing.
+https://spec.openapis.org/oas/v3.1.1#security-requirement-object"""
+
+import base64
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from mcpctl.config.api_environment import Api
+from mcpctl.config.server_settings import OAuth
+from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation, Scheme
+from mcpctl.secrets.redact import MASK
+
+BEARER = "bearer"  # in `auth`, for a document that has no schemes
+_OF_NONE = Scheme("bearer")
+
+
+class SchemesInUse(Struct, frozen=True):
+    """The schemes that a request has, each with its value, and those that it could have had instead."""
+
+    schemes: dict[str, Scheme] = {}
+    values: dict[str, str | OAuth] = {}
+    scopes: dict[str, list[str]] = {}
+    needs: tuple[tuple[str, ...], ...] = ()  # the alternatives, where none is complete
+
+    @property
+    def client(self) -> str:
+        """The scheme for which a token is to be got as a client; empty where there is none."""
+        return next((name for name, value in self.values.items() if isinstance(value, OAuth)), "")
+
+
+def chosen(document: CompiledDocument, operation: HttpOperation, api: Api) -> SchemesInUse:
+    if not document.schemes:
+        value = api.auth.get(BEARER)
+        return SchemesInUse({BEARER: _OF_NONE}, {BEARER: value}) if value and isinstance(value, str) else SchemesInUse()
+    alternatives = sorted(operation.security, key=lambda each: not each)  # `{}`, which needs nothing, counts last
+    for each in alternatives:
+        if all(_has_value(document.schemes.get(name), api.auth.get(name)) for name in each):
+            schemes = {name: document.schemes[name] for name in each}
+            return SchemesInUse(schemes, {name: api.auth[name] for name in each}, each)
+    return SchemesInUse(needs=tuple(tuple(each) for each in alternatives))
+
+
+def _has_value(scheme: Scheme | None, value: str | OAuth | None) -> bool:
+    if isinstance(value, OAuth):
+        return bool(scheme and scheme.token_url and value.client_id and value.client_secret)
+    return bool(scheme and value)
+
+
+def placed(of: SchemesInUse, token: str) -> list[tuple[str, str, str]]:
+    """The place, name and value of each; `token` is the one that was got as a client."""
+    return [_placed(scheme, of.values[name], token) for name, scheme in of.schemes.items()]
+
+
+def _placed(scheme: Scheme, value: str | OAuth, token: str) -> tuple[str, str, str]:
+    text = token if isinstance(value, OAuth) else value
+    if scheme.kind == "apiKey":
+        return scheme.place, scheme.name, text
+    if scheme.kind == "basic":
+        return "header", "Authorization", f"Basic {text if text == MASK else pair_of(text)}"
+    return "header", "Authorization", f"Bearer {text}"
+
+
+def pair_of(text: str) -> str:
+    """A user and password in base64; of a user alone, whose password is empty."""
+    return base64.b64encode((text if ":" in text else f"{text}:").encode()).decode()
+
+
+def lacking(tool: str, needs: tuple[tuple[str, ...], ...]) -> str:
+    """What is said beside a 401 or 403 of a request that was sent without credentials."""
+    return f"{tool} needs one of: {'; '.join(' with '.join(each) for each in needs if each)}"
+
+
+def secrets_of(values: Mapping[str, str | OAuth]) -> list[str]:
+    """The texts by which values of `auth` could be found elsewhere."""
+    texts = [value for value in values.values() if isinstance(value, str) and value]
+    pairs = [pair_of(text) for text in texts if ":" in text]
+    passwords = [text.partition(":")[2] for text in texts if ":" in text]
+    return [*texts, *pairs, *passwords, *(of.client_secret for of in values.values() if isinstance(of, OAuth))]
