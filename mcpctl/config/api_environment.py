@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mcpctl.config.server_environment import HEADER_VALUE, CannotLaunch, client_of, expand, known_to
-from mcpctl.config.server_settings import COMMAND, URL, VARIABLE, OAuth, Server
+from mcpctl.config.server_environment import HEADER_VALUE, VALUE, CannotLaunch, expand, known_to
+from mcpctl.config.server_settings import URL, OAuth, Server
 from mcpctl.secrets.redact import MASK, is_secret_name
 
 
@@ -24,7 +24,7 @@ class Api(msgspec.Struct, frozen=True, kw_only=True):
     slash_in: frozenset[str] = frozenset()
     origins: list[str] = []
     upload_root: Path | None = None
-    is_masked: bool = False
+    secrets: tuple[str, ...] = ()  # its credentials, and every value that a variable or a command has given
 
 
 def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, *, masked: bool = False) -> Api:
@@ -35,28 +35,38 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
     if masked:
         known, printed = {name: MASK if text else "" for name, text in known.items()}, lambda *_: MASK
 
-    def value(text: str, *, is_secret: bool = False) -> str:
-        text = expand(text, known, printed).strip(" \t")
+    secrets: list[str] = []
+
+    def value(written: str, *, is_secret: bool = False) -> str:
+        text = expand(written, known, printed).strip(" \t")
         if not HEADER_VALUE.match(text):
             raise CannotLaunch("a value of its entry has characters that a header cannot have", "fix that value")
-        return MASK if masked and text and is_secret else text
+        secrets.extend(expand(match[0], known, printed).strip() for match in VALUE.finditer(written))
+        if not is_secret or not text:
+            return text
+        # What is before a blank may be a scheme, and what is before a colon a user.
+        secrets.extend((text, *(text.partition(mark)[2].strip() for mark in " :")))
+        return MASK if masked else text
 
-    def shown(name: str, text: str) -> str:
-        is_written = text == VARIABLE.sub("", COMMAND.sub("", text))
-        return value(text, is_secret=is_written and is_secret_name(name))
+    def header(name: str, written: str) -> str:
+        is_whole = not masked or VALUE.search(written) is None  # with a variable, its scheme is shown
+        return value(written, is_secret=is_secret_name(name) and is_whole)
 
     auth: dict[str, str | OAuth] = {}
     for scheme, of in server.auth.items():
-        auth[scheme] = (
-            value(of, is_secret=True) if isinstance(of, str) else of if masked else client_of(of, known) or of
-        )
+        if isinstance(of, str):
+            auth[scheme] = value(of, is_secret=True)
+            continue
+        client_id, secret = (expand(text, known, printed).strip() for text in (of.client_id, of.client_secret))
+        secrets.append(secret)
+        auth[scheme] = msgspec.structs.replace(of, client_id=client_id, client_secret=secret)
     return Api(
         url=url, written_url=server.url.rstrip("/"), auth=auth,
-        headers={name: shown(name, text) for name, text in server.headers.items()},
+        headers={name: header(name, text) for name, text in server.headers.items()},
         parameters={name: msgspec.json.encode(_expanded(of, value)) for name, of in server.parameters.items()},
         slash_in=frozenset(server.slash_in), origins=server.origins,
         upload_root=config_path.parent / Path(server.upload_root).expanduser() if server.upload_root else None,
-        is_masked=masked,
+        secrets=() if masked else tuple(secrets),
     )  # fmt: skip
 
 

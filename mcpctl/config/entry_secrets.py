@@ -16,6 +16,7 @@ from mcpctl.config.server_settings import COMMAND, FROM_COMMAND, VARIABLE, OAuth
 from mcpctl.secrets.redact import MASK, is_secret_name, learn, mask
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
+_LEAST_OF_API = 6  # of values that are credentials, or as good as that
 _LEAST = 8  # shorter values may be ordinary words
 _LOOKS_SECRET = re.compile(
     r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])(?![a-z]+(?:-[a-z0-9]+)+\Z)[A-Za-z0-9_~+=!#$%&*-]{12,}"
@@ -41,6 +42,25 @@ def learn_all(servers: Mapping[str, Server], env: Mapping[str, str] = os.environ
             url=known(server.url),
             client_secret=known(server.oauth.client_secret) if server.oauth else "",
         )
+        if server.openapi:
+            given = [of if isinstance(of, str) else of.client_secret for of in server.auth.values()]
+            given += re.findall(r"\$\{[^}]*\}", msgspec.json.encode(server.parameters).decode())
+            learn_of_api(server, [known(text) for text in given])
+
+
+def learn_of_api(server: Server, values: Sequence[str]) -> list[str]:
+    """Know the secret values of an API's entry in each form in which they are sent; returns all of these."""
+    from base64 import b64encode
+    from urllib.parse import quote
+
+    forms: list[str] = []
+    for index, value in enumerate(dict.fromkeys(values)):
+        # As a user and a password, or as a user without one.
+        pair = b64encode((value if ":" in value else f"{value}:").encode()).decode()
+        of_one = dict.fromkeys((value, *value.split(":", 1)[1:], quote(value, safe=""), pair))
+        learn(f"entry {server.openapi} {server.url} {index}", *of_one, least=_LEAST_OF_API)
+        forms += [form for form in of_one if len(form) >= _LEAST_OF_API]
+    return sorted(forms, key=len, reverse=True)
 
 
 def learn_of(

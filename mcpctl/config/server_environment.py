@@ -66,7 +66,7 @@ class Endpoint(Struct, frozen=True):
     oauth: OAuth | None = None
 
 
-_VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
+VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
 
 
 UNKNOWN = "\ufffd"  # in place of a value that is not known before its server starts
@@ -112,7 +112,7 @@ def expand(text: str, env: Mapping[str, str], printed: Callable[[str, Mapping[st
             raise CannotLaunch(f"variable {name} is not set", f"set {name}, or write ${{{name}:-default}}")
         return text
 
-    return _VALUE.sub(value, text) if "${" in text else text
+    return VALUE.sub(value, text) if "${" in text else text
 
 
 def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
@@ -141,7 +141,7 @@ def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.envi
             raise CannotLaunch(f"its header {name} has characters that a header cannot have", "fix the header's value")
     variables = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
     empty = frozenset(m[1] for m in variables if not expand(m[0], merged))
-    return Endpoint(url, server.transport, headers, empty, client_of(server.oauth, merged))
+    return Endpoint(url, server.transport, headers, empty, _client(server.oauth, merged))
 
 
 def known_to(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
@@ -149,7 +149,7 @@ def known_to(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[
     return {**_ours(env), **_given(server, config_path, env)}
 
 
-def client_of(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
+def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
     if oauth is None:
         return None
     issuer = expand(oauth.issuer, env)
@@ -229,7 +229,7 @@ def unset(server: Server, config_path: Path, env: Mapping[str, str] = os.environ
 
 
 def _lacking(texts: Iterable[str | None], known: Mapping[str, str]) -> list[str]:
-    matches = (match for text in texts for match in _VALUE.finditer(text or ""))
+    matches = (match for text in texts for match in VALUE.finditer(text or ""))
     return [name for match in matches if (name := match[2]) and match[3] is None and name not in known]
 
 

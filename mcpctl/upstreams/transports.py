@@ -17,7 +17,7 @@ from mcpctl.base.failure import OF_LOGIN, Failed
 from mcpctl.base.paths import Paths
 from mcpctl.config import entry_secrets
 from mcpctl.config.server_environment import CannotLaunch, Endpoint, Launch, endpoint, launch
-from mcpctl.config.server_settings import STDIO, Server
+from mcpctl.config.server_settings import OPENAPI, STDIO, Server
 from mcpctl.upstreams.connection import Connection, OnGone, OnMessage, told
 from mcpctl.upstreams.stdio import ServerProcesses, Stdio
 from mcpctl.wire import jsonrpc
@@ -25,6 +25,8 @@ from mcpctl.wire.threads import apart
 from mcpctl.wire.writer import Turn
 
 if TYPE_CHECKING:
+    from mcpctl.config.api_environment import Api
+    from mcpctl.upstreams.http_api.connection import HttpApi
     from mcpctl.upstreams.remote import Remote
 
 _PROBE_S = 2.0
@@ -50,6 +52,10 @@ class Transports:
         if server.kind == STDIO:
             started = await apart(_launch, server, self._paths.config)
             return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
+        if server.kind == OPENAPI:
+            entry, secrets = await apart(_api, server, self._paths.config)
+            kind_of_api = await apart(_http_api)
+            return kind_of_api(server, entry, secrets, self._paths, self._turn, on_message, on_gone)
         where = await apart(_endpoint, server, self._paths.config)
         # The first one loads an HTTP client, which takes 0.1 s.
         kind = await apart(_remote, where.transport)
@@ -74,6 +80,20 @@ def _endpoint(server: Server, config: Path) -> Endpoint:
     secret = where.oauth.client_secret if where.oauth else ""
     entry_secrets.learn_of(server, headers=where.headers, url=where.url, client_secret=secret)
     return where
+
+
+def _api(server: Server, config: Path) -> "tuple[Api, list[str]]":
+    from mcpctl.config.api_environment import api
+
+    entry = api(server, config)
+    entry_secrets.learn_of(server, headers=entry.headers, url=entry.url)
+    return entry, entry_secrets.learn_of_api(server, entry.secrets)
+
+
+def _http_api() -> "type[HttpApi]":
+    from mcpctl.upstreams.http_api.connection import HttpApi
+
+    return HttpApi
 
 
 def _remote(transport: str) -> "type[Remote]":

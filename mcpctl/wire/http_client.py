@@ -85,9 +85,21 @@ async def request(
     """The response to a request, with its body still to be read; raises `Failed`. Redirects on the same origin are
     followed. A refusal is a response too: `refusal` puts it in words."""
     sent = client.build_request(method, url, headers=dict(headers), content=content)
+    async with responded(client, sent, content=content) as response:
+        if response.has_redirect_location:
+            detail = f": {_place(response)}; write that as its url if it is right"
+            raise failed("http_error", "it redirects to another place", said=detail)
+        yield response
+
+
+@asynccontextmanager
+async def responded(
+    client: httpx2.AsyncClient, sent: httpx2.Request, *, content: bytes | None = None, follows: bool = True
+) -> AsyncGenerator[httpx2.Response]:
+    """The same, a redirect to another place included; `content` is sent again where it `follows` one."""
     try:
         response = await client.send(sent, stream=True)
-        for _ in range(_MAX_REDIRECTS):
+        for _ in range(_MAX_REDIRECTS if follows else 0):
             if (following := _same_origin(response, content)) is None:
                 break
             await response.aclose()
@@ -97,9 +109,6 @@ async def request(
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise failed("server_died", in_words(error)) from error
     try:
-        if response.has_redirect_location:
-            detail = f": {_place(response)}; write that as its url if it is right"
-            raise failed("http_error", "it redirects to another place", said=detail)
         yield response
     except (httpx2.HTTPError, httpx2.StreamError) as error:
         raise failed("server_died", in_words(error)) from error

@@ -2,7 +2,6 @@
 https://spec.openapis.org/oas/v3.1.1#security-requirement-object"""
 
 import base64
-from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -26,7 +25,7 @@ class SchemesInUse(Struct, frozen=True):
     @property
     def client(self) -> str:
         """The scheme for which a token is to be got as a client; empty where there is none."""
-        return next((name for name, value in self.values.items() if isinstance(value, OAuth)), "")
+        return next((name for name, value in self.values.items() if not isinstance(value, str)), "")
 
 
 def chosen(document: CompiledDocument, operation: HttpOperation, api: Api) -> SchemesInUse:
@@ -53,7 +52,7 @@ def placed(of: SchemesInUse, token: str) -> list[tuple[str, str, str]]:
 
 
 def _placed(scheme: Scheme, value: str | OAuth, token: str) -> tuple[str, str, str]:
-    text = token if isinstance(value, OAuth) else value
+    text = value if isinstance(value, str) else token
     if scheme.kind == "apiKey":
         return scheme.place, scheme.name, text
     if scheme.kind == "basic":
@@ -69,11 +68,3 @@ def pair_of(text: str) -> str:
 def lacking(tool: str, needs: tuple[tuple[str, ...], ...]) -> str:
     """What is said beside a 401 or 403 of a request that was sent without credentials."""
     return f"{tool} needs one of: {'; '.join(' with '.join(each) for each in needs if each)}"
-
-
-def secrets_of(values: Mapping[str, str | OAuth]) -> list[str]:
-    """The texts by which values of `auth` could be found elsewhere."""
-    texts = [value for value in values.values() if isinstance(value, str) and value]
-    pairs = [pair_of(text) for text in texts if ":" in text]
-    passwords = [text.partition(":")[2] for text in texts if ":" in text]
-    return [*texts, *pairs, *passwords, *(of.client_secret for of in values.values() if isinstance(of, OAuth))]

@@ -1,0 +1,270 @@
+"""The answer of an API as the result of a tool: its body as it came, and beside it only what helps.
+
+What is large is made aside and in pieces, since the interpreter runs nothing else while one text is decoded or encoded.
+"""
+
+import asyncio
+import binascii
+import codecs
+import re
+import zlib
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from mcpctl.base import bounds
+from mcpctl.base.failure import failed
+from mcpctl.base.texts import printable
+from mcpctl.openapi.snapshot import HttpOperation
+from mcpctl.secrets.redact import MASK
+from mcpctl.upstreams.http_api.request import HttpRequest
+
+if TYPE_CHECKING:
+    import httpx2
+
+META = "mcpctl/http"
+_PIECE = 3 << 16  # bytes that are decompressed, decoded or encoded in one step; base64 takes three at once
+_UTF_8 = "utf-8"
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_CHARSETS = re.compile(  # others that Python knows are no charsets, or take quadratic time
+    r"utf-?(?:8|16|32)(?:-?[lb]e)?|us-ascii|ascii|iso-?8859-[0-9]{1,2}|latin-?1|windows-?[0-9]{3,4}|cp[0-9]{3,4}"
+    r"|koi8-[rut]|macintosh|shift_jis|sjis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)|gb(?:2312|k|18030)|big5(?:-hkscs)?|tis-620"
+)
+_TEXT = re.compile(r"text/.*|.*[/+](?:json|xml|yaml|x-yaml|javascript|ecmascript|graphql|x-www-form-urlencoded|sql|csv)"
+                   r"|application/(?:x-ndjson|ndjson|json-seq|jsonl|toml|x-sh|http|xhtml\+xml)")  # fmt: skip
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_OCTETS = "application/octet-stream"
+_NEXT = re.compile(r"<([^<>]{0,4096})>((?:\s*;[^<>,;]{0,200}){0,10})")
+_IS_NEXT = re.compile(r";\s*rel\s*=\s*\"?(?:[^\";]*\s)?next(?:\s[^\";]*)?\"?\s*(?:;|\Z)", re.IGNORECASE)
+_SECONDS = re.compile(r"[0-9]{1,9}\Z")
+_DATE = re.compile(r"[A-Za-z0-9:, +-]{1,40}\Z")
+_SHOWN = 200
+_STATUSES = frozenset(HTTPStatus)
+
+
+class Received(Struct, frozen=True):
+    """What came of a request."""
+
+    status: int
+    headers: "httpx2.Headers"
+    body: bytes
+    is_cut: bool = False
+    elsewhere: str = ""  # the origin of a redirect that is not followed
+
+
+def _blocks(received: Received, operation: HttpOperation) -> Iterator[list[bytes]]:
+    """The block of the body, in pieces of JSON."""
+    line = status_line(received.status)
+    whole_type = received.headers.get("content-type", "")
+    kind = whole_type.partition(";")[0].strip().lower()
+    is_text = _is_text(kind, received.body)
+    if received.elsewhere:
+        yield _text_block(f"{line}\nIt redirects to {received.elsewhere}, which is not followed.", b"", _UTF_8)
+    elif received.status >= HTTPStatus.BAD_REQUEST:
+        body = received.body if is_text else b""
+        block = _text_block(f"{line}\n" if body else line, body, _charset(whole_type))
+        yield [*block[:-1], b"\\n[cut]", block[-1]] if received.is_cut and body else block
+    elif not received.body:
+        yield _text_block(line, b"", _UTF_8)
+    elif kind.startswith(("image/", "audio/")):
+        name = kind.partition("/")[0].encode()
+        yield [b'{"type":"%b","data":"' % name, *_base64(received.body), b'","mimeType":%b}' % _json(kind[:_SHOWN])]
+    elif is_text:
+        yield _text_block("", received.body, _charset(whole_type))
+    else:
+        place = b'"uri":%b,"mimeType":%b' % (_json(f"openapi:{quote(operation.tool)}"), _json(kind[:_SHOWN] or _OCTETS))
+        yield [b'{"type":"resource","resource":{%b,"blob":"' % place, *_base64(received.body), b'"}}']
+
+
+def result(
+    received: Received, operation: HttpOperation, request: HttpRequest, *, modern: bool, needs: str,
+    secrets: Sequence[bytes],
+) -> bytes:  # fmt: skip
+    """The result of the call, in JSON. `needs` are the credentials that are missing; `secrets` are masked."""
+    received = msgspec.structs.replace(received, body=_without(received.body, secrets))
+    blocks = list(_blocks(received, operation))
+    helpful = [needs] if needs and received.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) else []
+    helpful += [*_next_page(received, operation, request), *_retry_after(received)]
+    if helpful:
+        blocks.append(_text_block("\n".join(helpful), b"", _UTF_8))
+    pieces = [b'{"content":[']
+    for index, block in enumerate(blocks):
+        pieces += [b"," if index else b"", *block]
+    is_error = received.status >= HTTPStatus.BAD_REQUEST or received.elsewhere
+    meta = _without(msgspec.json.encode({META: _meta(received)}), secrets)
+    rest = (b',"isError":true' if is_error else b"", b',"resultType":"complete"' if modern else b"")
+    return b"".join([*pieces, b'],"_meta":', meta, *rest, b"}"])
+
+
+def status_line(status: int) -> str:
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
+    return f"HTTP {status} {phrase}".rstrip()
+
+
+def _meta(received: Received) -> dict[str, Any]:
+    names = {"contentType": "content-type", "link": "link", "etag": "etag", "location": "location"}
+    given = {name: received.headers.get(header) for name, header in names.items()}
+    taken = {name: printable(text[: bounds.API_REST]) for name, text in given.items() if text}
+    return {"status": received.status, **taken}
+
+
+def _without(body: bytes, secrets: Sequence[bytes]) -> bytes:
+    """The text without our credentials, which some APIs repeat."""
+    for secret in secrets:
+        if secret in body:
+            body = body.replace(secret, MASK.encode())
+    return body
+
+
+# ---- what the body is
+
+
+def _is_text(kind: str, body: bytes) -> bool:
+    if kind.startswith(("image/", "audio/", "video/", "font/")) or kind == _OCTETS:
+        return False
+    if _TEXT.fullmatch(kind):
+        return True
+    # Nothing is known of it: it is text where it can be read as such.
+    if _NO_TEXT.search(body[:_PIECE]):
+        return False
+    decoder = codecs.getincrementaldecoder(_UTF_8)()
+    try:
+        for start in range(0, len(body), _PIECE):
+            decoder.decode(body[start : start + _PIECE])
+        return decoder.decode(b"", final=True) == ""
+    except UnicodeDecodeError:
+        return False
+
+
+def _charset(content_type: str) -> str:
+    match = _CHARSET.search(content_type)
+    name = match[1].lower() if match else _UTF_8
+    if _CHARSETS.fullmatch(name):
+        try:
+            return codecs.lookup(name).name
+        except LookupError:
+            pass
+    return _UTF_8
+
+
+def _text_block(before: str, body: bytes, charset: str) -> list[bytes]:
+    decoder = codecs.getincrementaldecoder(charset)("replace")
+    pieces = (decoder.decode(body[start : start + _PIECE]) for start in range(0, len(body), _PIECE))
+    texts = [before, *pieces, decoder.decode(b"", final=True)]
+    # In a JSON string each character stands for itself, or is escaped by itself: pieces may be put together.
+    return [b'{"type":"text","text":"', *(_json(text)[1:-1] for text in texts if text), b'"}']
+
+
+def _base64(body: bytes) -> Iterator[bytes]:
+    for start in range(0, len(body), _PIECE):
+        yield binascii.b2a_base64(body[start : start + _PIECE], newline=False)
+
+
+def _json(text: str) -> bytes:
+    return msgspec.json.encode(text)
+
+
+# ---- what helps
+
+
+def _next_page(received: Received, operation: HttpOperation, request: HttpRequest) -> Iterator[str]:
+    """The arguments to change for the next page: https://www.rfc-editor.org/rfc/rfc8288"""
+    links = _NEXT.finditer(received.headers.get("link", "")[: bounds.API_REST])
+    if not (found := next((match[1] for match in links if _IS_NEXT.search(match[2])), None)):
+        return
+    try:
+        given = parse_qsl(urlsplit(found).query, keep_blank_values=True, max_num_fields=100)
+    except ValueError:
+        return
+    arguments = {p.name: p.argument for p in operation.parameters if p.place == "query" and p.argument}
+    changed: list[str] = []
+    for name, value in given:
+        argument = arguments.get(name)
+        sent = parse_qsl("&".join(request.query.get(argument, [])), keep_blank_values=True) if argument else []
+        if argument and (name, value) not in sent:
+            changed.append(f"{argument}={printable(value[:_SHOWN])}")
+    if changed:
+        yield f"Next page: {', '.join(changed)}"
+
+
+def _retry_after(received: Received) -> Iterator[str]:
+    given = received.headers.get("retry-after", "").strip()
+    if _SECONDS.match(given):
+        yield f"Retry-After: {given} s"
+    elif _DATE.match(given):
+        yield f"Retry-After: {given}"
+
+
+# ---- the body as it comes
+
+
+async def body_of(response: "httpx2.Response", most: int, *, cuts: bool) -> AsyncGenerator[bytes]:
+    """The body decompressed, in short pieces with others in between, up to `most` bytes and one; one that is longer
+    fails where it is not cut."""
+    length = response.headers.get("content-length", "")
+    if not cuts and length.isdecimal() and len(length) < 20 and int(length) > most:
+        raise failed("answer_unreadable", f"its answer has {int(length) >> 20:,} MB; at most {most >> 20} MB are taken")
+    size = 0
+    async with aclosing(_decompressed(response)) as pieces:
+        async for piece in pieces:
+            yield piece[: most + 1 - size]
+            size += len(piece)
+            if size > most:
+                if not cuts:
+                    raise failed("answer_unreadable", f"its answer has more than {most >> 20} MB")
+                return
+            await asyncio.sleep(0)
+
+
+async def _decompressed(response: "httpx2.Response") -> AsyncGenerator[bytes]:
+    names = response.headers.get("content-encoding", "").lower().split(",")
+    encodings = [name for each in names if (name := each.strip()) not in ("", "identity")]
+    if encodings and (len(encodings) > 1 or encodings[0] not in ("gzip", "x-gzip", "deflate")):
+        raise failed("answer_unreadable", "its answer is compressed in a way that it was not asked for")
+    inflated = None
+    async with aclosing(response.aiter_raw()) as parts:
+        async for part in parts:
+            if not encodings:
+                yield part
+                continue
+            if inflated is None and part:
+                inflated = _Inflated(part)
+            for piece in inflated.pieces(part) if inflated else ():
+                yield piece
+    if inflated and not inflated.is_whole:
+        raise failed("server_died", "the connection broke off in the middle of its answer")
+
+
+class _Inflated:
+    """A compressed body, made larger by no more than a piece at once."""
+
+    def __init__(self, first: bytes) -> None:
+        # What is called deflate may lack the two bytes of zlib; 47 takes those, and gzip.
+        self._bits = 47 if first[0] & 0x0F == zlib.DEFLATED or first[:1] == b"\x1f" else -15
+        self._inflate = zlib.decompressobj(self._bits)
+
+    @property
+    def is_whole(self) -> bool:
+        return self._inflate.eof
+
+    def pieces(self, part: bytes) -> Iterator[bytes]:
+        while True:
+            if self._inflate.eof:
+                if not part:
+                    return
+                self._inflate = zlib.decompressobj(self._bits)  # gzip may come in several members
+            try:
+                piece = self._inflate.decompress(part, _PIECE)
+            except zlib.error:
+                why = "its answer cannot be decompressed: it does not match its Content-Encoding"
+                raise failed("answer_unreadable", why) from None
+            part = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
+            if piece:
+                yield piece
+            elif not part:
+                return
