@@ -51,7 +51,7 @@ def content_of(body: Body, arguments: Mapping[str, bytes]) -> Content:
     names = [each.media_type for each in body.contents]
     if kind not in names:
         near = did_you_mean(kind[:200], names, f"it is one of {', '.join(names)}")
-        raise refused(f"{body.chosen_by} cannot be {escaped(kind[:200])!r}: {near}")
+        raise refused(f"{body.chosen_by} cannot be '{escaped(kind[:200])}': {near}")
     return body.contents[names.index(kind)]
 
 
@@ -209,12 +209,12 @@ def _read(name: str, root: Path | None) -> bytes:
         folder = root.resolve(strict=True)
         path = (folder / name).resolve(strict=True)
         if Path(name).is_absolute() or not path.is_relative_to(folder):
-            raise refused(f"the file {shown!r} is not below upload_root", "upload_refused")
+            raise refused(f"the file '{shown}' is not below upload_root", "upload_refused")
         # Step by step from the folder, so that nothing that is put there meanwhile leads out of it.
         return _content(folder, path.relative_to(folder).parts, shown)
     except (OSError, ValueError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else "its name cannot be one"
-        raise refused(f"the file {shown!r} cannot be read: {why}", "upload_refused") from None
+        raise refused(f"the file '{shown}' cannot be read: {why}", "upload_refused") from None
 
 
 def _content(folder: Path, parts: tuple[str, ...], shown: str) -> bytes:
@@ -230,8 +230,8 @@ def _content(folder: Path, parts: tuple[str, ...], shown: str) -> bytes:
     with os.fdopen(fd, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise refused(f"{shown!r} is not a regular file", "upload_refused")
+            raise refused(f"'{shown}' is not a regular file", "upload_refused")
         data = file.read(bounds.UPLOAD + 1)
     if len(data) > bounds.UPLOAD:
-        raise refused(f"the file {shown!r} has more than {bounds.UPLOAD >> 20} MB", "too_large")
+        raise refused(f"the file '{shown}' has more than {bounds.UPLOAD >> 20} MB", "too_large")
     return data

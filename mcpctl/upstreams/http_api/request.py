@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 from msgspec import Struct
 
 from mcpctl.base import bounds
+from mcpctl.base.failure import Failed
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.texts import escaped
 from mcpctl.config.api_environment import Api, api
@@ -28,12 +29,13 @@ _IN_QUERY = f"{_LITERAL}?[]"
 _NO_ARGUMENTS = frozenset((
     "accept", "authorization", "connection", "content-length", "content-type", "cookie", "host", "transfer-encoding",
 ))  # fmt: skip
-_NO_COOKIE = re.compile(r'[^\x21-\x7e ]|;(?! )|(?<!;) |["\\]')  # RFC 6265, 4.1.1, but that a comma is in the table
+_COOKIE_VALUE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*\Z")  # RFC 6265, 4.1.1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BASE = re.compile(r"(https?://[^/?#@\s]+)(/[^?#]*)?\Z", re.IGNORECASE)
 _CREDENTIALS = {"authorization", "cookie", "proxy-authorization"}
 _ACCEPT = "application/json, */*;q=0.8"
-_NEVER_IN_SEGMENTS = frozenset(("", ".", ".."))
+_RELATIVE = (".", "..")
+_NEVER_IN_SEGMENTS = frozenset(("", *_RELATIVE))
 
 
 class HttpRequest(Struct, frozen=True):
@@ -88,7 +90,7 @@ class _Making:
             if place == "query":
                 keys.append(f"{percent(name)}={percent(value)}")
             elif place == "cookie":
-                cookies.append(f"{name}={value}")
+                cookies.append(f"{name}={_cookie_value(value)}")
             else:
                 headers[name] = value
         if cookies:
@@ -96,6 +98,8 @@ class _Making:
         content: list[bytes] = []
         if made_body := self._body():
             headers["Content-Type"], content = made_body
+        if bad := next((name for name in headers if not HEADER_NAME.match(name)), None):
+            raise refused(f"'{escaped(bad)}' in its document is no name of a header", "bad_header")
         # Those of the entry are in place of all others, whatever the case of their names.
         headers = {name: each for name, each in headers.items() if name.lower() not in self._set} | self._entry.headers
         if sum(map(len, headers.values())) > bounds.API_HEADERS:
@@ -116,7 +120,7 @@ class _Making:
             if parameter.place == "header" and parameter.name.lower() in _NO_ARGUMENTS | self._set:
                 continue
             if (value := self._entry.parameters.get(parameter.name)) is None:
-                names.add(parameter.argument)
+                names |= {parameter.argument} - {""}
                 value = self._arguments.get(parameter.argument, b"null").strip()
             if value != b"null":
                 yield parameter, value
@@ -124,7 +128,7 @@ class _Making:
         if unknown := next((name for name in self._arguments if name not in names), None):
             otherwise = f"it has {', '.join(map(repr, sorted(names)[:20])) or 'none'}"
             near = did_you_mean(unknown[:200], names, otherwise)
-            raise refused(f"it has no argument {escaped(unknown[:200])!r}: {near}", "unknown_argument")
+            raise refused(f"it has no argument '{escaped(unknown[:200])}': {near}", "unknown_argument")
 
     def _body(self) -> body.Made | None:
         of = self._operation.body
@@ -162,6 +166,8 @@ class _Making:
     def _segment(self, template: str, values: Mapping[str, Parameter]) -> str:
         filled = self._filled(template, values, _LITERAL)
         if not _HOLE.search(template):
+            if unquote(filled) in _RELATIVE:
+                raise refused("the path in its document leads out of its base", "bad_path")
             return filled
         for part in filled.split("/"):
             # Decoded twice: once as its server does it, and once as one before it may.
@@ -198,17 +204,17 @@ class _Making:
         for parameter in self._parameters["header"]:
             if (value := self._values.get(parameter)) is not None:
                 header = _written(parameter, value, as_it_is)
-                if not HEADER_NAME.match(parameter.name) or not HEADER_VALUE.match(header):
+                if not HEADER_VALUE.match(header):
                     raise refused(f"{parameter.argument!r} has characters that a header cannot have", "bad_header")
                 yield parameter.name, header
 
     def _cookies(self) -> Iterator[str]:
         for parameter in self._parameters["cookie"]:
             if (value := self._values.get(parameter)) is not None:
-                encode = as_it_is if parameter.style == "cookie" else percent
+                encode = _cookie_value if parameter.style == "cookie" else percent
                 cookie = _written(parameter, value, encode, is_named=True)
-                if _NO_COOKIE.search(cookie) or _CONTROL.search(unquote(cookie)):
-                    raise refused(f"{parameter.argument!r} has characters that a cookie cannot have", "bad_header")
+                if _CONTROL.search(unquote(cookie)):
+                    raise _no_cookie()
                 yield cookie
 
 
@@ -226,6 +232,16 @@ def _written(parameter: Parameter, value: bytes, encode: Encode, *, is_named: bo
         return written(style, parameter.explode, parameter.name, value, encode)
     plain = value.decode("utf-8", "replace") if body.is_json(parameter.media_type) else text(value) or ""
     return f"{percent(parameter.name)}={encode(plain)}" if is_named else encode(plain)
+
+
+def _cookie_value(text: str) -> str:
+    if not _COOKIE_VALUE.match(text):
+        raise _no_cookie()
+    return text
+
+
+def _no_cookie() -> Failed:
+    return refused("a cookie would have characters that a cookie cannot have", "bad_header")
 
 
 def _with_slash(text: str) -> str:

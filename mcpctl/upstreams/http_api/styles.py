@@ -114,7 +114,7 @@ def written(style: str, explode: bool, name: str, value: bytes, encode: Encode) 
     if style == DEEP:
         return "&".join(_deep(percent(name), taken, encode, _DEEPEST))
     of = _STYLES[style]
-    named = name if style == "cookie" and encode is as_it_is else percent(name)
+    named = percent(name)
     if isinstance(taken, str):
         return of.first + (_pair(named, encode(taken), of) if of.is_named else encode(taken))
     return of.first + (_exploded if explode else _unexploded)(of, named, taken, encode)
