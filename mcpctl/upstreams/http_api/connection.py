@@ -244,6 +244,8 @@ class HttpApi(Connection):
             return await self._read_body(response)
 
     async def _read_body(self, response: httpx2.Response) -> Received:
+        if response.request.method == "HEAD":
+            return Received(response.status_code, response.headers, b"")
         is_error = response.status_code >= HTTPStatus.BAD_REQUEST
         most = bounds.API_ERROR if is_error else bounds.API_ANSWER
         body, is_long = bytearray(), False

@@ -1,0 +1,278 @@
+"""An HTTP API as a server: what MCP asks of it in both eras, how calls end, and how a new document is taken."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from mcpctl.base.callers import MODERN_REVISION, Caller
+from mcpctl.base.failure import Failed
+from mcpctl.base.paths import Paths
+from mcpctl.config.server_environment import CannotLaunch
+from mcpctl.config.server_settings import Server
+from mcpctl.openapi import snapshot
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.http_api.connection import HttpApi
+from mcpctl.upstreams.transports import initialize, speaks_modern
+from mcpctl.wire.jsonrpc import Message
+from tests.upstreams.http_api.own_api import (
+    OwnApi,
+    answer,
+    called,
+    document,
+    opened,
+    operation,
+    own_api,
+    refusal,
+    sent,
+    with_api,
+)  # fmt: skip
+
+MODERN, LEGACY = Caller(MODERN_REVISION), Caller("2025-06-18")
+
+
+@pytest.fixture
+def own() -> Iterator[OwnApi]:
+    """An API."""
+    with own_api() as served:
+        yield served
+
+
+async def listed(connection: HttpApi, caller: Caller = LEGACY) -> list[list[str]]:
+    """The names of its tools, page by page."""
+    pages, cursor = [], b""
+    while True:
+        page = json.loads(await connection.ask("tools/list", {"cursor": cursor} if cursor else {}, caller))
+        pages.append([tool["name"] for tool in page["tools"]])
+        if not (cursor := json.dumps(page["nextCursor"]).encode() if "nextCursor" in page else b""):
+            return pages
+
+
+def test_it_shakes_hands_in_both_eras(paths: Paths, own: OwnApi) -> None:
+    compiled = document(own.url, operation(), title="Shop", version="1.2", description="Sells things.")
+
+    async def hands(connection: HttpApi) -> None:
+        assert await speaks_modern(connection, MODERN, is_remote=True)
+        assert (connection.revision, connection.instructions) == (MODERN_REVISION, "Shop\n\nSells things.")
+        assert connection.offers == {"tools"}
+        await initialize(connection, LEGACY)
+        assert (connection.revision, connection.modern, connection.announces) == ("2025-06-18", False, False)
+        assert json.loads(connection.server_info) == {"name": "Shop", "version": "1.2"}
+        assert await connection.ask("ping", {}, LEGACY) == b"{}"
+        with pytest.raises(Failed, match="an HTTP API has no prompts/list"):
+            await connection.ask("prompts/list", {}, LEGACY)
+        assert connection.pending == {}
+
+    with_api(paths, compiled, hands)
+    assert own.requests == []
+
+
+def test_its_tools_are_listed_in_pages_as_the_bytes_of_the_document(paths: Paths, own: OwnApi) -> None:
+    operations = [operation("GET", f"/{index}", tool=f"op{index}") for index in range(9)]
+    raw = b'{"name": "op0", "x": 1.50, "inputSchema":{}}'
+    operations[0] = snapshot.HttpOperation(tool="op0", method="GET", path="/0", base=own.url, definition=Raw(raw))
+
+    async def pages(connection: HttpApi) -> None:
+        names = [f"op{index}" for index in range(9)]
+        assert await listed(connection) == [names]
+        assert raw in await connection.ask("tools/list", {}, LEGACY)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("mcpctl.upstreams.http_api.connection._PAGE", 100)
+            found = await listed(connection)
+        assert len(found) > 3
+        assert [name for page in found for name in page] == names
+
+    with_api(paths, document(own.url, *operations), pages)
+
+
+def test_without_a_document_it_is_down_with_the_command_that_makes_one(paths: Paths) -> None:
+    with pytest.raises(CannotLaunch) as raised:
+        asyncio.run(opened(paths, Server(openapi="api.json")))
+    assert raised.value.hint == "run: mcpctl tools refresh shop"
+
+
+def test_a_document_of_an_older_format_is_told_from_none(paths: Paths, own: OwnApi) -> None:
+    server = Server(openapi="api.json")
+    content = snapshot.encoded(document(own.url, operation())).replace(b'"format":%d' % snapshot.FORMAT, b'"format":0')
+    snapshot.save(paths, "shop", server, content)
+    with pytest.raises(CannotLaunch, match="another version"):
+        asyncio.run(opened(paths, server))
+
+
+def test_a_new_document_is_taken_by_the_next_request_and_announced(paths: Paths, own: OwnApi) -> None:
+    server = Server(openapi="api.json")
+    messages: list[Message] = []
+
+    def heard(_: Connection, message: Message) -> None:
+        messages.append(message)
+
+    async def renewed() -> None:
+        snapshot.save(paths, "shop", server, snapshot.encoded(document(own.url, operation())))
+        connection = await opened(paths, server, on_message=heard)
+        new = document(own.url, operation("GET", "/new"), operation("GET", "/y", tool="other"))
+        snapshot.save(paths, "shop", server, snapshot.encoded(new))
+        await sent(connection, b"{}")[1].answered
+        assert own.target == "/new"
+        assert [message.method for message in messages] == ["notifications/tools/list_changed"]
+        assert await listed(connection) == [["op", "other"]]
+        assert len(messages) == 1
+        with pytest.raises(Failed, match="no such operation"):
+            await sent(connection, b"{}", "gone")[1].answered
+        await connection.stop()
+
+    asyncio.run(renewed())
+
+
+def test_all_calls_share_the_connections_of_one_client(paths: Paths, own: OwnApi) -> None:
+    async def calls(connection: HttpApi) -> None:
+        for _ in range(5):
+            await sent(connection, b"{}")[1].answered
+
+    with_api(paths, document(own.url, operation()), calls)
+    assert (len(own.requests), own.connections) == (5, 1)
+
+
+def test_what_an_api_sets_as_a_cookie_is_not_sent_back(paths: Paths, own: OwnApi) -> None:
+    own.respond = lambda *_: answer(b"{}", Set_Cookie="sid=1; Path=/")
+
+    async def calls(connection: HttpApi) -> None:
+        for _ in range(2):
+            await sent(connection, b"{}")[1].answered
+
+    with_api(paths, document(own.url, operation()), calls)
+    assert own.header("Cookie") is None
+
+
+def test_a_call_is_sent_once_though_its_connection_breaks(paths: Paths, own: OwnApi) -> None:
+    def first_then_close(request: bytes, connected: socket.socket) -> bytes | None:
+        if len(own.requests) == 1:
+            return answer(b"{}")
+        connected.close()
+        return None
+
+    own.respond = first_then_close
+
+    async def calls(connection: HttpApi) -> None:
+        await sent(connection, b"{}")[1].answered
+        for method in ("op", "put"):
+            before = len(own.requests)
+            with pytest.raises(Failed) as raised:
+                await sent(connection, b"{}", method)[1].answered
+            assert (raised.value.failure.code, raised.value.failure.was_sent) == ("server_died", True)
+            assert len(own.requests) == before + 1
+
+    with_api(paths, document(own.url, operation(), operation("PUT", "/x", tool="put")), calls)
+
+
+def test_an_api_that_cannot_be_reached_has_got_nothing(paths: Paths) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    failure = refusal(paths, document(url, operation()))
+    assert (failure.code, failure.was_sent) == ("unreachable", False)
+    assert failure.facts["reason"] == "nothing listens there (connection refused)"
+    failure = refusal(paths, document("https://name.invalid", operation()))
+    assert (failure.code, failure.was_sent) == ("unreachable", False)
+
+
+def test_cancelling_closes_the_connection(paths: Paths, own: OwnApi) -> None:
+    came, over = threading.Event(), threading.Event()
+
+    def wait(_: bytes, connected: socket.socket) -> None:
+        connected.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegin")
+        came.set()
+        if not connected.recv(1):
+            over.set()
+
+    own.respond = wait
+
+    async def cancelled(connection: HttpApi) -> None:
+        exchange, outcome = sent(connection, b"{}")
+        await asyncio.to_thread(came.wait, 10)
+        assert exchange.was_sent
+        connection.cancel(exchange, {})
+        assert await asyncio.to_thread(over.wait, 10)
+        assert not outcome.answered.done()
+        assert connection.pending == {}
+
+    with_api(paths, document(own.url, operation()), cancelled)
+
+
+def test_a_call_that_is_not_connected_yet_was_not_sent(paths: Paths) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        port = full.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(("127.0.0.1", port))
+
+        async def cancelled(connection: HttpApi) -> None:
+            exchange, _ = sent(connection, b"{}")
+            await asyncio.wait(connection._tasks.values(), timeout=0.05)
+            assert not exchange.was_sent
+            connection.cancel(exchange, {})
+
+        with_api(paths, document(f"http://127.0.0.1:{port}", operation()), cancelled)
+        for each in waiting:
+            each.close()
+
+
+def test_its_end_ends_the_calls_under_way(paths: Paths, own: OwnApi) -> None:
+    came = threading.Event()
+
+    def wait(_: bytes, connected: socket.socket) -> None:
+        came.set()
+        connected.recv(1)
+
+    own.respond = wait
+
+    async def ended(connection: HttpApi) -> None:
+        _, outcome = sent(connection, b"{}")
+        await asyncio.to_thread(came.wait, 10)
+        await connection.stop()
+        with pytest.raises(Failed) as raised:
+            await outcome.answered
+        assert (raised.value.failure.code, raised.value.failure.was_sent) == ("server_died", True)
+
+    with_api(paths, document(own.url, operation()), ended)
+
+
+def test_a_result_says_that_it_is_complete_in_the_newer_era(paths: Paths, own: OwnApi) -> None:
+    async def call(connection: HttpApi) -> Any:
+        await speaks_modern(connection, MODERN, is_remote=True)
+        return await sent(connection, b"{}")[1].answered
+
+    assert with_api(paths, document(own.url, operation()), call)["resultType"] == "complete"
+    assert "resultType" not in called(paths, document(own.url, operation()))
+
+
+def test_a_large_answer_and_a_large_body_leave_others_their_turn(paths: Paths, own: OwnApi) -> None:
+    """The loop goes round while they are read, made and taken apart; how often is counted, not how fast."""
+    big = b'{"a":"%b"}' % (b"\xc3\xa4" * (8 << 20))
+    own.respond = lambda request, _: answer(big if b"/big" in request else b"{}", Content_Type="application/json")
+
+    async def calls(connection: HttpApi) -> None:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        counting = asyncio.create_task(count())
+        body = b'{"body":%b}' % big
+        results = await asyncio.gather(sent(connection, b"{}", "big")[1].answered, sent(connection, body)[1].answered)
+        counting.cancel()
+        assert results[0]["content"][0]["text"] == big.decode()
+        assert own.requests and max(map(len, own.requests)) > len(big)
+        assert turns > 100
+
+    compiled = document(
+        own.url, operation("GET", "/big", tool="big"), operation("POST", "/x", body=("application/json", "json"))
+    )
+    with_api(paths, compiled, calls)
