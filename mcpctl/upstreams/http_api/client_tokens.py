@@ -29,7 +29,7 @@ class ClientTokens:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._methods: dict[str, str] = {}  # the way in which each of them tells who it is, once that is known
-        self._bearers: dict[tuple[str, str], Bearer] = {}
+        self._bearers: dict[tuple[str, str], asyncio.Task[Bearer]] = {}
         self._renewing: set[asyncio.Task[str | None]] = set()
 
     async def of(self, chosen: SchemesInUse) -> str:
@@ -55,33 +55,39 @@ class ClientTokens:
     def was_refused(self, chosen: SchemesInUse, token: str) -> None:
         """Have another token for the requests after this one."""
         client = _Client.of(chosen)
-        if bearer := self._bearers.get((client.key, self._methods.get(client.key, BASIC))):
-            task = asyncio.get_running_loop().create_task(bearer.renewed(f"Bearer {token}"))
-            self._renewing.add(task)
-            task.add_done_callback(self._renewed)
+        bearer = self._bearers[client.key, self._methods[client.key]].result()
+        task = asyncio.get_running_loop().create_task(bearer.renewed(f"Bearer {token}"))
+        self._renewing.add(task)
+        task.add_done_callback(self._has_renewed)
 
-    def _renewed(self, task: "asyncio.Task[str | None]") -> None:
+    def _has_renewed(self, task: "asyncio.Task[str | None]") -> None:
         self._renewing.discard(task)
         if not task.cancelled():
             task.exception()  # the next request that needs one is told
 
     async def settle(self) -> None:
-        for bearer in self._bearers.values():
-            await bearer.settle(_SETTLES_S)
+        for opening in self._bearers.values():
+            opening.cancel()
+            if opening.done() and not opening.cancelled() and not opening.exception():
+                await opening.result().settle(_SETTLES_S)
 
     async def _bearer(self, client: "_Client", way: str) -> Bearer:
-        if (client.key, way) in self._bearers:
-            return self._bearers[client.key, way]
-        oauth = OAuth(
-            client_id=client.id, client_secret=client.secret, grant=CLIENT_CREDENTIALS, issuer=client.issuer(way)
-        )
+        """The one for all calls of this client."""
+        opening = self._bearers.get((client.key, way))
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
+            opening = asyncio.get_running_loop().create_task(self._opened(client, way))
+            self._bearers[client.key, way] = opening
+        return await asyncio.shield(opening)
+
+    async def _opened(self, client: "_Client", way: str) -> Bearer:
+        issuer = client.issuer(way)
+        oauth = OAuth(client_id=client.id, client_secret=client.secret, grant=CLIENT_CREDENTIALS, issuer=issuer)
         try:
             await apart(client.begin, TokenStore(self._paths), way)
         except McpctlError as error:
             raise failed("login_not_refreshed", error.message, was_sent=False) from error
         bearer = Bearer(self._paths, Endpoint(client.url, "", {}, oauth=oauth))
         await bearer.look()
-        self._bearers[client.key, way] = bearer
         return bearer
 
 
@@ -110,10 +116,11 @@ class _Client(msgspec.Struct, frozen=True):
 
     def begin(self, store: TokenStore, way: str) -> None:
         """Keep a login whose token has expired, where there is none: the first request renews it."""
-        if store.find(self.url, self.issuer(way), secrets=False) is None:
-            tokens = Tokens(
-                server_url=self.url, issuer=self.issuer(way), token_endpoint=self.url, token_endpoint_auth_method=way,
-                grant=CLIENT_CREDENTIALS, client_id=self.id, access_token="", expires_at=0.0, scopes=self.scopes,
-                logged_in_at=time.time(),
-            )  # fmt: skip
-            store.keep(tokens)
+        tokens = Tokens(
+            server_url=self.url, issuer=self.issuer(way), token_endpoint=self.url, token_endpoint_auth_method=way,
+            grant=CLIENT_CREDENTIALS, client_id=self.id, access_token="", expires_at=0.0, scopes=self.scopes,
+            logged_in_at=time.time(),
+        )  # fmt: skip
+        with store.locked(tokens) as path:
+            if store.read(path) is None:
+                store.rewrite(path, tokens)
