@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mcpctl.config.server_environment import HEADER_VALUE, VALUE, CannotLaunch, expand, known_to
+from mcpctl.config.server_environment import HEADER_VALUE, VALUE, CannotLaunch, expand, known_to, lacking
 from mcpctl.config.server_settings import URL, OAuth, Server
 from mcpctl.secrets.redact import MASK, is_secret_name
 
@@ -55,7 +55,8 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
     auth: dict[str, str | OAuth] = {}
     for scheme, of in server.auth.items():
         if isinstance(of, str):
-            auth[scheme] = value(of, is_secret=True)
+            # Without its variable a scheme has no value, and another may have one.
+            auth[scheme] = "" if lacking([of], known) else value(of, is_secret=True)
             continue
         client_id, secret = (expand(text, known, printed).strip() for text in (of.client_id, of.client_secret))
         secrets.append(secret)

@@ -217,18 +217,18 @@ def described(server: Server, config_path: Path, env: Mapping[str, str] = os.env
 def unset(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> list[str]:
     """The variables that the entry of `server` needs and that mcpctl does not have; nothing is run to find out."""
     ours = _ours(env)
-    missing = _lacking([server.env_file], ours)
+    missing = lacking([server.env_file], ours)
     try:
         known = {**ours, **({} if missing else _of_file(server, config_path, env))}
     except CannotLaunch:
         return missing
-    missing += _lacking(server.env.values(), known)
+    missing += lacking(server.env.values(), known)
     login = [server.oauth.issuer, server.oauth.client_id, server.oauth.client_secret] if server.oauth else []
     texts = [server.command, *server.args, server.cwd, server.url, *server.headers.values(), *login]
-    return list(dict.fromkeys([*missing, *_lacking(texts, {**known, **server.env})]))
+    return list(dict.fromkeys([*missing, *lacking(texts, {**known, **server.env})]))
 
 
-def _lacking(texts: Iterable[str | None], known: Mapping[str, str]) -> list[str]:
+def lacking(texts: Iterable[str | None], known: Mapping[str, str]) -> list[str]:
     matches = (match for text in texts for match in VALUE.finditer(text or ""))
     return [name for match in matches if (name := match[2]) and match[3] is None and name not in known]
 

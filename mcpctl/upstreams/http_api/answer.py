@@ -52,7 +52,7 @@ class Received(Struct, frozen=True):
 
     status: int
     headers: "httpx2.Headers"
-    body: bytes
+    body: bytes | bytearray  # as it was read: a long one is not copied
     is_cut: bool = False
     elsewhere: str = ""  # the origin of a redirect that is not followed
 
@@ -113,7 +113,7 @@ def _meta(received: Received) -> dict[str, Any]:
     return {"status": received.status, **taken}
 
 
-def _without(body: bytes, secrets: Sequence[bytes]) -> bytes:
+def _without(body: bytes | bytearray, secrets: Sequence[bytes]) -> bytes | bytearray:
     """The text without our credentials, which some APIs repeat."""
     for secret in secrets:
         if secret in body:
@@ -124,7 +124,7 @@ def _without(body: bytes, secrets: Sequence[bytes]) -> bytes:
 # ---- what the body is
 
 
-def _is_text(kind: str, body: bytes) -> bool:
+def _is_text(kind: str, body: bytes | bytearray) -> bool:
     if kind.startswith(("image/", "audio/", "video/", "font/")) or kind == _OCTETS:
         return False
     if _TEXT.fullmatch(kind):
@@ -152,7 +152,7 @@ def _charset(content_type: str) -> str:
     return _UTF_8
 
 
-def _text_block(before: str, body: bytes, charset: str) -> list[bytes]:
+def _text_block(before: str, body: bytes | bytearray, charset: str) -> list[bytes]:
     decoder = codecs.getincrementaldecoder(charset)("replace")
     pieces = (decoder.decode(body[start : start + _PIECE]) for start in range(0, len(body), _PIECE))
     texts = [before, *pieces, decoder.decode(b"", final=True)]
@@ -160,7 +160,7 @@ def _text_block(before: str, body: bytes, charset: str) -> list[bytes]:
     return [b'{"type":"text","text":"', *(_json(text)[1:-1] for text in texts if text), b'"}']
 
 
-def _base64(body: bytes) -> Iterator[bytes]:
+def _base64(body: bytes | bytearray) -> Iterator[bytes]:
     for start in range(0, len(body), _PIECE):
         yield binascii.b2a_base64(body[start : start + _PIECE], newline=False)
 

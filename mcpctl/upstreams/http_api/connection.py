@@ -259,7 +259,10 @@ class HttpApi(Connection):
         finally:
             if is_long:
                 self._long.release()
-        return Received(response.status_code, response.headers, bytes(body[:most]), is_cut=len(body) > most)
+        is_cut = len(body) > most
+        if is_cut:
+            del body[most:]
+        return Received(response.status_code, response.headers, body, is_cut=is_cut)
 
     async def _client(self, url: str) -> httpx2.AsyncClient:
         """The client of one place, whose connections all requests there share."""

@@ -72,6 +72,11 @@ def test_the_first_alternative_that_is_complete_counts_and_the_empty_one_last(pa
     assert (own.header("Authorization"), own.header("X-Key")) == (None, None)
 
 
+def test_a_scheme_whose_variable_is_not_set_has_no_value(paths: Paths, own: OwnApi) -> None:
+    called(paths, securing(own, {"bearer": []}, {"key": []}), auth={"bearer": "${NOT_SET}", "key": "k-${NOT_SET:-1}"})
+    assert (own.header("Authorization"), own.header("X-Key")) == (None, "k-1")
+
+
 def test_a_401_or_403_without_credentials_names_those_that_are_missing(paths: Paths, own: OwnApi) -> None:
     for status in ("401 Unauthorized", "403 Forbidden"):
         own.respond = lambda *_, status=status: answer(b"no", status)
