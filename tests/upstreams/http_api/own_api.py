@@ -135,10 +135,8 @@ def operation(method: str = "GET", path: str = "/x", *parameters: Parameter, **m
     if isinstance(given := more.get("body"), tuple):
         more["body"] = Body([Content(*given)])
     definition = {"name": more.get("tool", "op"), "inputSchema": {"type": "object"}}
-    more = {"tool": "op", "base": "", **more}
-    return HttpOperation(
-        method=method, path=path, definition=Raw(json.dumps(definition).encode()), parameters=list(parameters), **more
-    )
+    more = {"tool": "op", "base": "", "definition": Raw(json.dumps(definition).encode()), **more}
+    return HttpOperation(method=method, path=path, parameters=list(parameters), **more)
 
 
 def document(base: str, *operations: HttpOperation, **more: Any) -> CompiledDocument:
