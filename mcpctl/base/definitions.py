@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.base.feature_names import is_feature
-from mcpctl.base.models import HINTS, OLDER_PAGE, Tool
+from mcpctl.base.models import HINTS, HTTP, OLDER_PAGE, Tool
 
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
 OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")  # also in prompts, resources and templates
@@ -31,7 +31,13 @@ def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
     annotations = definition.get("annotations")
     if isinstance(annotations, dict) and "title" in annotations:
         members["annotations"] = {"title": annotations["title"]}  # the older place of the title, which models read too
-    return {**members, **shown(definition)} if version == VERSION else members
+    if version != VERSION:
+        return members
+    members = {**members, **shown(definition)}
+    if tool.inferred is not None:  # an API's tool: its request is what it does
+        method, path = tool.request
+        members["_meta"] = {HTTP: {"method": method, "path": path}}
+    return members
 
 
 def shown(definition: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -112,7 +112,9 @@ class CallStarted(Line, tag="calls.started"):
         "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb, a string"
         " with their beginning.",
     ]
-    annotations: Annotated[Json, "JSON: the hints declared or overridden at that time, as {hint: {value, source}}."]
+    annotations: Annotated[
+        Json, "JSON: the hints declared, overridden or inferred at that time, as {hint: {value, source}}."
+    ]
     input_tokens: Annotated[int, "The tokens of the arguments, estimated."]
     encoding: Annotated[str, "The way in which tokens were counted."]
     parent_id: Annotated[

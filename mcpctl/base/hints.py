@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mcpctl.base.models import HINTS, Tool
+from mcpctl.base.acting import acting_word
+from mcpctl.base.models import HINTS, HTTP, Tool
 
 DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 """The protocol's defaults: https://modelcontextprotocol.io/specification, ToolAnnotations."""
@@ -19,49 +20,80 @@ _LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True
 
 MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
 
+_READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
+_ADDS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False}
+_BY_METHOD: Mapping[str, Mapping[str, bool]] = {
+    "GET": _READS, "HEAD": _READS, "POST": _ADDS, "PATCH": _ADDS,
+    "PUT": {"readOnlyHint": False, "idempotentHint": True},
+    "DELETE": {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True},
+}  # fmt: skip
+_NOTHING: Mapping[str, bool] = {}
+_WORSE = {("override", "declared"), ("override", "inferred"), ("override", "default"), ("inferred", "declared"),
+          ("declared", "inferred")}  # fmt: skip
+"""Where a tool is destructive by the first and read-only by the second, it is destructive."""
+
 
 class Hint(NamedTuple):
-    """The source is `override`, `declared` or `default`."""
+    """The source is `override`, `declared`, `inferred` (from the method of a tool of an HTTP API) or `default`."""
 
     value: bool
     source: str
 
     @property
     def is_known(self) -> bool:
-        """Whether a server or toolset set the value; a default is the protocol's guess."""
+        """Whether a server, toolset or HTTP method set the value; a default is the protocol's guess."""
         return self.source != "default"
 
 
+def inferred(definition: Mapping[str, Any]) -> Mapping[str, bool]:
+    """The hints that the HTTP method of an operation implies, from the definition that was made of it."""
+    meta = definition.get("_meta")
+    request = meta.get(HTTP) if isinstance(meta, dict) else None
+    return _BY_METHOD.get(str(request.get("method")), _NOTHING) if isinstance(request, dict) else _NOTHING
+
+
 def effective(tool: Tool) -> dict[str, Hint]:
-    """The override, else the declaration, else the default; unset, read-only means not destructive and idempotent."""
-    return _decide(tool.annotations, tool.overrides.hints if tool.overrides else {})
+    """The override, else the declaration, else what the HTTP method implies, else the default; unset, read-only means
+    not destructive and idempotent."""
+    return _decide(tool.annotations, tool.inferred or _NOTHING, tool.overrides.hints if tool.overrides else {})
 
 
-def deciding(tool: Tool) -> dict[str, Hint]:
+def deciding(tool: Tool, *, may_infer: bool = False) -> dict[str, Hint]:
     """The four hints that decide whether a call is permitted, such as one by `tool_execute_read`: those in effect, but
     an override that loosens a hint (to read-only, not destructive, idempotent or closed) applies only from the user's
-    own data directory. A file in a repository is only as trustworthy as the repository."""
-    return _deciding(tool, tool.annotations)
+    own data directory. A file in a repository is only as trustworthy as the repository. A method loosens nothing, but
+    that it only reads, where it `may_infer` that and nothing in the tool says that it acts."""
+    return _deciding(tool, tool.annotations, may_infer)
 
 
 @lru_cache(maxsize=4096)
-def trusted(tool: Tool, *, may_loosen: bool) -> Mapping[str, Hint]:
+def trusted(tool: Tool, *, may_loosen: bool, may_infer: bool = False) -> Mapping[str, Hint]:
     """The four hints that rules compare: a server's declaration only tightens, unless it `may_loosen`."""
     if may_loosen:
-        return deciding(tool)
-    return _deciding(tool, {name: value for name, value in tool.annotations.items() if value != _LOOSE.get(name)})
+        return deciding(tool, may_infer=may_infer)
+    declared = {name: value for name, value in tool.annotations.items() if value != _LOOSE.get(name)}
+    return _deciding(tool, declared, may_infer)
 
 
-def _deciding(tool: Tool, declared: Mapping[str, Any]) -> dict[str, Hint]:
-    overrides = tool.overrides
+def _deciding(tool: Tool, declared: Mapping[str, Any], may_infer: bool) -> dict[str, Hint]:
+    overrides, inferred = tool.overrides, tool.inferred or _NOTHING
+    if inferred:
+        only_reads = may_infer and inferred.get("readOnlyHint") and not acting_word(tool)
+        inferred = inferred if only_reads else tightening(inferred)
     if overrides is None or overrides.own:
-        return _decide(declared, overrides.hints if overrides else {})
-    without = _decide(declared, {})
+        return _decide(declared, inferred, overrides.hints if overrides else {})
+    without = _decide(declared, inferred, {})
     tighter = {n: v for n, v in overrides.hints.items() if v != _LOOSE[n] or without[n].value == v}
-    return _decide(declared, tighter)
+    return _decide(declared, inferred, tighter)
 
 
-def _decide(annotations: Mapping[str, Any], overrides: Mapping[str, bool]) -> dict[str, Hint]:
+def tightening(hints: Mapping[str, bool]) -> dict[str, bool]:
+    return {name: value for name, value in hints.items() if value != _LOOSE[name]}
+
+
+def _decide(
+    annotations: Mapping[str, Any], inferred: Mapping[str, bool], overrides: Mapping[str, bool]
+) -> dict[str, Hint]:
     hints: dict[str, Hint] = {}
     for name in HINTS:
         declared = annotations.get(name)
@@ -69,8 +101,13 @@ def _decide(annotations: Mapping[str, Any], overrides: Mapping[str, bool]) -> di
             hints[name] = Hint(overrides[name], "override")
         elif isinstance(declared, bool):
             hints[name] = Hint(declared, "declared")
+        elif name in inferred:
+            hints[name] = Hint(inferred[name], "inferred")
         else:
             hints[name] = Hint(DEFAULTS[name], "default")
+        if name == "readOnlyHint" and hints[name].value != inferred.get(name, hints[name].value):
+            # The method says otherwise: of all that it implies, only that it destroys is left.
+            inferred = {"destructiveHint": True} if inferred.get("destructiveHint") else _NOTHING
     if hints["readOnlyHint"].value:
         for name in MEANINGLESS_IF_READ_ONLY:
             if not hints[name].is_known:
@@ -82,19 +119,21 @@ def is_loose(name: str, value: bool) -> bool:
     return _LOOSE[name] == value
 
 
-def permission(tool: Tool) -> str:
+def permission(tool: Tool, *, may_infer: bool = False) -> str:
     """One of `PERMISSIONS`; a tool without a declaration needs `destructive`."""
-    return {"read-only": "read", "changing": "write"}.get(risk(deciding(tool)), "destructive")
+    hints = deciding(tool, may_infer=may_infer)
+    return {"read-only": "read", "changing": "write"}.get(risk(hints), "destructive")
 
 
 def risk(hints: Mapping[str, Hint]) -> str:
     """The worst that a tool may do, one of `RISKS`. `not-declared`: neither its read-only nor its destructive hint is
     set. `changing`: it is not read-only, and a hint says that it is not destructive. `destructive`: also a tool that
-    only says that it is not read-only, which the protocol counts as destructive, and a declared read-only tool that a
-    toolset overrides as destructive."""
+    only says that it is not read-only, which the protocol counts as destructive, a declared read-only tool that a
+    toolset overrides as destructive or whose method deletes, and one that is declared destructive though its method
+    reads."""
     read_only = hints.get("readOnlyHint") or Hint(DEFAULTS["readOnlyHint"], "default")
     destructive = hints.get("destructiveHint") or Hint(DEFAULTS["destructiveHint"], "default")
-    if destructive == Hint(True, "override") and read_only.source != "override":
+    if destructive.value and (destructive.source, read_only.source) in _WORSE:
         return "destructive"
     if read_only.value:
         return "read-only"
@@ -104,7 +143,7 @@ def risk(hints: Mapping[str, Hint]) -> str:
 
 
 def declared(tool: Tool) -> dict[str, bool]:
-    """The hints that a server or toolset has set, without defaults."""
+    """The hints that a server, toolset or HTTP method has set, without defaults."""
     return {name: hint.value for name, hint in effective(tool).items() if hint.is_known}
 
 

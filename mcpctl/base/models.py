@@ -65,6 +65,8 @@ def unseen(done: int, total: int) -> None:
 
 
 OLDER_PAGE = "ui/resourceUri"  # the member of `_meta` that had the URI of a page at first, and that hosts still read
+HTTP, TAGS = "mcpctl/http", "mcpctl/tags"
+"""The members of `_meta` of the tools that are made of an HTTP API: the method and the path, and the tags."""
 PAGES = "ui://"  # begins the URIs of the pages of MCP Apps
 
 _Key = TypeVar("_Key")
@@ -108,6 +110,7 @@ class Tool:
     overrides: Overrides | None = None
     held: str = ""  # one of `HOLDS`; empty where no person has to approve it first
     is_approved: bool = False  # a person has approved exactly this definition
+    inferred: Mapping[str, bool] | None = None  # the hints that the HTTP method implies, of the tools of APIs alone
 
     @property
     def key(self) -> str:
@@ -134,6 +137,23 @@ class Tool:
     def annotations(self) -> Mapping[str, Any]:
         declared = self.definition.get("annotations")
         return declared if isinstance(declared, dict) else {}
+
+    @property
+    def request(self) -> tuple[str, str]:
+        """The method and the path of a tool of an HTTP API, as its document has them; of other tools, whatever they
+        say, empty."""
+        made = self._of_api(HTTP)
+        method, path = (made.get("method"), made.get("path")) if isinstance(made, dict) else ("", "")
+        return (method, path) if isinstance(method, str) and isinstance(path, str) else ("", "")
+
+    @property
+    def tags(self) -> Sequence[str]:
+        tags = self._of_api(TAGS)
+        return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+
+    def _of_api(self, member: str) -> Any:
+        meta = self.definition.get("_meta")
+        return meta.get(member) if self.inferred is not None and isinstance(meta, dict) else None
 
     @property
     def page(self) -> str:

@@ -21,6 +21,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ASK as ASK_RULE
 from mcpctl.config.policy_settings import LIMIT, PolicyRule
+from mcpctl.config.server_settings import is_of_api
 from mcpctl.metatools import own_tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import CURRENT, READ, Subject, Verdict, decide
@@ -153,6 +154,8 @@ class _Deciding:
             return own_tool.TOOL
         if tool := self.catalog(called.project).find(called.server, called.tool):
             return tool
+        if is_of_api(self.catalog(called.project).config.fingerprints.get(called.server, "")):
+            return Tool(called.server, called.tool, {"name": called.tool}, "{}", inferred=dict(called.hints))
         definition = {"name": called.tool, "annotations": dict(called.hints)}
         return Tool(called.server, called.tool, definition, msgspec.json.encode(definition).decode())
 

@@ -62,7 +62,7 @@ def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool, dry_r
         why = f"no server '{row['server']}' is configured"
     if why:
         return Replay(row, declared, "cannot", why)
-    if execute or (tool and hints.permission(tool) == _READ):
+    if execute or (tool and catalog.view.rules.permission(tool) == _READ):
         return _foreseen(catalog, row, declared, tool) if dry_run and tool else Replay(row, declared, "would_run")
     return Replay(row, declared, "needs_execute", "" if tool else "no server has listed it")
 

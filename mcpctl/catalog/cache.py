@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from mcpctl.base import bounds, feature_names
+from mcpctl.base import bounds, feature_names, hints
 from mcpctl.base.errors import warn
 from mcpctl.base.models import Tool
 from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
+from mcpctl.config import server_settings
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.holding import Holding
 from mcpctl.policy.view import View
@@ -202,7 +203,8 @@ def replace(
 
 def held(of: ListKey, definitions: Sequence[bytes], instructions: str = "") -> Listed:
     """A list that could not be kept in the database, for as long as this process runs."""
-    tools = tuple(tool(of.server, name, text) for name, text in _usable(of, definitions))
+    is_of_api = server_settings.is_of_api(of.fingerprint)
+    tools = tuple(tool(of.server, name, text, is_of_api=is_of_api) for name, text in _usable(of, definitions))
     return Listed(HELD, time.time(), tools, of.capabilities, instructions)
 
 
@@ -219,12 +221,15 @@ def load(state: State, of: ListKey) -> Listed | None:
     kept = state.listed(of)
     if kept is None:
         return None
-    tools = tuple(tool(of.server, name, text) for name, text in kept.tools)
+    is_of_api = server_settings.is_of_api(of.fingerprint)
+    tools = tuple(tool(of.server, name, text, is_of_api=is_of_api) for name, text in kept.tools)
     return Listed(kept.generation, kept.fetched_at, tools, of.capabilities, kept.instructions)
 
 
-def tool(server: str, name: str, text: str) -> Tool:
-    return Tool(server, name, msgspec.json.decode(text), text)
+def tool(server: str, name: str, text: str, *, is_of_api: bool = False) -> Tool:
+    """A tool as it is kept; only of one of an HTTP API, whose definition is made here, a method is believed."""
+    definition = msgspec.json.decode(text)
+    return Tool(server, name, definition, text, inferred=hints.inferred(definition) if is_of_api else None)
 
 
 def _usable(of: ListKey, definitions: Sequence[bytes]) -> list[tuple[str, str]]:

@@ -37,6 +37,8 @@ _ALL = (
          "Compare the tools; if they are right: mcpctl tools approve --server NAME"),
     Rule("W806", "The icons or the page that clients show with a tool changed.",
          "People decide by what they are shown; a page can call tools.", _LOOK),
+    Rule("W807", "The method or path of a tool of an HTTP API changed.", "The same name now sends another request.",
+         _LOOK),
     Rule("I901", "A tool is gone.", "Toolsets that name it do not find it.", "Nothing, or name another in toolsets."),
     Rule("I902", "A hint was added or left out without a change of meaning, or became stricter.",
          "It loosens nothing.", _LOOK),
@@ -71,6 +73,9 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion) -> Iterator[ToolChange]:
             yield _change(new, "W802", f"{schema} changed", before, after)
     if (before := _json(definitions.shown(old.definition))) != (after := _json(definitions.shown(new.definition))):
         yield _change(new, "W806", "what clients show of it changed", before, after)
+    if old.request != new.request:
+        was, is_now = (" ".join(tool.request) for tool in (old, new))
+        yield _change(new, "W807", f"its request was {was} and is {is_now}", was, is_now)
     titles = [(tool.definition.get("title"), tool.annotations.get("title")) for tool in (old, new)]
     if titles[0] != titles[1]:
         yield _change(new, "I903", "the title changed", old.title, new.title)
@@ -193,7 +198,7 @@ def _since(
             elif definitions.is_pin_of(before.pin, tool):
                 continue
             else:
-                changes = of_tool(cache.tool(server, tool.name, before.definition), tool, suspicion)
+                changes = of_tool(_before(tool, before.definition), tool, suspicion)
             yield from (replace(change, message=f"{change.message}{when}") for change in changes)
         said = of_server.at(listed.capabilities, versions.INSTRUCTIONS, moment)
         if said and not kind_of_list(listed.capabilities) and said.definition != listed.instructions:
@@ -202,6 +207,10 @@ def _since(
             yield ToolChange(server, "", "W804", message, said.definition, listed.instructions)
     shown = {versions.INSTRUCTIONS, *(tool.name for listed in lists for tool in listed.tools)}
     yield from (of_gone(server, name) for name in sorted(of_server.names(moment) - shown))
+
+
+def _before(tool: Tool, definition: str) -> Tool:
+    return cache.tool(tool.server, tool.name, definition, is_of_api=tool.inferred is not None)
 
 
 def suspicion(catalog: Catalog) -> Suspicion:
@@ -253,7 +262,7 @@ class _ServerChanges:
         elif why:  # compared with its pin for a client like this one, else for another
             of_name = [pin for (_, name), pin in self.pinned.items() if name == tool.name]
             pin = self.pinned.get((capabilities, tool.name)) or of_name[-1]
-            yield from of_tool(cache.tool(self.server, tool.name, pin.definition), tool, self.suspicion)
+            yield from of_tool(_before(tool, pin.definition), tool, self.suspicion)
 
     def _instructions(self, listed: Listed) -> Iterator[ToolChange]:
         if self.here and definitions.hashed(listed.instructions) not in {pin.pin for pin in self.here}:

@@ -146,7 +146,8 @@ def _pinned(of_server: Sequence[Pin], tool: Tool) -> Tool | None:
     if not of_name:
         return None
     last = max(of_name, key=lambda pin: pin.approved or pin.seen)
-    return replace(cache.tool(tool.server, tool.name, last.definition), is_approved=last.approved is not None)
+    before = cache.tool(tool.server, tool.name, last.definition, is_of_api=tool.inferred is not None)
+    return replace(before, is_approved=last.approved is not None)
 
 
 def _decision(catalog: Catalog, tool: Tool | None) -> tuple[str, str]:

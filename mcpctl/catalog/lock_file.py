@@ -10,7 +10,8 @@ import msgspec
 
 from mcpctl.base import definitions, files
 from mcpctl.base.errors import Refused, Unusable, warn
-from mcpctl.base.models import Tool
+from mcpctl.base.models import HTTP, Tool
+from mcpctl.catalog import cache
 from mcpctl.catalog.cache import Catalog
 from mcpctl.jsonc import Positions, fault_in_words
 from mcpctl.policy.holding import Locked
@@ -118,7 +119,8 @@ def _tool(server: str, name: str, entry: Any, version: int, where: str) -> Tool:
     annotations = {**_members(members.get("annotations")), **_members(members.get("hints"))}
     contract = {member: members[member] for member in members if member not in ("hash", "hints", "annotations", "name")}
     definition = {"name": name, **contract, "annotations": annotations}
-    tool = Tool(server, name, definition, json.dumps(definition, ensure_ascii=False))
+    is_of_api = HTTP in _members(members.get("_meta"))  # only the tools of an API are locked with it
+    tool = cache.tool(server, name, json.dumps(definition, ensure_ascii=False), is_of_api=is_of_api)
     if definitions.hash_of(tool, _HASHES[version]) != members.get("hash"):
         # Who reads the file must be able to rely on what it says.
         raise Unusable(f"{where}: the hash of this tool is not that of its definition", _HINT, "lock_unreadable")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from mcpctl.base.acting import ACTS, SHELL, acting_word, words_of
 from mcpctl.base.models import HINTS, Tool
 from mcpctl.checks import hidden
 from mcpctl.checks.findings import ERROR, ToolFinding, quoted
@@ -29,17 +30,11 @@ _CONTEXT = frozenset((
     "agentmemory", "contextwindow", "promptcontext", "callhistory", "toolcallhistory", "toolcalllog",
     "agentcontext", "userquestion",
 ))  # fmt: skip
-_ACTS = frozenset((
-    "delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "send", "execute", "exec", "kill",
-    "terminate", "transfer", "pay", "overwrite", "upload", "uninstall", "install", "publish", "deploy", "revoke",
-    "cancel", "shutdown", "reboot", "write",
-))  # fmt: skip
 _ACTS_IN_WORDS = re.compile(
     r"^(?:this tool )?(?:permanently |irreversibly )?(?:deletes?|removes?|drops?|destroys?|erases?|purges?|wipes?"
     r"|sends?|executes?|kills?|terminates?|transfers?|pays|overwrites?|uninstalls?|publishes|deploys?) (?:an? |the "
     r"|all |any |files?|arbitrary |messages?|emails?|e-mails?|funds|money|payments?)"
 )
-_SHELL = frozenset(("command", "shellcommand", "cmd", "script", "shell"))
 _READS = frozenset((
     "get", "list", "read", "show", "find", "search", "query", "fetch", "describe", "count", "check", "preview",
     "view", "lookup", "inspect",
@@ -127,21 +122,24 @@ def _spans(text: str) -> list[shapes.Span]:
 
 def _pretends(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
     if tool.annotations.get("readOnlyHint") is not True:
+        if tool.inferred and tool.inferred.get("readOnlyHint") and (word := acting_word(tool)):
+            message = f"is read-only by its method {tool.request[0]}, and says '{word}': it does not count as read-only"
+            yield ToolFinding(tool.key, "W508", "name", message)
         return
-    words = re.findall(r"[a-z]+", " ".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+", tool.name)).lower())
+    words = words_of(tool.name)
     if not _READS.isdisjoint(words[:1]):
         return
-    if words and words[0] in _ACTS:
+    if words and words[0] in ACTS:
         yield ToolFinding(tool.key, "W508", "name", f"declares readOnlyHint, and its name begins with '{words[0]}'")
     elif says := _ACTS_IN_WORDS.match(plain(tool.description[:200])):
         yield ToolFinding(tool.key, "W508", "description", f"declares readOnlyHint, and says {quoted(says[0])}")
-    elif shell := [part for part in reading.parameters if compact(part.text) in _SHELL and part.place.count(".") == 2]:
+    elif shell := [part for part in reading.parameters if compact(part.text) in SHELL and part.place.count(".") == 2]:
         message = f"declares readOnlyHint, and has the parameter {quoted(shell[0].text)}"
         yield ToolFinding(tool.key, "W508", shell[0].place, message)
 
 
 def _hints(tool: Tool) -> Iterator[ToolFinding]:
-    if not any(isinstance(tool.annotations.get(hint), bool) for hint in HINTS):
+    if not tool.inferred and not any(isinstance(tool.annotations.get(hint), bool) for hint in HINTS):
         yield ToolFinding(tool.key, "I602", "annotations", "none of the four hints is declared")
 
 

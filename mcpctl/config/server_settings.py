@@ -44,6 +44,11 @@ DECIDES = re.compile(  # variables that decide what runs, where it comes from, o
 )
 
 
+def is_of_api(fingerprint: str) -> bool:
+    """Whether a fingerprint is that of an HTTP API: all that is listed by such a one is made here."""
+    return fingerprint.startswith(f"{OPENAPI}-")
+
+
 class OAuth(toml.Section, frozen=True, kw_only=True):
     client_id: str = ""
     client_secret: str = ""

@@ -33,7 +33,10 @@ RISKS = {  # the meaning of each of `hints.RISKS` for a person who has to decide
     "destructive": "This tool may make destructive changes.",
     "not-declared": "Nobody has declared what this tool does; it counts as destructive.",
 }
-_SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
+_SOURCES = {
+    "declared": "as its server declares", "inferred": "by its HTTP method",
+    "override": "as a toolset says instead of its server",
+}  # fmt: skip
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
 _SILENCES = {  # where only one of the two that make a risk is declared, the other is not a no
     "readOnlyHint": Badge("undeclared", "R?", "Read-only: not declared", "Nobody said whether this tool only reads"),

@@ -8,6 +8,7 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace as replace_fields
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -250,7 +251,11 @@ def _may_be_shown(tool: Tool, view: View) -> bool:
 
 
 def _shown(tool: Tool, view: View) -> Tool:
-    return view.toolset.shown(tool) if view.toolset else tool
+    shown = view.toolset.shown(tool) if view.toolset else tool
+    if tool.inferred and not view.rules.may_infer(tool.server):
+        # A client lets its user's models call by these hints: it is told no more than counts here.
+        return replace_fields(shown, inferred=hints.tightening(tool.inferred))
+    return shown
 
 
 _definitions: WeakKeyDictionary[Tool, bytes] = WeakKeyDictionary()
@@ -272,10 +277,11 @@ def _definition(name: str, tool: Tool) -> bytes:
     for text in ("title", "description"):
         if (now := tool.definition.get(text)) != _value(members.get(text)):
             members[text] = msgspec.json.encode(now)
-    overridden = {hint: value for hint, (value, source) in hints.deciding(tool).items() if source == "override"}
-    if overridden:
+    decided = hints.deciding(tool, may_infer=True).items()
+    ours = {hint: value for hint, (value, source) in decided if source in ("override", "inferred")}
+    if ours:
         declared = jsonrpc.members_or_empty(members.get("annotations", b""))
-        encoded = {hint: msgspec.json.encode(value) for hint, value in overridden.items()}
+        encoded = {hint: msgspec.json.encode(value) for hint, value in ours.items()}
         members["annotations"] = jsonrpc.object_of({**declared, **encoded})
     meta = jsonrpc.members_or_empty(members.get("_meta", b""))
     members["_meta"] = jsonrpc.object_of({**meta, KEY: msgspec.json.encode(tool.key)})

@@ -209,7 +209,8 @@ class Searching:
         def fitted(count: int, room: int) -> list[dict[str, Any]]:
             return search_results.fitted(
                 hits[:count], tools[:count], ranking,
-                detail=detail, budget=room, sure=request.limit, split=self._split, direct=direct,
+                detail=detail, budget=room, sure=request.limit,
+                split=catalog.view.rules.permission if self._split else None, direct=direct,
             )  # fmt: skip
 
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.

@@ -31,6 +31,7 @@ _CALLED = ("executeWith", offers.DIRECT_NAME)  # members that say how a tool is 
 _BYTES = 4  # bytes of a token, as it is estimated
 
 Entry = Mapping[str, Any]
+Split = Callable[[Tool], str] | None  # the permission that calls a tool, where `tool_execute` is split by it
 _SERVER_RESULTS = 4  # results of one server while others have comparable ones: no server can fill an answer
 _COMPARABLE = 0.5  # share of the best relevance from which another server's result is comparable
 _FOLLOWING = 0.3  # share of the best relevance from which a result is worth the room that others leave
@@ -139,7 +140,7 @@ def _spread(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hi
 
 
 def fitted(
-    hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: bool,
+    hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: Split,
     direct: Mapping[str, str],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The entries of as many hits as fit a budget of tokens, best first; the first `sure` ones before the others."""
@@ -176,7 +177,7 @@ def introduction(server: str, text: str) -> dict[str, str]:
     return {"serverName": server, "text": text}
 
 
-def _entry(tool: Tool, hit: Hit, split: bool, direct: Mapping[str, str], *, full: bool) -> dict[str, Any]:
+def _entry(tool: Tool, hit: Hit, split: Split, direct: Mapping[str, str], *, full: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {"toolKey": tool.key}
     if full:  # the two halves of the key
         entry |= {"toolName": tool.name, "serverName": tool.server}
@@ -190,7 +191,7 @@ def _entry(tool: Tool, hit: Hit, split: bool, direct: Mapping[str, str], *, full
     if declared := hints.declared(tool):
         entry["annotations"] = declared
     if split:
-        entry["executeWith"] = offers.execute_with(hints.permission(tool))
+        entry["executeWith"] = offers.execute_with(split(tool))
     if tool.key in direct:
         entry[offers.DIRECT_NAME] = direct[tool.key]
     return entry

@@ -243,11 +243,14 @@ MEANINGS = {  # the meaning of each hint in effect, where true and where false
 }
 
 
+_HINT_FROM = {"declared": "declared", "inferred": "inferred from its HTTP method"}
+
+
 def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
     words = meaning[0] if value["effective"] else meaning[1]
     if value["source"] == "default":
         return f"not declared; counts as: {words}"
-    where = f"override in {line_of(value['file'])}" if value["source"] == "override" else value["source"]
+    where = f"override in {line_of(value['file'])}" if value["source"] == "override" else _HINT_FROM[value["source"]]
     return f"{'yes' if value['effective'] else 'no'} ({where}): {words}"
 
 

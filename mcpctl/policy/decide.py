@@ -326,7 +326,7 @@ def _is_left_out(subject: Subject) -> bool:
 
 def _of_class(subject: Subject) -> Verdict | None:
     if subject.execute_class and subject.tool:
-        needed = hints.permission(subject.tool)
+        needed = subject.view.rules.permission(subject.tool)
         if needed != subject.execute_class:
             return Verdict(REFUSE, _failure(subject, "wrong_execute", needed=needed, used=subject.execute_class))
     return None

@@ -26,7 +26,9 @@ _WHERE = {
     "hook": "in Claude Code",
 }  # fmt: skip
 _HOW = {SESSION: "until its session ends", ALWAYS: "always"}
-_SOURCES = {"declared": ", as its server declares", "override": ", as a toolset says"}
+_SOURCES = {
+    "declared": ", as its server declares", "inferred": ", by its HTTP method", "override": ", as a toolset says",
+}  # fmt: skip
 
 
 class ConsentQuestion(NamedTuple):

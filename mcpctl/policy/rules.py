@@ -11,11 +11,12 @@ from mcpctl.base.hints import Hint
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import OWN
 from mcpctl.config.config import Config
-from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, ONLY, Policy, PolicyRule
+from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, ONLY, TRUSTS, Policy, PolicyRule
 from mcpctl.toolsets.toolset import Toolset
 
 _OPEN_WORLD = CLASSES[-1]
 _DECLARED = Hint(True, "declared")
+_TRUSTED = TRUSTS[0]
 _NAMED = 5  # how many names of `only` its rule repeats
 
 
@@ -99,8 +100,16 @@ class Rules:
 
     def hints(self, server: str, tool: Tool) -> Mapping[str, Hint]:
         trust = self.config.servers[server].trust_hints if server in self.config.servers else "no"
-        may_loosen = server == OWN or trust == "yes" or (trust == "pinned" and tool.is_approved)
-        return hints.trusted(tool, may_loosen=may_loosen)
+        may_loosen = server == OWN or trust == _TRUSTED or (trust == "pinned" and tool.is_approved)
+        return hints.trusted(tool, may_loosen=may_loosen, may_infer=trust == _TRUSTED)
+
+    def may_infer(self, server: str) -> bool:
+        """Whether a tool of an API may count as one that only reads by its method."""
+        return server in self.config.servers and self.config.servers[server].trust_hints == _TRUSTED
+
+    def permission(self, tool: Tool) -> str:
+        """The class of `tool_execute` that calls it, one of `hints.PERMISSIONS`."""
+        return hints.permission(tool, may_infer=self.may_infer(tool.server))
 
 
 _UNKNOWN = frozenset((CLASSES[3], _OPEN_WORLD))

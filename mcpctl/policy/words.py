@@ -304,8 +304,8 @@ def _sent(failure: Failure) -> str:
 def hints_of(effective: Mapping[str, Hint]) -> str:
     """Hints in one line, with their sources: "not declared" is not a no."""
     forms = {
-        "declared": "{} (declared by its server)", "override": "{} (set by a toolset)",
-        "default": "not declared (counts as {})",
+        "declared": "{} (declared by its server)", "inferred": "{} (inferred from its HTTP method)",
+        "override": "{} (set by a toolset)", "default": "not declared (counts as {})",
     }  # fmt: skip
     return ", ".join(
         f"{name.removesuffix('Hint')} {forms[hint.source].format(str(hint.value).lower())}"

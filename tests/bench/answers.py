@@ -44,7 +44,7 @@ def ours(tools: Sequence[Tool], tokens: int, limit: int | None) -> Answers:
         hits = search_results.chosen(ranking.hits, request.limit, more, ranking.firsts)
         shown = [by_key[hit.key] for hit in hits]
         return search_results.fitted(
-            hits, shown, ranking, detail=detail, budget=tokens, sure=request.limit, split=False, direct={}
+            hits, shown, ranking, detail=detail, budget=tokens, sure=request.limit, split=None, direct={}
         )
 
     return answer

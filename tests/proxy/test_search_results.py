@@ -32,7 +32,7 @@ def answer(tools: list[Tool], tokens: int = 2000, detail: str = "auto", best: fl
     ranking = Ranking(hits, "bm25", None, (), weak=False)
     results = search_results.fitted(
         shown, [by_key[hit.key] for hit in shown], ranking,
-        detail=detail, budget=tokens, sure=more.get("limit", 10), split=False, direct={},
+        detail=detail, budget=tokens, sure=more.get("limit", 10), split=None, direct={},
     )  # fmt: skip
     assert search_results.size(results) <= tokens
     assert json.dumps(results)

@@ -5,10 +5,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from mcpctl.base.models import Row
+from mcpctl.base.models import HINTS, Row
 from mcpctl.commands import options as opt
+from mcpctl.config.policy_settings import TRUSTS
 
-_FROM = {"declared": "declared by its server", "override": "set by a toolset", "default": "not declared"}
+_FROM = {
+    "declared": "declared by its server", "inferred": "inferred from its HTTP method", "override": "set by a toolset",
+    "default": "not declared",
+}  # fmt: skip
 
 
 def explain(
@@ -130,13 +134,16 @@ def _hints(row: Row) -> Iterator[str]:
         hint = row["hints"][name]
         file = f", {Path(hint['file']).name}" if hint["file"] else ""
         value = f"{'yes' if hint['value'] else 'no'} ({_FROM[hint['source']]}{file})"
-        yield f"{field.replace('_', ' ') + ':':<13}{value}{_uncounted(hint, row['trust_hints'])}"
+        yield f"{field.replace('_', ' ') + ':':<13}{value}{_uncounted(name, hint, row['trust_hints'])}"
 
 
-def _uncounted(hint: Any, trust: str | None) -> str:
+def _uncounted(name: str, hint: Any, trust: str | None) -> str:
     if hint["counts"]:
         return ""
-    why = f'trust_hints = "{trust}"' if hint["source"] == "declared" else "a repository's file may not loosen"
+    why = f'trust_hints = "{trust}"' if hint["source"] != "override" else "a repository's file may not loosen"
+    if hint["source"] == "inferred" and (trust == TRUSTS[0] or name != HINTS[0]):
+        is_read = name == HINTS[0]
+        why = "its name, title, path or parameters say that it acts" if is_read else "a method alone may not loosen"
     return f"; does not count for rules ({why}): taken for {'yes' if hint['counted_value'] else 'no'}"
 
 

@@ -20,9 +20,10 @@ def ls(
     """List the tools of all enabled servers.
 
     They are as the servers last listed them, with the hints of their behaviour. A hint is yes or no if the server
-    declares it, yes* or no* if the toolset in force overrides it, and - if it is not declared. Filters use the hint in
-    effect: a tool without declared hints counts as destructive, as MCP says. With a toolset in force, only its tools
-    are listed. Where tools are held until you approve them, a column says why.
+    declares it or the method of an HTTP API's tool implies it, yes* or no* if the toolset in force overrides it, and -
+    if it is not declared. Filters use the hint in effect: a tool without declared hints counts as destructive, as MCP
+    says. With a toolset in force, only its tools are listed. Where tools are held until you approve them, a column says
+    why.
 
     --by risk groups the tools by the worst that they may do: read-only; changing, but declared not destructive;
     destructive, also if a tool is only declared not read-only; not-declared, without either hint. In a group or without
