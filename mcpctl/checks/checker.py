@@ -10,11 +10,12 @@ from mcpctl.base.models import HINTS, Tool
 from mcpctl.checks import hidden
 from mcpctl.checks.findings import ERROR, ToolFinding, quoted
 from mcpctl.checks.instructions import INSTRUCTIONS
+from mcpctl.checks.known_texts import KnownTexts
 from mcpctl.checks.leaks import LEAKS
 from mcpctl.checks.orders import ORDERS
-from mcpctl.checks.peers import Peers
+from mcpctl.checks.peers import SHADOWS, Peers
 from mcpctl.checks.phrases import matches
-from mcpctl.checks.reading import Reading, compact, plain, spelled
+from mcpctl.checks.reading import Reading, compact, plain
 from mcpctl.secrets import redact, shapes
 
 _PHRASES = (*INSTRUCTIONS, *LEAKS, *ORDERS)
@@ -49,15 +50,17 @@ class Checker:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._peers = Peers(tools)
+        self._known = KnownTexts((*_PHRASES, *SHADOWS))
 
     def check(self, tool: Tool) -> list[ToolFinding]:
         """The findings of one of the tools: at most one of each rule and place, errors first."""
-        reading = Reading(tool)
+        reading = Reading(tool, self._known.read)
         findings: dict[tuple[str, str], ToolFinding] = {}
         for finding in chain(
-            _hidden(tool, reading), _phrases(tool, reading), _payloads(tool, reading),
-            self._peers.directed(tool, reading), self._peers.alike(tool), _parameters(tool, reading),
-            _secrets(tool, reading), _pretends(tool, reading), _hints(tool), _length(tool, reading),
+            _hidden(tool, reading, self._known), _phrases(tool, reading, self._known),
+            _payloads(tool, reading, self._known), self._peers.directed(tool, reading, self._known),
+            self._peers.alike(tool), _parameters(tool, reading), _secrets(tool, reading), _pretends(tool, reading),
+            _hints(tool), _length(tool, reading),
         ):  # fmt: skip
             findings.setdefault((finding.rule, finding.place), finding)
         return sorted(findings.values(), key=lambda finding: finding.rule)
@@ -68,14 +71,14 @@ def is_held(findings: Iterable[ToolFinding]) -> bool:
     return any(finding.severity == ERROR for finding in findings)
 
 
-def _hidden(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
+def _hidden(tool: Tool, reading: Reading, known: KnownTexts) -> Iterator[ToolFinding]:
     for part in reading.parts:
-        if words := hidden.odd_characters(part.text) or spelled(part.text):
+        if words := known[part.text].odd:
             yield ToolFinding(tool.key, "E401", part.place, f"{part.place} has {words}")
 
 
-def _phrases(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
-    for match in matches(reading.text, _PHRASES):
+def _phrases(tool: Tool, reading: Reading, known: KnownTexts) -> Iterator[ToolFinding]:
+    for match in known.matches(reading, _PHRASES):
         place = reading.part(match.start).place
         if not match.quoted:
             yield ToolFinding(tool.key, match.phrase.rule, place, f"{place} {match.phrase.what}: {quoted(match.said)}")
@@ -84,9 +87,9 @@ def _phrases(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
             yield ToolFinding(tool.key, "W509", place, message)
 
 
-def _payloads(tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
+def _payloads(tool: Tool, reading: Reading, known: KnownTexts) -> Iterator[ToolFinding]:
     for part in reading.parts:
-        for text in hidden.decoded(part.text) if len(part.text) >= _SHORTEST_PAYLOAD else ():
+        for text in known[part.text].encoded if len(part.text) >= _SHORTEST_PAYLOAD else ():
             if hidden.COMMAND.search(text) or any(not match.quoted for match in matches(plain(text), _IN_PAYLOADS)):
                 message = f"{part.place} has an encoded payload that says {quoted(text)}"
                 yield ToolFinding(tool.key, "E406", part.place, message)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import split
 from mcpctl.checks.findings import ToolFinding, quoted
-from mcpctl.checks.phrases import Phrase, matches
+from mcpctl.checks.known_texts import KnownText, KnownTexts
+from mcpctl.checks.phrases import Phrase
 from mcpctl.checks.reading import PARAMETER, Reading, compact, plain, skeleton
 
 _NEAR = 80
@@ -55,7 +56,7 @@ _LEAST_SHARED = 2
 _GENERIC = frozenset(("mcp", "server", "api", "tool", "tools", "service", "the", "my"))
 """Words of servers' names that say nothing."""
 
-_SHADOWS = (
+SHADOWS = (
     Phrase("E405", "directs the model about other servers",
            ("other server", "other mcp server", "another server", "another mcp server", "different server"),
            r"\b(?:do not|never|avoid|stop) (?:use|using|call|calling|trust|trusting|invoke|invoking)\bG25\b(?:other"
@@ -113,26 +114,37 @@ class Peers:
         other = next((server for server in servers if not self._is_same_program(tool.server, server)), None)
         return f"{other}:{servers[other]}" if other is not None else ""
 
-    def directed(self, tool: Tool, reading: Reading) -> Iterator[ToolFinding]:
+    def directed(self, tool: Tool, reading: Reading, known: KnownTexts) -> Iterator[ToolFinding]:
         own = {compact(part.text) for part in reading.parts if part.kind == PARAMETER or len(part.text) < _WORD}
         for part in reading.parts:
             if part.kind == PARAMETER or part.place == "name":
+                continue
+            if not self._may_name(known[part.text], part.text):
                 continue
             for key in self._named(tool, part.text, own):
                 message = f"{part.place} directs the model about {quoted(key)}, a tool of another server"
                 yield ToolFinding(tool.key, "E405", part.place, message)
                 return
-        for match in matches(reading.text, _SHADOWS):
+        for match in known.matches(reading, SHADOWS):
             name = compact(match.name)
             if not match.quoted and name not in own and tool.server not in self._by_name.get(name, {}):
                 place = reading.part(match.start).place
                 yield ToolFinding(tool.key, "E405", place, f"{place} {match.phrase.what}: {quoted(match.said)}")
                 return
 
+    def _may_name(self, known: KnownText, text: str) -> bool:
+        """Whether a text has a name of any tool, or says that something is one: nearly none does."""
+        if len(self._names) < _LEAST_SHARED:
+            return False
+        if known.names_tools is None:
+            lowered = text.lower()
+            bare = {name.replace("_", "").replace("-", "") for name in _IDENTIFIER.findall(lowered)}
+            in_words = " tool" in lowered or " function" in lowered
+            known.names_tools = in_words or "__" in text or not self._by_name.keys().isdisjoint(bare)
+        return known.names_tools
+
     def _named(self, tool: Tool, text: str, own: set[str]) -> Iterator[str]:
         """The keys of other servers' tools that a text directs the model about."""
-        if len(self._names) < _LEAST_SHARED:
-            return
         for number, match in enumerate(_IDENTIFIER.finditer(text)):
             if number >= _MOST_NAMES * 50:
                 return

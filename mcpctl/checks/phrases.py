@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -62,6 +62,10 @@ _WORDS = {
 _NAMED = re.compile(r"G(\d+)|(" + "|".join(sorted(_WORDS, key=len, reverse=True)) + ")")
 
 
+_WITHIN_LINES = re.compile(r"\[\^[^\]]*\\n[^\]]*\]|\[[^\]^][^\]]*\]")  # characters without a line's end, or so it seems
+_SPANNING = re.compile(r"\\[nsWDZ]|(?<!\\)\$|\^")
+
+
 def _expanded(pattern: str) -> str:
     return _NAMED.sub(lambda match: f"{_STEP}{{0,{match[1]}}}?" if match[1] else _WORDS[match[2]], pattern)
 
@@ -83,6 +87,11 @@ class Phrase:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         return re.compile(_expanded(self.text))
+
+    @cached_property
+    def spans(self) -> bool:
+        """Whether it may reach over lines, or is bound to where the first begins or the last ends."""
+        return bool(_SPANNING.search(_WITHIN_LINES.sub("", self.pattern.pattern)))
 
     @cached_property
     def must(self) -> re.Pattern[str] | None:
@@ -141,13 +150,22 @@ class Match:
 
 
 def matches(text: str, phrases: tuple[Phrase, ...]) -> Iterator[Match]:
+    marks = marks_in(text, phrases)
+    likely = (phrase for phrase in phrases if not marks.isdisjoint(phrase.marks))
+    return in_order(text, (match for phrase in likely for match in places_of(text, phrase)))
+
+
+def marks_in(text: str, phrases: tuple[Phrase, ...]) -> set[str]:
     # Nearly all texts have hardly a mark, and a search for a mark costs a hundredth of one for a pattern.
     by_beginning, others = _marks(phrases)
     beginnings = {word[:_BEGINNING] for word in _WORD.findall(text)}
     likely = [mark for beginning in by_beginning.keys() & beginnings for mark in by_beginning[beginning]]
-    marks = {mark for mark in (*others, *likely) if mark in text}
-    every = [match for phrase in phrases if not marks.isdisjoint(phrase.marks) for match in _of(text, phrase)]
-    every.sort(key=lambda match: (match.start, match.end))
+    return {mark for mark in (*others, *likely) if mark in text}
+
+
+def in_order(text: str, places: Iterable[Match]) -> Iterator[Match]:
+    """The places in the order of the text; one that is chained to a quoted one is quoted with it."""
+    every = sorted(places, key=lambda match: (match.start, match.end))
     last_quoted = -1
     for match in every:
         between = text[last_quoted : match.start][:_LONGEST_CHAIN] if last_quoted >= 0 else "."
@@ -170,7 +188,7 @@ def _marks(phrases: tuple[Phrase, ...]) -> tuple[dict[str, list[str]], list[str]
     return by_beginning, others
 
 
-def _of(text: str, phrase: Phrase) -> Iterator[Match]:
+def places_of(text: str, phrase: Phrase) -> Iterator[Match]:
     said = 0
     for match in phrase.pattern.finditer(text):
         start, end = match.span()

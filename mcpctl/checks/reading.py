@@ -4,7 +4,7 @@ import html
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, islice
@@ -66,15 +66,25 @@ class Passage:
 class Reading:
     """The texts of a tool, and their plain form: one line a text, in small Latin letters, without hidden characters."""
 
-    def __init__(self, tool: Tool) -> None:
+    def __init__(self, tool: Tool, read: Callable[[str], Iterable[str]]) -> None:
+        """`read` gives the lines of a text in their plain form, as `lines_of` makes them."""
         self.parts, self.is_whole = _parts(tool)
-        read = [(line, part) for part in self.parts for line in _lines(part.text)]
-        self.text = "\n".join(line for line, _ in read)
-        self._read = [part for _, part in read]
-        self._starts = [*accumulate((len(line) + 1 for line, _ in read), initial=0)]
+        self._lines_of = read
+
+    @cached_property
+    def _read(self) -> Sequence[tuple[str, Passage]]:
+        return [(line, part) for part in self.parts for line in self._lines_of(part.text)]
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(line for line, _ in self._read)
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        return [*accumulate((len(line) + 1 for line, _ in self._read), initial=0)]
 
     def part(self, at: int) -> Passage:
-        return self._read[max(bisect_right(self._starts, at) - 1, 0)]
+        return self._read[max(bisect_right(self._starts, at) - 1, 0)][1]
 
     @cached_property
     def parameters(self) -> Sequence[Passage]:
@@ -111,7 +121,7 @@ def _character(match: re.Match[str]) -> str:
     return " " if 0xD800 <= number < 0xE000 or number > 0x10FFFF else chr(number)
 
 
-def _lines(text: str) -> Iterator[str]:
+def lines_of(text: str) -> Iterator[str]:
     """A text in its plain form; and again with letters for the digits in its words, if many words have them."""
     line = plain(text)
     yield line
@@ -171,7 +181,10 @@ def _is_word(value: Any) -> bool:
 
 def _below(place: str, name: str) -> str:
     """The place of a member, safe to be shown."""
-    return f"{place}.{printable(name[:_LONGEST_MEMBER])}" if len(place) < _LONGEST_PLACE else place
+    return f"{place}.{_printable(name[:_LONGEST_MEMBER])}" if len(place) < _LONGEST_PLACE else place
+
+
+_printable = lru_cache(maxsize=4096)(printable)
 
 
 @lru_cache(maxsize=16_384)
