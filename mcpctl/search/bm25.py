@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import reduce
 from itertools import compress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
 from mcpctl.search.tokens import COURTEOUS_WORDS, folded, is_cjk, meaning_words, sentences, stem
+
+if TYPE_CHECKING:
+    from mcpctl.search.operations import Operations
 
 FEWEST, MOST = 15, 4_000  # the sizes between which the relevance of tools that nobody asked for grows with the catalog
 NOT_ENGLISH = 0.75  # the share of that relevance for a query in another language: the table knows fewer of its words
@@ -91,6 +95,7 @@ class Bm25:
         self._on_progress = on_progress
         self._pins = Pins(self.tools)
         self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
+        self._operations = _operations(self.tools)
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
 
     def search(
@@ -187,6 +192,8 @@ class Bm25:
 
     def _answer(self, text: str, near: Near | None) -> QueryScores:
         query = self._reader.read(text)
+        if self._operations and (pronoun := self._operations.pronoun(text)):
+            query.mean(self._operations.caller, pronoun, self._engine.idf)
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
@@ -206,6 +213,9 @@ class Bm25:
             whole = most if near else max(largest[-1], HALF * most)
             units.append(weight / (whole or 1.0))
             parts.append(scores * units[-1])
+        fitting = self._operations.fitting(text) if self._operations else None
+        if fitting is not None:
+            parts = [part * fitting for part in parts]
         relevance = sum(parts[1:], parts[0])
         by_words, *others = largest
         # The best hit is as relevant as it is sure; the others in proportion.
@@ -220,6 +230,7 @@ class Bm25:
             embedding=parts[2] * unit if near else None,
             vectors=vectors,
             sentences=said,
+            fitting=fitting,
         )
 
     def _best(self, relevance: Scores, pinned: list[int], firsts: list[int], limit: int) -> Iterable[Hit]:
@@ -253,6 +264,14 @@ def weak_below(tools: int, *, in_english: bool = True) -> float:
     such requests stay below it, and one in thirty of those that a tool meets."""
     size = min(max(tools, FEWEST), MOST)
     return (0.04 + 0.18 * math.log10(size)) * (1.0 if in_english else NOT_ENGLISH)
+
+
+def _operations(tools: Sequence[Tool]) -> "Operations | None":
+    if all(tool.inferred is None for tool in tools):
+        return None
+    from mcpctl.search.operations import Operations
+
+    return Operations(tools)
 
 
 def _said(text: str, query: Query) -> Iterator[Sequence[int]]:

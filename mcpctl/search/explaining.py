@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from mcpctl.search.fields import FIELDS
+from mcpctl.search.fields import FIELDS, fields_of
 from mcpctl.search.meaning import Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import Query
@@ -23,6 +23,7 @@ class QueryScores(Struct, frozen=True):
     embedding: Scores | None
     vectors: Matrix  # a row for each of `query.meaning`
     sentences: Sequence[Sequence[int]]  # the rows of the whole query, and of each sentence if it has several
+    fitting: Scores | None = None  # by how much the scores of words count, where there are tools of an HTTP API
 
 
 def parts(
@@ -31,13 +32,14 @@ def parts(
     """The parts that add up to a tool's relevance for a query, times `lift`; `texts` are those of its fields. A term's
     score is divided among the fields like its frequency."""
     corpus, unit = engine.corpus, lift * answer.scale
+    unit *= 1.0 if answer.fitting is None else float(answer.fitting[number])
     counts = _counts(texts)
     scores: dict[tuple[str, str], float] = defaultdict(float)
     for term, word in answer.query.terms.items():
         shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
         if tf := sum(shares):
             saturated = engine.idf[term] * (K1 + 1) / (tf + K1) * float(corpus.trust[number])
-            for field, share in zip(FIELDS, shares, strict=True):
+            for field, share in zip(fields_of(texts), shares, strict=True):
                 scores[word, field.name] += share * saturated * answer.query.shares[term] * unit
     yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
     if score := lift * float(answer.meaning[number]):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
-from mcpctl.search.fields import FIELDS, LEAST, trust
+from mcpctl.search.fields import FIELDS, LEAST, OPERATION_FIELDS, Field, OperationTexts, trust
 from mcpctl.search.tokens import runs, stem, words
 
 K1 = 1.2
@@ -23,9 +23,6 @@ _PORTION = 500_000
 Scores = NDArray[np.float64]
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int32]
-
-_WEIGHTS = np.array([field.weight for field in FIELDS])
-_LENGTHS = np.array([field.length for field in FIELDS])
 
 
 def stemmed(word: str) -> str:
@@ -53,9 +50,12 @@ class Corpus:
     @classmethod
     def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":
         vocabulary: dict[str, int] = {}
-        forms, per_field, lengths, trusted = _read(documents, vocabulary)
-        mean = lengths.mean(0) if len(lengths) else np.ones(len(FIELDS))
-        norms: Scores = _WEIGHTS / (1 - _LENGTHS + _LENGTHS * lengths / np.where(mean > 0, mean, 1.0))
+        forms, per_field, lengths, trusted, of_operation = _read(documents, vocabulary)
+        norms: Scores = _norms(lengths, FIELDS)
+        if of_operation.any():
+            # Tools of APIs are compared with such ones, and others stay as they are without them.
+            norms[~of_operation] = _norms(lengths[~of_operation], FIELDS)
+            norms[of_operation] = _norms(lengths[of_operation], OPERATION_FIELDS)
         stems: dict[str, int] = {}
         stem_of = np.array([stems.setdefault(stemmed(word), len(stems)) for word in vocabulary], np.int32)
         of_words = _postings(forms, per_field, norms, len(vocabulary))
@@ -144,16 +144,27 @@ class _NumberedRuns(dict[str, tuple[int, tuple[int, ...]]]):
         return self[run]
 
 
+def _norms(lengths: NDArray[np.int64], fields: Sequence[Field]) -> Scores:
+    """By how much a word counts in each field of each document."""
+    weights, influence = (
+        np.array(column) for column in zip(*((each.weight, each.length) for each in fields), strict=True)
+    )
+    mean = lengths.mean(0) if len(lengths) else np.ones(len(fields))
+    norms: Scores = weights / (1 - influence + influence * lengths / np.where(mean > 0, mean, 1.0))
+    return norms
+
+
 def _read(
     documents: Iterable[Sequence[str]], vocabulary: dict[str, int]
-) -> tuple[Numbers, Numbers, NDArray[np.int64], Floats]:
+) -> tuple[Numbers, Numbers, NDArray[np.int64], Floats, NDArray[np.bool_]]:
     """The numbers of all forms in the order of the text; the count of forms and the count of words of each field; the
-    trust in each document."""
+    trust in each document; and whether it is of a tool of an HTTP API."""
     numbered = _NumberedRuns(vocabulary)
     numbers, forms_of, words_of = array("i"), array("i"), array("i")
-    trusted = array("f")
+    trusted, of_operation = array("f"), array("b")
     for document in documents:
         trusted.append(trust(document))
+        of_operation.append(isinstance(document, OperationTexts))
         for text in document:
             found = runs(text) if text else ()
             counts, read = zip(*map(numbered.__getitem__, found), strict=True) if found else ((), ())
@@ -162,7 +173,8 @@ def _read(
             forms_of.append(len(numbers) - before)
             words_of.append(sum(counts))
     forms, per_field, lengths = (np.array(column, np.int32) for column in (numbers, forms_of, words_of))
-    return forms, per_field, lengths.astype(np.int64).reshape(-1, len(FIELDS)), np.array(trusted, np.float32)
+    by_field = lengths.astype(np.int64).reshape(-1, len(FIELDS))
+    return forms, per_field, by_field, np.array(trusted, np.float32), np.array(of_operation, np.bool_)
 
 
 def _postings(terms: Numbers, per_field: Numbers, norms: Scores, size: int) -> tuple[Numbers, Numbers, Floats]:

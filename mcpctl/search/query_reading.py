@@ -51,6 +51,13 @@ class Query(Struct):
             if share > self.shares.get(term, 0.0):
                 self.terms[term], self.shares[term] = word, share
 
+    def mean(self, form: str, word: str, idf: Mapping[str, float]) -> None:
+        """Look up what a word stands for, where tools have it."""
+        if terms := [term for term in (form, stemmed(form)) if term in idf]:
+            self.add(terms, word)
+            self.weight += sum(idf[term] for term in terms)
+            self.meaning[stem(form)] = word
+
 
 class _Word(NamedTuple):
     forms: tuple[str, ...]  # the parts of an identifier, then all of it; or one segment of Chinese or Japanese

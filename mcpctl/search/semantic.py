@@ -13,7 +13,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config.config import Config
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.embeddings import Directions, Embeddings, Model
-from mcpctl.search.fields import FIELDS, texts
+from mcpctl.search.fields import fields_of, texts
 from mcpctl.search.posting_lists import Scores
 from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
 from mcpctl.search.tokens import sendable, sentences, words
@@ -134,9 +134,11 @@ def _sentences(text: str, most: int) -> list[str]:
 
 def _text(tool: Tool) -> str:
     """The text of a tool that is embedded: few words that tell it from others, without notes."""
-    field = dict(zip((field.name for field in FIELDS), texts(tool), strict=True))
+    of_tool = texts(tool)
+    field = dict(zip((field.name for field in fields_of(of_tool)), of_tool, strict=True))
     names = f"{_spaced(tool.server)} {_spaced(tool.name)}"
-    summary = f": {field['summary'].strip()}" if field["summary"].strip() else ""
+    said = field["summary" if tool.inferred is None else "title"].strip()
+    summary = f": {said}" if said else ""
     parameters = f" ({', '.join(field['parameters'].split())})" if field["parameters"] else ""
     return names + summary + parameters
 
