@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.base.models import Tool
-from mcpctl.search.posting_lists import Scores
 
 _CALLER = "selfcaller"  # stands for the words by which an API calls its caller, and by which people call themselves
 _UNFITTING = 0.5  # how much a tool counts that reads where something is to be changed, or the other way round
@@ -102,7 +101,7 @@ class Operations:
         found = (0 if tool.inferred is None else _KINDS.get(tool.request[0], _CHANGES) for tool in tools)
         self._kinds: NDArray[np.int8] = np.fromiter(found, np.int8, len(tools))
 
-    def fitting(self, query: str) -> Scores:
+    def fitting(self, query: str) -> NDArray[np.float64]:
         """How much each tool counts for a query by what it does: one that reads changes nothing."""
         wanted, kinds, fits = _wanted(query), self._kinds, np.ones(self._kinds.size)
         fits[(kinds > 0) & ((kinds == _READS) != (wanted == _READS))] = _UNFITTING
