@@ -51,6 +51,7 @@ REGISTRY_ENTRY = 8000  # characters of all texts of the entry: more than a perso
 OPENAPI_TEXT = 64 << 20  # bytes of an OpenAPI document, and of all files that it refers to
 OPENAPI_FILES = 64  # of these files
 OPENAPI_NESTING = 200
+OPENAPI_OPERATIONS = 100_000  # of a document, before those are chosen that are tools
 OPENAPI_QUICK, OPENAPI_S, OPENAPI_LONGEST_S = 16 << 20, 2, 10  # bytes that are compiled in the first seconds of CPU
 OPENAPI_MEMORY = 512 << 20  # bytes of memory that compiling may take
 OPENAPI_DEFINITION = 64 << 10  # bytes of the definition of one tool

@@ -46,6 +46,7 @@ class _Kind(msgspec.Struct, frozen=True):
 
     type: str
     is_file: bool = False
+    encoding: str = ""  # of bytes as a string
 
 
 class Bodies:
@@ -66,9 +67,13 @@ class Bodies:
         if not isinstance(content, dict) or not content:
             return None
         ways = self._ways(content, target.place, used)
-        description = target.value.get("description")
+        written = target.value.get("description")
+        description = written if isinstance(written, str) else ""
         body = Body([way.content for way in ways], is_required=is_required)
-        return DescribedBody(body, _one_of(ways), description if isinstance(description, str) else "")
+        schema = _one_of(ways)
+        return (
+            DescribedBody(body, _file(description), "") if schema is FILE else DescribedBody(body, schema, description)
+        )
 
     def _ways(self, content: Mapping[str, Any], place: str, used: Used) -> list[_Way]:
         """All ways that can be sent, the default first."""
@@ -77,7 +82,10 @@ class Bodies:
             shown = ", ".join(content)[:_LONGEST]
             raise OperationFault(f"its body has a type that cannot be sent: {shown}")
         ranked.sort(key=lambda each: each[0])  # which keeps the order of those that are alike
-        ways = [self._way(written, content[written], place, used) for _, written in ranked]
+        by_type = {media_types.sent(written): written for _, written in reversed(ranked)}
+        ways = [
+            self._way(written, content[written], place, used) for _, written in ranked if written in by_type.values()
+        ]
         with_file = [way for way in ways if way.has_file]
         if with_file and all(way.content.kind == media_types.MULTIPART for way in with_file):
             ways = with_file + [way for way in ways if not way.has_file]
@@ -126,39 +134,39 @@ class Bodies:
         properties = self._schemas.properties_of(schema, place, _ANY)
         made: dict[str, Any] = {}
         for name, (value, there) in properties.items():
-            made[name] = self._file(value, there) if name in files else self._schemas.converted(value, there, used)
+            made[name] = self._file_of(value, there) if name in files else self._schemas.converted(value, there, used)
         made |= {name: FILE for name in files if name not in made}
         required = [name for name in self._schemas.required_of(schema, place) if name in made]
         return {"type": "object", "properties": made, **({"required": required} if required else {})}
 
-    def _file(self, schema: Any, place: str) -> dict[str, Any]:
+    def _file_of(self, schema: Any, place: str) -> dict[str, Any]:
         described = self._references.followed(schema, place).value
-        description = described.get("description") if isinstance(described, dict) else None
-        outside = {"description": description} if isinstance(description, str) else {}
-        if self._first(schema, place).get("type") == "array":
-            return {"type": "array", "items": FILE, **outside}
-        return {**FILE, **({"description": f"{description} ({FILE['description']})"} if outside else {})}
+        written = described.get("description") if isinstance(described, dict) else None
+        description = written if isinstance(written, str) else ""
+        if self._first(schema, place).get("type") != "array":
+            return _file(description)
+        return {"type": "array", "items": FILE, **({"description": description} if description else {})}
 
     def _encoding(self, written: Mapping[str, Any], kind: _Kind, is_multipart: bool, place: str) -> Encoding:
-        media_type = written.get("contentType")
-        media_type = media_type if isinstance(media_type, str) else ""
-        style: dict[str, Any] = {}
-        # 3.0 has them for forms alone: https://spec.openapis.org/oas/v3.0.4#encoding-object
-        if any(key in written for key in _STYLE_KEYS) and not (is_multipart and self._is_3_0):
-            style = _style(written)
-        is_file = is_multipart and not style and self._is_file(kind, media_type)
-        headers = self._headers(written.get("headers"), place) if is_multipart else {}
-        return Encoding(
-            "" if style else media_type, headers=headers, is_binary=is_file, is_json=kind.type == "object", **style
-        )
+        """https://spec.openapis.org/oas/v3.1.1#encoding-object, and v3.0.4, which has styles for forms alone."""
+        given = written.get("contentType")
+        media_type = given if isinstance(given, str) else ""
+        is_json = kind.type == "object"
+        if any(key in written for key in _STYLE_KEYS) and not kind.is_file and not (is_multipart and self._is_3_0):
+            return Encoding(is_json=is_json, **_style(written))
+        if not is_multipart:
+            return Encoding(media_type, is_json=is_json)
+        headers = self._headers(written.get("headers"), place)
+        if kind.encoding:
+            headers = {"Content-Transfer-Encoding": kind.encoding, **headers}
+            media_type = media_type or "application/octet-stream"
+        return Encoding(media_type, headers=headers, is_binary=self._is_file(kind, media_type), is_json=is_json)
 
     def _is_file(self, kind: _Kind, media_type: str) -> bool:
-        """https://spec.openapis.org/oas/v3.1.1#encoding-object: in 3.1 a value without a type is bytes."""
-        if kind.is_file:
-            return True
+        """In 3.1 a value without a type is bytes, unless another media type is given."""
+        if kind.is_file or kind.type:
+            return kind.is_file
         first = media_type.partition(",")[0]
-        if kind.type:
-            return False
         return not media_types.is_text(first) if first else not self._is_3_0
 
     def _headers(self, written: Any, place: str) -> dict[str, str]:
@@ -177,9 +185,10 @@ class Bodies:
         """The kind of a property's values, or of the items of arrays, which are parts of their own."""
         first = self._first(schema, place)
         if first.get("type") == "array":
-            inside = self._first(first.get("items", {}), first.get(_PLACE, place))
-            return _Kind(_type(inside), self._is_bytes(inside))
-        return _Kind(_type(first), self._is_bytes(first))
+            first = self._first(first.get("items", {}), first.get(_PLACE, place))
+        encoding = "base64" if self._is_3_0 and first.get("format") == "byte" else first.get("contentEncoding")
+        is_encoded = isinstance(encoding, str) and _type(first) == "string"
+        return _Kind(_type(first), self._is_bytes(first), str(encoding) if is_encoded else "")
 
     def _first(self, schema: Any, place: str) -> dict[str, Any]:
         """The keywords of a schema that say what it is, from it, what it refers to, and its first part that says so."""
@@ -206,6 +215,10 @@ class Bodies:
         media_type = schema.get("contentMediaType")
         has_bytes = isinstance(media_type, str) and "contentEncoding" not in schema
         return has_bytes and not self._is_3_0 and not media_types.is_text(str(media_type))
+
+
+def _file(description: str) -> dict[str, Any]:
+    return {**FILE, "description": f"{description} ({FILE['description']})"} if description else FILE
 
 
 def _one_of(ways: list[_Way]) -> Any:

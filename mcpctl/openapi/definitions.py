@@ -15,7 +15,7 @@ NOT_SHOWN = {"description": "not shown: see tools show --schema"}
 _STUB = msgspec.json.encode(NOT_SHOWN)
 _SHORT, _NONE, _WHOLE = 200, 0, 1 << 30  # characters that descriptions may have
 _DEEP = 1 << 20
-_LEVELS = (12, 8, 6, 5, 4, 3, 2, 1)
+_LEVELS = (12, 8, 6, 5, 4, 3, 2, 1, 0)
 _BEFORE, _AFTER = b',"$defs":{', b"}"
 
 

@@ -14,9 +14,8 @@ _TAGS = (
     "tfoot th thead title tr tt u ul var video wbr"
 )
 _BREAKS = r"br|p|div|li|tr|h[1-6]|ul|ol|table|pre|blockquote|dl|dt|dd|hr|section|details"
-_BREAK = re.compile(rf"\s*<(?:{_BREAKS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_BREAK = re.compile(rf"<(?:{_BREAKS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _TAG = re.compile(rf"</?(?:{_TAGS.replace(' ', '|')})(?:\s[^<>]*)?/?>|<!--[^<>]*-->", re.IGNORECASE)
-_BLANKS = re.compile(r"[ \t]+(?=\n)")
 _LINES = re.compile(r"\n{3,}")
 _CUT = "\n\n[The description is longer.]"
 
@@ -30,7 +29,7 @@ def plain(text: object) -> str:
         text = _TAG.sub("", _BREAK.sub("\n", text))
     if "&" in text:
         text = html.unescape(text)
-    return _LINES.sub("\n\n", _BLANKS.sub("", text)).strip()
+    return _LINES.sub("\n\n", "\n".join(map(str.rstrip, text.split("\n")))).strip()
 
 
 def title(summary: object) -> str:

@@ -63,7 +63,7 @@ def name_of_schema(place: str, pointer: str) -> str:
     where it stands, so that two never have the same."""
     if not place and (own := _COMPONENT.fullmatch(pointer)) and not _MADE.search(own[1]):
         return own[1]
-    last = (pointer.rpartition("/")[2] or place.rpartition("/")[2].partition(".")[0]).replace("~1", "/")
+    last = pointer.rpartition("/")[2] or place.rpartition("/")[2].partition(".")[0] or "document"
     return f"{_NOT_IN_DEFS.sub('_', last)[:_LONGEST_DEF]}-{_short(f'{place}#{pointer}')}"
 
 

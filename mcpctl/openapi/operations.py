@@ -82,10 +82,9 @@ class Operations:
 
     def compiled(self, sha256: str, made_at: float) -> CompiledDocument:
         """The document with all operations that can be sent; raises `WrongDocument`."""
-        made = list(self._tools())
+        made = self._bounded(self._tools())
         if not made:
             raise WrongDocument(f"{self._wanted.name}#/paths: no operation is usable{self._reasons()}", _FIX)
-        self._check_size(made)
         info = self._document.get("info") or {}
         return CompiledDocument(
             made_at=made_at,
@@ -105,16 +104,25 @@ class Operations:
         most = sorted(self._skipped.items(), key=lambda each: -len(each[1]))[:3]
         return "".join(f"; {len(which)}: {reason}" for reason, which in most)
 
-    def _check_size(self, made: list[HttpOperation]) -> None:
+    def _bounded(self, tools: Iterator[HttpOperation]) -> list[HttpOperation]:
         hint = "choose the operations that you need with --include"
-        if len(made) > bounds.TOOLS:
-            raise WrongDocument(f"{self._wanted.name}#/paths has more than {bounds.TOOLS:,} operations", hint)
-        if sum(len(each.definition) for each in made) > bounds.LIST_BYTES:
-            size = bounds.LIST_BYTES >> 20
-            raise WrongDocument(f"{self._wanted.name}#/paths: its tools have more than {size} MB of definitions", hint)
+        made: list[HttpOperation] = []
+        size = 0
+        for each in tools:
+            made.append(each)
+            size += len(each.definition)
+            if len(made) > bounds.TOOLS:
+                raise WrongDocument(f"{self._wanted.name}#/paths has more than {bounds.TOOLS:,} operations", hint)
+            if size > bounds.LIST_BYTES:
+                most = bounds.LIST_BYTES >> 20
+                raise WrongDocument(f"{self._wanted.name}#/paths: its tools have more than {most} MB", hint)
+        return made
 
     def _tools(self) -> Iterator[HttpOperation]:
         found = list(self._found())
+        if len(found) > bounds.OPENAPI_OPERATIONS:
+            most = bounds.OPENAPI_OPERATIONS
+            raise WrongDocument(f"{self._wanted.name}#/paths has more than {most:,} operations", "make it smaller")
         ids = [(each.method, each.path, each.id) for each in found]
         others = [id for value in found for id in self._callbacks(value)] + list(self._webhooks())
         for name, each in zip(tool_names(ids, others), found, strict=True):
@@ -153,7 +161,8 @@ class Operations:
             return {}, target.place
         if not isinstance(target.value, dict):
             raise OperationFault("a path is no object")
-        beside = {name: value for name, value in written.items() if name != "$ref"} if target.pointer else {}
+        is_beside = target.place == self._references.place and "$ref" in written
+        beside = {name: value for name, value in written.items() if name != "$ref"} if is_beside else {}
         return {**target.value, **beside}, target.place
 
     def _callbacks(self, found: _Found) -> Iterator[Any]:
@@ -205,7 +214,7 @@ class Operations:
             body = self._bodies.read(operation["requestBody"], place, found.method, used)
         parameters, body = _named(parameters, body)
         schema = self._input_schema(parameters, body, used)
-        return HttpOperation(
+        made = HttpOperation(
             tool=name,
             method=found.method,
             path=found.path,
@@ -215,6 +224,9 @@ class Operations:
             body=body.body if body else None,
             security=security,
         )
+        if len(msgspec.json.encode(made)) > len(made.definition) + bounds.OPENAPI_DEFINITION:
+            raise OperationFault("its request takes too much to describe")
+        return made
 
     def _input_schema(self, parameters: Iterable[Described], body: DescribedBody | None, used: Used) -> dict[str, Any]:
         properties: dict[str, Any] = {}

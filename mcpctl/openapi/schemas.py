@@ -240,11 +240,11 @@ def _are_types(kinds: Any) -> bool:
 
 def trimmed(schema: Any, most: int, deep: int, instead: Any) -> Any:
     """A converted schema whose descriptions have at most so many characters, with something `instead` of the schemas
-    that are nested deeper."""
+    that are nested deeper and are larger than that."""
     if not isinstance(schema, dict):
         return schema
     if deep < 0:
-        return instead
+        return instead if len(msgspec.json.encode(schema)) > len(msgspec.json.encode(instead)) else schema
     result: dict[str, Any] = {}
     for keyword, value in schema.items():
         if keyword == "description":
