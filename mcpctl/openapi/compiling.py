@@ -1,7 +1,6 @@
 """Compiling the document of an entry, in a process of its own: a stranger's document may take for ever."""
 
 import contextlib
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -34,10 +33,9 @@ class _Line(msgspec.Struct):
     """A line of the process: one of these."""
 
     read: str | None = None
-    size: int | None = None
+    size: int = 0
     error: _Failure | None = None
-    excess: str | None = None
-    bug: str | None = None
+    bug: str = ""
 
 
 def compile_entry(paths: "Paths", name: str, server: "Server") -> snapshot.CompiledDocument:
@@ -72,20 +70,20 @@ def _compiled(wanted: Wanted, sources: Sources) -> bytes:
             assert process.stdin and process.stdout
             process.stdin.write(msgspec.json.encode(wanted) + b"\n")
             _send(process.stdin, document)
-            content = _answer(process.stdin, process.stdout, sources)
+            if content := _answer(process.stdin, process.stdout, sources):
+                return content
+            process.wait()  # its output has ended, so it does, too
         except BrokenPipeError:
-            content = None
+            process.wait()
         finally:
             late.cancel()
             with contextlib.suppress(OSError):
                 process.kill()
-    if content is None:
-        raise _beyond_bounds(wanted.name, process.returncode)
-    return content
+    raise _beyond_bounds(wanted.name, process.returncode)
 
 
-def _answer(given: IO[bytes], said: IO[bytes], sources: Sources) -> bytes | None:
-    """The compiled document; None where the process has ended without one."""
+def _answer(given: IO[bytes], said: IO[bytes], sources: Sources) -> bytes:
+    """The compiled document; nothing where the process has ended without one."""
     while line := said.readline():
         message = msgspec.json.decode(line, type=_Line)
         if message.read is not None:
@@ -94,18 +92,16 @@ def _answer(given: IO[bytes], said: IO[bytes], sources: Sources) -> bytes | None
             except WrongDocument:
                 raise
             except McpctlError as error:
-                given.write(msgspec.json.encode({"error": f"{message.read} cannot be read: {error.message}"}) + b"\n")
+                given.write(msgspec.json.encode({"error": f"{message.read}: {error.message}"}) + b"\n")
                 given.flush()
-        elif message.size is not None:
+        elif message.size:
             content = said.read(message.size)
-            return content if len(content) == message.size else None
+            return content if len(content) == message.size else b""
         elif message.error:
             raise WrongDocument(message.error.message, message.error.hint, message.error.code)
         elif message.bug:
             raise RuntimeError(message.bug)
-        else:
-            return None
-    return None
+    return b""
 
 
 def _send(given: IO[bytes], content: bytes) -> None:
@@ -115,8 +111,8 @@ def _send(given: IO[bytes], content: bytes) -> None:
 
 
 def _beyond_bounds(name: str, status: int) -> WrongDocument:
-    why = f"{bounds.OPENAPI_MEMORY >> 20} MB of memory"
-    if status in (-signal.SIGXCPU, -signal.SIGKILL):
-        why = f"{bounds.OPENAPI_S} s of CPU ({bounds.OPENAPI_LONGEST_S} s beyond {bounds.OPENAPI_QUICK >> 20} MB)"
+    bound = f"{bounds.OPENAPI_MEMORY >> 20} MB of memory"
+    if status < 0:
+        bound = f"{bounds.OPENAPI_S} s of CPU ({bounds.OPENAPI_LONGEST_S} s beyond {bounds.OPENAPI_QUICK >> 20} MB)"
     hint = "choose the operations that you need with --include, or make the document smaller"
-    return WrongDocument(f"{name} takes more than {why}", hint, "openapi_too_large")
+    return WrongDocument(f"{name} takes more than {bound}", hint, "openapi_too_large")

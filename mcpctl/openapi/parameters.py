@@ -87,7 +87,7 @@ def _described(references: References, value: Any, there: str) -> Described:
     name, place = value.get("name"), value.get("in")
     if not isinstance(name, str) or not name:
         raise OperationFault("a parameter has no name")
-    if place not in STYLES:
+    if not isinstance(place, str) or place not in STYLES:
         raise OperationFault(f"a parameter is in {str(place)[:_LONGEST]!r}")
     description = value.get("description")
     described: dict[str, Any] = {

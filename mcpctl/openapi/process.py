@@ -10,8 +10,6 @@ import gc
 import resource
 import sys
 
-TOO_LARGE = "it takes more memory than it may, or is nested too deep"
-
 
 def main() -> int:
     gc.disable()  # the process ends soon, and little that it makes is rubbish
@@ -35,8 +33,8 @@ def main() -> int:
         answer = msgspec.json.encode({"size": len(content)})
     except McpctlError as error:
         answer = msgspec.json.encode(error.body)
-    except (MemoryError, RecursionError):
-        answer = msgspec.json.encode({"excess": TOO_LARGE})
+    except MemoryError:
+        return 1
     except Exception:
         import traceback
 

@@ -65,7 +65,7 @@ class Sources:
             raise Refused("it cannot be found", "", _CODE) from None
         if not path.is_relative_to(folder):
             raise Refused("it is outside of the folder of the document", "", _CODE)
-        return files.read(path, max(self._left, 1), _CODE)
+        return files.read(path, bounds.OPENAPI_TEXT, _CODE)
 
     def _counted(self, content: bytes) -> bytes:
         self._left -= len(content)

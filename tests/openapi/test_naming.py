@@ -103,7 +103,7 @@ def test_a_name_in_two_places_has_its_place_behind_it_each_time() -> None:
 
 
 def test_a_parameter_body_beside_a_body_has_its_place_behind_it_and_so_has_the_body() -> None:
-    body = {"requestBody": {"content": {"application/json": {}}}}
+    body: dict[str, Any] = {"requestBody": {"content": {"application/json": {}}}}
     assert arguments([parameter("body", "query")], body, "/x") == {"body_query", "body_body"}
     operation = only(of_operation({"parameters": [parameter("body", "query")], **body}))
     assert operation.body
@@ -112,7 +112,7 @@ def test_a_parameter_body_beside_a_body_has_its_place_behind_it_and_so_has_the_b
 
 
 def test_a_parameter_content_type_beside_a_choice_of_types_has_its_place_behind_it() -> None:
-    body = {"requestBody": {"content": {"application/json": {}, "text/plain": {}}}}
+    body: dict[str, Any] = {"requestBody": {"content": {"application/json": {}, "text/plain": {}}}}
     operation = only(of_operation({"parameters": [parameter("contentType", "query")], **body}))
     assert operation.parameters[0].argument == "contentType_query"
     assert operation.body

@@ -32,7 +32,7 @@ def test_a_pointer_is_percent_decoded_first_and_leads_through_arrays(reference: 
 ])  # fmt: skip
 def test_an_operation_is_skipped_with_the_reference_that_leads_nowhere(reference: str) -> None:
     content = {"application/json": {"schema": {"items": {"$ref": reference}}}}
-    components = {"schemas": {"list": {"oneOf": [{}, {}]}}}
+    components: dict[str, Any] = {"schemas": {"list": {"oneOf": [{}, {}]}}}
     reasons = skipped(of_operation({"requestBody": {"content": content}}, components=components))
     assert reasons == {f"a reference leads nowhere: {reference}": ["POST /x"]}
 
@@ -50,7 +50,7 @@ def test_an_operation_is_skipped_with_a_reference_that_cannot_be_followed(refere
 
 
 def test_every_object_may_be_a_reference() -> None:
-    components = {
+    components: dict[str, Any] = {
         "parameters": {"q": {"$ref": "#/components/parameters/real"}, "real": {"name": "q", "in": "query"}},
         "requestBodies": {"b": {"content": {"application/json": {"schema": SCHEMA}}}},
         "pathItems": {"p": {"post": {"operationId": "op", "requestBody": {"$ref": "#/components/requestBodies/b"}}}},
@@ -68,7 +68,7 @@ def test_a_description_beside_a_reference_replaces_that_of_what_it_leads_to() ->
 
 
 def test_a_circle_of_references_is_an_error_wherever_it_is() -> None:
-    components = {
+    components: dict[str, Any] = {
         "parameters": {"a": {"$ref": "#/components/parameters/b"}, "b": {"$ref": "#/components/parameters/a"}}
     }
     with pytest.raises(WrongDocument, match=r"^shop\.json#/components/parameters/a is a circle") as refused:

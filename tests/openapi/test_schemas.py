@@ -12,7 +12,7 @@ from tests.table import for_each
 NULL = {"type": "null"}
 REF = {"$ref": "#/components/schemas/A"}
 HERE = {"$ref": "#/$defs/A"}
-COMPONENTS = {"components": {"schemas": {"A": {"type": "string"}}}}
+COMPONENTS: dict[str, Any] = {"components": {"schemas": {"A": {"type": "string"}}}}
 
 
 @for_each("schema, result", [
