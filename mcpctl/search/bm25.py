@@ -21,7 +21,7 @@ from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, P
 from mcpctl.search.tokens import COURTEOUS_WORDS, folded, is_cjk, meaning_words, sentences, stem
 
 if TYPE_CHECKING:
-    from mcpctl.search.operations import Operations
+    from mcpctl.search.api_tools import ApiTools
 
 FEWEST, MOST = 15, 4_000  # the sizes between which the relevance of tools that nobody asked for grows with the catalog
 NOT_ENGLISH = 0.75  # the share of that relevance for a query in another language: the table knows fewer of its words
@@ -95,7 +95,7 @@ class Bm25:
         self._on_progress = on_progress
         self._pins = Pins(self.tools)
         self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
-        self._operations = _operations(self.tools)
+        self._of_apis = _of_apis(self.tools)
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
 
     def search(
@@ -192,8 +192,8 @@ class Bm25:
 
     def _answer(self, text: str, near: Near | None) -> QueryScores:
         query = self._reader.read(text)
-        if self._operations and (pronoun := self._operations.pronoun(text)):
-            query.mean(self._operations.caller, pronoun, self._engine.idf)
+        if self._of_apis and (pronoun := self._of_apis.pronoun(text)):
+            query.mean(self._of_apis.caller, pronoun, self._engine.idf)
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
@@ -213,7 +213,7 @@ class Bm25:
             whole = most if near else max(largest[-1], HALF * most)
             units.append(weight / (whole or 1.0))
             parts.append(scores * units[-1])
-        fitting = self._operations.fitting(text) if self._operations else None
+        fitting = self._of_apis.fitting(text) if self._of_apis else None
         if fitting is not None:
             parts = [part * fitting for part in parts]
         relevance = sum(parts[1:], parts[0])
@@ -266,12 +266,12 @@ def weak_below(tools: int, *, in_english: bool = True) -> float:
     return (0.04 + 0.18 * math.log10(size)) * (1.0 if in_english else NOT_ENGLISH)
 
 
-def _operations(tools: Sequence[Tool]) -> "Operations | None":
+def _of_apis(tools: Sequence[Tool]) -> "ApiTools | None":
     if all(tool.inferred is None for tool in tools):
         return None
-    from mcpctl.search.operations import Operations
+    from mcpctl.search.api_tools import ApiTools
 
-    return Operations(tools)
+    return ApiTools(tools)
 
 
 def _said(text: str, query: Query) -> Iterator[Sequence[int]]:

@@ -86,7 +86,7 @@ def texts(tool: Tool, notes: str = "") -> tuple[str, ...]:
     """The text of each of the tool's fields, in their order. `notes` are those of a toolset, which the description
     repeats."""
     if tool.inferred is not None:
-        from mcpctl.search.operations import texts as operation_texts
+        from mcpctl.search.api_tools import texts as operation_texts
 
         return OperationTexts(operation_texts(tool, notes))
     summary, rest = _split(tool.description.removesuffix(tool.notes))

@@ -92,7 +92,7 @@ _AFTER_A_VERB = frozenset(_AFTER_VERBS.split())
 _PRONOUN = re.compile(r"\b(?:i|me|my|mine|myself)\b")
 
 
-class Operations:
+class ApiTools:
     """The tools of a catalog that are of HTTP APIs, beside what a query wants done."""
 
     caller = _CALLER
@@ -116,7 +116,7 @@ class Operations:
 
 
 def _wanted(query: str) -> int:
-    """What is to be done for a query: a bare noun is looked for."""
+    """The kind of tool that a query wants: a bare noun is looked for."""
     said = " ".join(query[:_READ].lower().split())
     lead = _LEAD.match(said)
     first, second = [*_WORD.findall(said, lead.end() if lead else 0), "", ""][:2]

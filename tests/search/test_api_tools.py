@@ -5,9 +5,9 @@ from typing import Any
 
 from mcpctl.base.models import Tool
 from mcpctl.catalog import cache
+from mcpctl.search.api_tools import ApiTools
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.fields import FIELDS, OPERATION_FIELDS, fields_of, texts, trust
-from mcpctl.search.operations import Operations
 from tests.table import for_each
 
 BOILERPLATE = "Tokens need the `zebra` scope.\n\nThe giraffe plan has it, and the elephant plan too."
@@ -94,7 +94,7 @@ def test_a_query_finds_what_does_as_it_says(query: str, expected: str) -> None:
     tools = [
         operation(f"order{n}", method, "/orders/{id}", "Order") for n, method in enumerate(("GET", "POST", "DELETE"))
     ]
-    kinds = Operations(tools).fitting(query).tolist()
+    kinds = ApiTools(tools).fitting(query).tolist()
     assert ("GET", "POST", "DELETE")[kinds.index(max(kinds))] == expected
 
 
