@@ -46,7 +46,8 @@ class OwnApi:
         self.closed = threading.Semaphore(0)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     @property
     def last(self) -> bytes:
@@ -72,7 +73,9 @@ class OwnApi:
         return None
 
     def close(self) -> None:
-        """Take no more connections."""
+        """Take no more connections. The thread ends first: its descriptor may be another socket's soon."""
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._accepting.join(5)
         self._listening.close()
 
     def _accept(self) -> None:
