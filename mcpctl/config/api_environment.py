@@ -32,10 +32,10 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
     for it, and `MASK` is in place of every credential, and of every value that comes from elsewhere."""
     known, printed = known_to(server, config_path, env), None
     url = _address(server.url, known, masked=masked)
+    # Its place is no secret; what else a variable has put into it may be one.
+    secrets = [part for part in urlsplit(url).path.split("/") if part and part not in server.url]
     if masked:
         known, printed = {name: MASK if text else "" for name, text in known.items()}, lambda *_: MASK
-
-    secrets: list[str] = []
 
     def value(written: str, *, is_secret: bool = False) -> str:
         text = expand(written, known, printed).strip(" \t")
