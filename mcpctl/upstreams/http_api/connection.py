@@ -37,6 +37,7 @@ _PIECE = 1 << 18  # bytes of a body that are handed on in one step
 _BODILESS = ("GET", "HEAD")
 _FILES = ("binary", "multipart")  # the bodies that may have files in them
 _ENCODINGS = "gzip, deflate"  # those that are decompressed here, within bounds
+_NOT_KEPT = msgspec.Raw(b"{}")
 _Answer = Callable[[Exchange], Coroutine[Any, Any, bytes]]
 
 
@@ -53,6 +54,7 @@ class HttpApi(Connection):
         self._turn = turn
         self._document: CompiledDocument
         self._operations: Mapping[str, HttpOperation] = {}
+        self._listed: list[bytes] = []
         self._stamp: object = None
         self._reading: asyncio.Task[None] | None = None
         self._clients: dict[str, asyncio.Future[httpx2.AsyncClient]] = {}
@@ -120,7 +122,8 @@ class HttpApi(Connection):
 
     async def _look(self) -> None:
         """Read the compiled document, and again where `tools refresh` has made another."""
-        if files.stamp(snapshot.path_of(self._paths, self.server, self._settings)) == self._stamp and self._operations:
+        stamp = files.stamp(snapshot.path_of(self._paths, self.server, self._settings))
+        if self._operations and stamp in (self._stamp, None):
             return
         if self._reading is None or self._reading.done():
             self._reading = self._loop.create_task(self._read())
@@ -128,12 +131,17 @@ class HttpApi(Connection):
 
     async def _read(self) -> None:
         stamp = files.stamp(snapshot.path_of(self._paths, self.server, self._settings))
-        document = await apart(snapshot.load, self._paths, self.server, self._settings)
-        is_new, self._stamp = self._stamp is not None, stamp
-        self._document = document
-        self._operations = {operation.tool: operation for operation in document.operations}
+        self._document, self._operations, self._listed = await apart(self._loaded)
+        is_new, self._stamp = self._stamp not in (None, stamp), stamp
         if is_new:
             self._on_message(self, jsonrpc.Message(method="notifications/tools/list_changed"))
+
+    def _loaded(self) -> tuple[CompiledDocument, Mapping[str, HttpOperation], list[bytes]]:
+        """The document, its operations by their tools, and the definitions: the catalog keeps these, once listed."""
+        document = snapshot.load(self._paths, self.server, self._settings)
+        listed = [bytes(operation.definition) for operation in document.operations]
+        bare = (msgspec.structs.replace(operation, definition=_NOT_KEPT) for operation in document.operations)
+        return msgspec.structs.replace(document, operations=[]), {each.tool: each for each in bare}, listed
 
     # ---- what MCP asks
 
@@ -185,13 +193,16 @@ class HttpApi(Connection):
     async def _list(self, exchange: Exchange) -> bytes:
         """A page of the definitions, as they are in the document."""
         await self._look()
-        operations = self._document.operations
-        cursor = jsonrpc.text(bytes(exchange.params.get("cursor", b'"0"')))
+        if not self._listed:
+            await self._read()
+        cursor, listed = jsonrpc.text(bytes(exchange.params.get("cursor", b'"0"'))), self._listed
         at, size, page = int(cursor) if cursor.isdecimal() else 0, 0, list[bytes]()
-        while at < len(operations) and size < _PAGE:
-            page.append(bytes(operations[at].definition))
+        while at < len(listed) and size < _PAGE:
+            page.append(listed[at])
             size, at = size + len(page[-1]), at + 1
-        more = b',"nextCursor":"%d"' % at if at < len(operations) else b""
+        more = b',"nextCursor":"%d"' % at if at < len(listed) else b""
+        if not more:
+            self._listed = []
         kind = b',"resultType":"complete"' if self.modern else b""
         return b'{"tools":[%b]%b%b}' % (b",".join(page), more, kind)
 
