@@ -49,6 +49,7 @@ class Bases:
                 self._problem = f"/0/url: {error}"
         elif "://" in self._place:
             self._own = urljoin(self._place, "/").rstrip("/")
+        self.of_most = self._url or self._own or ""  # the base of the document, or the first of an operation
         self._is_unknown = self._own is None
         self._origins = {origin_of(each) for each in (self._own, self._url) if each}
 
@@ -70,6 +71,7 @@ class Bases:
         if self._is_unknown:  # then the first that is named anywhere is that of the document
             self._origins.add(origin)
             self._is_unknown = False
+            self.of_most = self.of_most or base
         if origin not in self._origins:
             raise OperationFault(f"its own server is of another origin: {origin}")
         return self._url or base

@@ -47,11 +47,9 @@ def kind(written: str) -> str:
 
 
 def sent(written: str) -> str:
-    """The media type that is sent: as written, but for a range of them."""
+    """The media type that is sent: as written, but for a range of texts; with a range of files, each names its own."""
     plain = essence(written)
-    if "*" not in plain:
-        return written
-    return _CONCRETE.get(plain, "application/octet-stream" if kind(plain) == BINARY else "text/plain")
+    return written if "*" not in plain or kind(plain) == BINARY else _CONCRETE.get(plain, "text/plain")
 
 
 def is_text(written: str) -> bool:

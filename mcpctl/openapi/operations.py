@@ -94,7 +94,7 @@ class Operations:
             title=descriptions.title(info.get("title")),
             version=str(info.get("version", ""))[:_LONGEST],
             description=descriptions.cut(descriptions.plain(info.get("description"))),
-            base=self._wanted.url.rstrip("/") or made[0].base,
+            base=self._bases.of_most or made[0].base,
             schemes=self._security.schemes,
             skipped=self._skipped,
             operations=made,

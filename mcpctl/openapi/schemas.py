@@ -22,11 +22,16 @@ ONE = frozenset((
 ))  # fmt: skip
 SEVERAL = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
 NAMED = frozenset(("properties", "patternProperties", "dependentSchemas"))
-_VALUES = frozenset((
-    "title", "description", "default", "deprecated", "readOnly", "writeOnly", "type", "enum", "const", "multipleOf",
-    "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format",
-    "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "required",
-    "dependentRequired", "contentEncoding", "contentMediaType", "$comment",
+_ANY, _TEXT, _FLAG, _NUMBER, _LIST = (), (str,), (bool,), (int, float), (list,)
+_VALUES: dict[str, tuple[type, ...]] = {  # the types that each may have
+    "title": _TEXT, "description": _TEXT, "format": _TEXT, "pattern": _TEXT, "contentEncoding": _TEXT,
+    "contentMediaType": _TEXT, "$comment": _TEXT, "default": _ANY, "const": _ANY, "type": (str, list), "enum": _LIST,
+    "required": _LIST, "deprecated": _FLAG, "readOnly": _FLAG, "writeOnly": _FLAG, "uniqueItems": _FLAG,
+    "minimum": _NUMBER, "maximum": _NUMBER, "exclusiveMinimum": (*_NUMBER, bool), "exclusiveMaximum": (*_NUMBER, bool),
+}  # fmt: skip
+_COUNTS = frozenset((  # which are numbers of things
+    "multipleOf", "maxLength", "minLength", "maxItems", "minItems", "maxContains", "minContains", "maxProperties",
+    "minProperties",
 ))  # fmt: skip
 _TYPES = frozenset(("string", "number", "integer", "boolean", "object", "array", "null"))
 _OUTSIDE = ("title", "description", "default", "deprecated", "readOnly", "writeOnly")
@@ -109,21 +114,18 @@ class Schemas:
 
     def _converted_keywords(self, schema: Mapping[str, Any], place: str, used: Used, outer: Properties) -> Any:
         result: dict[str, Any] = {}
-        parts = self._properties_around(schema, place, outer) if "allOf" in schema else _NO_PROPERTIES
         for keyword, value in schema.items():
-            if keyword in _VALUES:
+            if keyword in _BY_NAME:
+                raise OperationFault(f"a schema has {keyword}")
+            if _fits(keyword, value):
                 result[keyword] = value
             elif keyword in ONE:
                 self._convert_one(keyword, value, place, used, result)
-            elif keyword in NAMED:
-                if isinstance(value, dict):
-                    result[keyword] = {name: self.converted(each, place, used) for name, each in value.items()}
-            elif keyword in SEVERAL:
-                if isinstance(value, list) and value:
-                    inside = parts if keyword == "allOf" else _NO_PROPERTIES
-                    result[keyword] = [self.converted(each, place, used, inside) for each in value]
-            elif keyword in _BY_NAME:
-                raise OperationFault(f"a schema has {keyword}")
+            elif keyword in NAMED and isinstance(value, dict):
+                result[keyword] = {name: self.converted(each, place, used) for name, each in value.items()}
+            elif keyword in SEVERAL and isinstance(value, list) and value:
+                around = self._properties_around(schema, place, outer) if keyword == "allOf" else _NO_PROPERTIES
+                result[keyword] = [self.converted(each, place, used, around) for each in value]
         self._correct(result)
         if "required" in result:
             self._require(result, schema, place, outer)
@@ -144,16 +146,10 @@ class Schemas:
         for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             if isinstance(result.get(exclusive), bool) and result.pop(exclusive) and bound in result:
                 result[exclusive] = result.pop(bound)
-        if not isinstance(result.get("enum", []), list):
-            del result["enum"]
-        if not isinstance(result.get("description", ""), str):
-            del result["description"]
 
     def _require(self, result: dict[str, Any], schema: Mapping[str, Any], place: str, outer: Properties) -> None:
         """Leave out of `required` what only the API writes."""
         required = result.pop("required")
-        if not isinstance(required, list):
-            return
         own = schema.get("properties")
         around = outer
         if "allOf" in schema:
@@ -232,6 +228,14 @@ class Schemas:
 def place_of(references: References, target: Target) -> str:
     """The file of a target; empty for the document itself."""
     return "" if target.place == references.place else target.place
+
+
+def _fits(keyword: str, value: Any) -> bool:
+    """Whether it is a keyword with a value, and that is one that it may have."""
+    if keyword in _COUNTS:
+        return type(value) in _NUMBER and (value > 0 or (value == 0 and keyword != "multipleOf"))
+    types = _VALUES.get(keyword)
+    return types is not None and (not types or type(value) in types)
 
 
 def _are_types(kinds: Any) -> bool:

@@ -82,6 +82,7 @@ def test_an_operation_of_another_origin_is_skipped_unless_origins_names_it() -> 
         assert made.skipped == {reason: ["GET /x"]}
         assert [each.base for each in made.operations] == [url or "https://api.example.com/v1"]
         named = compiled(whole, url=url, origins=["https://upload.example.com"])
+        assert named.base == (url or "https://api.example.com/v1")
         assert named.operations[0].base == "https://upload.example.com/v1"
         assert not compiled(whole, url=url, origins=["http://upload.example.com", "https://example.com"]).operations[1:]
 

@@ -39,6 +39,23 @@ def methods_of(document: Any) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("name", SIZES)
+def test_large_documents_take_half_a_second_of_cpu_and_150_mb(
+    paths: Paths, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """This comes first, while no larger child has been here."""
+    path = next(Path(FOLDER).rglob(name), None)
+    if path is None:
+        pytest.skip(f"the folder has no {name}")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    made = compile_entry(paths, "shop", Server(openapi=str(path), url="https://api.example.com"))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    with capsys.disabled():
+        print(f"\n{name}: {len(made.operations)} tools, {cpu:.2f} s of CPU, {after.ru_maxrss >> 10} MB at most")
+    assert after.ru_maxrss >> 10 <= 150
+
+
 def test_every_operation_is_a_tool_or_a_counted_skip_and_nothing_is_over_its_bounds(
     paths: Paths, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,25 +78,9 @@ def test_every_operation_is_a_tool_or_a_counted_skip_and_nothing_is_over_its_bou
         assert len({each.tool for each in made.operations}) == len(tools), path
         assert max(len(each.definition) for each in made.operations) <= bounds.OPENAPI_DEFINITION, path
         assert sum(len(each.definition) for each in made.operations) <= bounds.LIST_BYTES, path
-        smallest = min(made.operations, key=lambda each: len(each.definition))
-        jsonschema.Draft202012Validator.check_schema(msgspec.json.decode(smallest.definition)["inputSchema"])
+        for each in made.operations[::100]:
+            schema = msgspec.json.decode(each.definition)["inputSchema"]
+            jsonschema.Draft202012Validator.check_schema(schema, jsonschema.FormatChecker([]))
     with capsys.disabled():
         print(f"\n{dict(count)}: {count['tools'] / (count['tools'] + count['skipped']):.4f} are tools")
     assert count["tools"] >= 0.99 * (count["tools"] + count["skipped"])
-
-
-@pytest.mark.parametrize("name", SIZES)
-def test_large_documents_take_half_a_second_of_cpu_and_150_mb(
-    paths: Paths, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The child is the only one of this process, in a test run of its own."""
-    path = next(Path(FOLDER).rglob(name), None)
-    if path is None:
-        pytest.skip(f"the folder has no {name}")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    made = compile_entry(paths, "shop", Server(openapi=str(path), url="https://api.example.com"))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    with capsys.disabled():
-        print(f"\n{name}: {len(made.operations)} tools, {cpu:.2f} s of CPU, {after.ru_maxrss >> 10} MB at most")
-    assert after.ru_maxrss >> 10 <= 512

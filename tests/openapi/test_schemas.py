@@ -98,6 +98,8 @@ def test_beside_a_reference_3_0_has_a_description_alone_and_3_1_any_keyword(vers
     ({"type": "date"}, {}),
     ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
     ({"type": "object", "required": True, "enum": "a", "description": 1}, {"type": "object"}),
+    ({"maxLength": "3", "minItems": -1, "maximum": "9", "uniqueItems": 1, "pattern": 7, "multipleOf": True}, {}),
+    ({"maxLength": 3, "maximum": 9.5, "multipleOf": 0.1}, {"maxLength": 3, "maximum": 9.5, "multipleOf": 0.1}),
 ])  # fmt: skip
 def test_every_place_of_a_schema_is_converted(schema: Any, result: Any) -> None:
     assert body_schema(schema) == result
