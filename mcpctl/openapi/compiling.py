@@ -1,6 +1,8 @@
 """Compiling the document of an entry, in a process of its own: a stranger's document may take for ever."""
 
 import contextlib
+import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -12,7 +14,8 @@ from mcpctl.base import bounds
 from mcpctl.base.errors import McpctlError
 from mcpctl.openapi import snapshot
 from mcpctl.openapi.faults import WrongDocument
-from mcpctl.openapi.operations import Wanted
+from mcpctl.openapi.operations import ChosenEntry
+from mcpctl.openapi.process import NO_MEMORY
 from mcpctl.openapi.sources import Sources
 
 if TYPE_CHECKING:
@@ -45,57 +48,54 @@ def compile_entry(paths: "Paths", name: str, server: "Server") -> snapshot.Compi
     place = expand(server.openapi, inherited(server))
     label = server.openapi if "${" in server.openapi or "://" in place else str(paths.config.parent / place)
     sources = Sources(place, paths.config.parent, label)
-    wanted = Wanted(
+    entry = ChosenEntry(
         place=sources.place, name=label, source=server.openapi, url=server.url, include=server.include,
         exclude=server.exclude, deprecated=server.deprecated, parameters=list(server.parameters),
         headers=list(server.headers), origins=server.origins,
     )  # fmt: skip
-    snapshot.save(paths, name, server, _compiled(wanted, sources))
+    snapshot.save(paths, name, server, _compiled(entry, sources))
     return snapshot.load(paths, name, server)
 
 
-def _compiled(wanted: Wanted, sources: Sources) -> bytes:
+def _compiled(entry: ChosenEntry, sources: Sources) -> bytes:
     import subprocess  # commands that only read records need no processes
 
     document = sources.document()
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-B", str(_SCRIPT), *sys.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, "-I", "-S", "-B", str(_SCRIPT), *filter(os.path.isabs, sys.path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, env={}, cwd="/", start_new_session=True,
     )  # fmt: skip
     late = threading.Timer(_WAIT_S, process.kill)
     late.daemon = True
-    with process:
+    with contextlib.suppress(BrokenPipeError), process:
         late.start()
         try:
             assert process.stdin and process.stdout
-            process.stdin.write(msgspec.json.encode(wanted) + b"\n")
+            process.stdin.write(msgspec.json.encode(entry) + b"\n")
             _send(process.stdin, document)
             if content := _answer(process.stdin, process.stdout, sources):
                 return content
-            process.wait()  # its output has ended, so it does, too
-        except BrokenPipeError:
-            process.wait()
         finally:
             late.cancel()
-            with contextlib.suppress(OSError):
-                process.kill()
-    raise _beyond_bounds(wanted.name, process.returncode)
+            process.kill()  # the status of one that has ended stays as it is
+    raise _beyond_bounds(entry.name, process.returncode)
 
 
-def _answer(given: IO[bytes], said: IO[bytes], sources: Sources) -> bytes:
+def _answer(pipe: IO[bytes], output: IO[bytes], sources: Sources) -> bytes:
     """The compiled document; nothing where the process has ended without one."""
-    while line := said.readline():
+    while line := output.readline():
         message = msgspec.json.decode(line, type=_Line)
         if message.read is not None:
             try:
-                _send(given, sources.file(message.read))
+                _send(pipe, sources.file(message.read))
             except WrongDocument:
                 raise
             except McpctlError as error:
-                given.write(msgspec.json.encode({"error": f"{message.read}: {error.message}"}) + b"\n")
-                given.flush()
+                pipe.write(msgspec.json.encode({"error": f"{message.read}: {error.message}"}) + b"\n")
+                pipe.flush()
         elif message.size:
-            content = said.read(message.size)
+            content = output.read(message.size)
             return content if len(content) == message.size else b""
         elif message.error:
             raise WrongDocument(message.error.message, message.error.hint, message.error.code)
@@ -104,15 +104,18 @@ def _answer(given: IO[bytes], said: IO[bytes], sources: Sources) -> bytes:
     return b""
 
 
-def _send(given: IO[bytes], content: bytes) -> None:
-    given.write(b'{"size":%d}\n' % len(content))
-    given.write(content)
-    given.flush()
+def _send(pipe: IO[bytes], content: bytes) -> None:
+    pipe.write(b'{"size":%d}\n' % len(content))
+    pipe.write(content)
+    pipe.flush()
 
 
 def _beyond_bounds(name: str, status: int) -> WrongDocument:
-    bound = f"{bounds.OPENAPI_MEMORY >> 20} MB of memory"
-    if status < 0:
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
         bound = f"{bounds.OPENAPI_S} s of CPU ({bounds.OPENAPI_LONGEST_S} s beyond {bounds.OPENAPI_QUICK >> 20} MB)"
+    elif status in (NO_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):
+        bound = f"{bounds.OPENAPI_MEMORY >> 20} MB of memory"
+    else:
+        raise RuntimeError(f"the process that compiles has ended with status {status}")
     hint = "choose the operations that you need with --include, or make the document smaller"
     return WrongDocument(f"{name} takes more than {bound}", hint, "openapi_too_large")

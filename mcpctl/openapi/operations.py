@@ -29,7 +29,7 @@ _LONGEST_REASON = 300
 _FIX = "correct it there, or get another document"
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ChosenEntry(msgspec.Struct, frozen=True):
     """All of an entry of the configuration on which the compiled document depends."""
 
     place: str  # of the document: its address, or its name in its folder
@@ -44,7 +44,7 @@ class Wanted(msgspec.Struct, frozen=True):
     origins: list[str] = []
 
 
-class _Found(msgspec.Struct, frozen=True):
+class _Listed(msgspec.Struct, frozen=True):
     """An operation of the document, before anything of it is read."""
 
     method: str
@@ -66,29 +66,31 @@ class _Found(msgspec.Struct, frozen=True):
 class Operations:
     """Reads one document for one entry."""
 
-    def __init__(self, document: dict[str, Any], references: References, wanted: Wanted) -> None:
-        self._document, self._references, self._wanted = document, references, wanted
+    def __init__(self, document: dict[str, Any], references: References, entry: ChosenEntry) -> None:
+        self._document, self._references, self._entry = document, references, entry
         self._is_3_0 = document["openapi"].startswith("3.0")
         self._skipped: dict[str, list[str]] = {}
-        self._security = Security(document, references, wanted.name)
-        self._bases = Bases(document, wanted.place, wanted.name, wanted.url, wanted.origins)
+        self._number = 0
+        self._ids_not_sent: list[Any] = []
+        self._security = Security(document, references, entry.name)
+        self._bases = Bases(document, entry.place, entry.name, entry.url, entry.origins)
         schemas = Schemas(references, is_3_0=self._is_3_0)
         self._schemas = schemas
         self._bodies = Bodies(references, schemas, is_3_0=self._is_3_0)
         self._definitions = Definitions(schemas)
-        headers = frozenset(("header", name.lower()) for name in wanted.headers)
-        self._given = NoArguments(frozenset(wanted.parameters), headers | self._security.api_keys)
-        self._include, self._exclude = _pattern(wanted.include), _pattern(wanted.exclude)
+        headers = frozenset(("header", name.lower()) for name in entry.headers)
+        self._given = NoArguments(frozenset(entry.parameters), headers | self._security.api_keys)
+        self._include, self._exclude = _pattern(entry.include), _pattern(entry.exclude)
 
     def compiled(self, sha256: str, made_at: float) -> CompiledDocument:
         """The document with all operations that can be sent; raises `WrongDocument`."""
         made = self._bounded(self._tools())
         if not made:
-            raise WrongDocument(f"{self._wanted.name}#/paths: no operation is usable{self._reasons()}", _FIX)
+            raise WrongDocument(f"{self._entry.name}#/paths: no operation is usable{self._reasons()}", _FIX)
         info = self._document.get("info") or {}
         return CompiledDocument(
             made_at=made_at,
-            source=self._wanted.source,
+            source=self._entry.source,
             sha256=sha256,
             openapi=self._document["openapi"],
             title=descriptions.title(info.get("title")),
@@ -112,30 +114,35 @@ class Operations:
             made.append(each)
             size += len(each.definition)
             if len(made) > bounds.TOOLS:
-                raise WrongDocument(f"{self._wanted.name}#/paths has more than {bounds.TOOLS:,} operations", hint)
+                raise WrongDocument(f"{self._entry.name}#/paths has more than {bounds.TOOLS:,} operations", hint)
             if size > bounds.LIST_BYTES:
                 most = bounds.LIST_BYTES >> 20
-                raise WrongDocument(f"{self._wanted.name}#/paths: its tools have more than {most} MB", hint)
+                raise WrongDocument(f"{self._entry.name}#/paths: its tools have more than {most} MB", hint)
         return made
 
     def _tools(self) -> Iterator[HttpOperation]:
-        found = list(self._found())
-        if len(found) > bounds.OPENAPI_OPERATIONS:
-            most = bounds.OPENAPI_OPERATIONS
-            raise WrongDocument(f"{self._wanted.name}#/paths has more than {most:,} operations", "make it smaller")
-        ids = [(each.method, each.path, each.id) for each in found]
-        others = [id for value in found for id in self._callbacks(value)] + list(self._webhooks())
-        for name, each in zip(tool_names(ids, others), found, strict=True):
+        listed = list(self._listed())
+        ids = [(each.method, each.path, each.id) for each in listed]
+        callbacks = [id for each in listed for id in self._callbacks(each)]
+        others = [*self._ids_not_sent, *callbacks, *self._webhooks()]
+        for name, each in zip(tool_names(ids, others), listed, strict=True):
             try:
-                self._check_wanted(name, each)
+                self._check_chosen(name, each)
                 yield self._tool(name, each)
             except OperationFault as fault:
                 self._skip(str(fault), f"{each.method} {each.path}")
 
+    def _count(self) -> None:
+        self._number += 1
+        if self._number > bounds.OPENAPI_OPERATIONS:
+            most = bounds.OPENAPI_OPERATIONS
+            raise WrongDocument(f"{self._entry.name}#/paths has more than {most:,} operations", "make it smaller")
+
     def _skip(self, reason: str, which: str) -> None:
+        self._count()
         self._skipped.setdefault(reason[:_LONGEST_REASON], []).append(which[:_LONGEST_REASON])
 
-    def _found(self) -> Iterator[_Found]:
+    def _listed(self) -> Iterator[_Listed]:
         """All operations of all paths; those of methods that are never sent are skipped here."""
         for path, written in (self._document.get("paths") or {}).items():
             if path.startswith("x-"):
@@ -147,13 +154,13 @@ class Operations:
                 continue
             for method in SENT:
                 if method in item:
-                    yield _Found(method.upper(), path, item[method], item, place)
+                    self._count()
+                    yield _Listed(method.upper(), path, item[method], item, place)
             others = item.get("additionalOperations")
-            for method in (
-                *(each for each in _NOT_SENT if each in item),
-                *(others if isinstance(others, dict) else ()),
-            ):
+            not_sent = {each: item[each] for each in _NOT_SENT if each in item}
+            for method, value in {**not_sent, **(others if isinstance(others, dict) else {})}.items():
                 self._skip(f"the method {method.upper()[:_LONGEST]} is never sent", f"{method.upper()} {path}")
+                self._ids_not_sent.append(value.get("operationId") if isinstance(value, dict) else None)
 
     def _item(self, written: Any) -> tuple[Mapping[str, Any], str]:
         target = self._references.followed(written, self._references.place)
@@ -165,11 +172,11 @@ class Operations:
         beside = {name: value for name, value in written.items() if name != "$ref"} if is_beside else {}
         return {**target.value, **beside}, target.place
 
-    def _callbacks(self, found: _Found) -> Iterator[Any]:
+    def _callbacks(self, listed: _Listed) -> Iterator[Any]:
         """The ids of the callbacks of an operation, which are skipped."""
-        callbacks = found.value.get("callbacks") if isinstance(found.value, dict) else None
+        callbacks = listed.value.get("callbacks") if isinstance(listed.value, dict) else None
         for name, written in callbacks.items() if isinstance(callbacks, dict) else ():
-            yield from self._never_called(written, found.place, "a callback", name, is_callback=True)
+            yield from self._never_called(written, listed.place, "a callback", name, is_callback=True)
 
     def _webhooks(self) -> Iterator[Any]:
         webhooks = self._document.get("webhooks")
@@ -189,37 +196,37 @@ class Operations:
                     self._skip(f"{reason}, which is never called", f"{method.upper()} {name}")
                     yield item[method].get("operationId") if isinstance(item[method], dict) else None
 
-    def _check_wanted(self, name: str, found: _Found) -> None:
-        if not isinstance(found.value, dict):
+    def _check_chosen(self, name: str, listed: _Listed) -> None:
+        if not isinstance(listed.value, dict):
             raise OperationFault("an operation is no object")
-        if not found.path.startswith("/"):
+        if not listed.path.startswith("/"):
             raise OperationFault("a path does not begin with /")
-        names = (name, f"{found.method} {found.path}", *(f"tag:{each}" for each in found.tags))
+        names = (name, f"{listed.method} {listed.path}", *(f"tag:{each}" for each in listed.tags))
         if (self._include and not any(map(self._include.fullmatch, names))) or (
             self._exclude and any(map(self._exclude.fullmatch, names))
         ):
             raise OperationFault("left out by include or exclude")
-        if found.value.get("deprecated") is True and not self._wanted.deprecated:
+        if listed.value.get("deprecated") is True and not self._entry.deprecated:
             raise OperationFault("deprecated")
 
-    def _tool(self, name: str, found: _Found) -> HttpOperation:
-        operation, place = found.value, found.place
-        base = self._bases.of(operation.get("servers"), found.item.get("servers"))
+    def _tool(self, name: str, listed: _Listed) -> HttpOperation:
+        operation, place = listed.value, listed.place
+        base = self._bases.of(operation.get("servers"), listed.item.get("servers"))
         security = self._security.of(operation)
-        lists = [(each["parameters"], place) for each in (found.item, operation) if each.get("parameters")]
-        parameters = read_parameters(self._references, found.path, lists, self._given)
+        lists = [(each["parameters"], place) for each in (listed.item, operation) if each.get("parameters")]
+        parameters = read_parameters(self._references, listed.path, lists, self._given)
         used: Used = {}
         body = None
         if "requestBody" in operation:
-            body = self._bodies.read(operation["requestBody"], place, found.method, used)
+            body = self._bodies.read(operation["requestBody"], place, listed.method, used)
         parameters, body = _named(parameters, body)
         schema = self._input_schema(parameters, body, used)
         made = HttpOperation(
             tool=name,
-            method=found.method,
-            path=found.path,
+            method=listed.method,
+            path=listed.path,
             base=base,
-            definition=self._definitions.made(_head(name, found), schema, used, _tail(found)),
+            definition=self._definitions.made(_head(name, listed), schema, used, _tail(listed)),
             parameters=[each.parameter for each in parameters],
             body=body.body if body else None,
             security=security,
@@ -290,23 +297,23 @@ def _with_description(schema: Any, description: str, marks: Mapping[str, Any]) -
     return {**own, **({"description": description} if description else {}), **marks}
 
 
-def _head(name: str, found: _Found) -> dict[str, Any]:
-    summary, text = found.value.get("summary"), found.value.get("description")
+def _head(name: str, listed: _Listed) -> dict[str, Any]:
+    summary, text = listed.value.get("summary"), listed.value.get("description")
     title = descriptions.title(summary)
     description = descriptions.description(
-        summary, text, f"{found.method} {found.path}", is_deprecated=found.value.get("deprecated") is True
+        summary, text, f"{listed.method} {listed.path}", is_deprecated=listed.value.get("deprecated") is True
     )
     return {"name": name, **({"title": title} if title else {}), "description": description}
 
 
-def _tail(found: _Found) -> dict[str, Any]:
+def _tail(listed: _Listed) -> dict[str, Any]:
     """The members behind the schema: hints that it declares, and what is sent."""
-    declared = found.value.get("x-mcp-annotations")
+    declared = listed.value.get("x-mcp-annotations")
     annotations: dict[str, Any] = {}
     for key in ("title", *HINTS) if isinstance(declared, dict) else ():
         value = declared.get(key) if isinstance(declared, dict) else None
         if isinstance(value, str if key == "title" else bool):
             annotations[key] = value[:_LONGEST] if isinstance(value, str) else value
-    tags = [each[:_LONGEST_TAG] for each in found.tags[:_TAGS]]
-    meta = {"mcpctl/http": {"method": found.method, "path": found.path}, **({"mcpctl/tags": tags} if tags else {})}
+    tags = [each[:_LONGEST_TAG] for each in listed.tags[:_TAGS]]
+    meta = {"mcpctl/http": {"method": listed.method, "path": listed.path}, **({"mcpctl/tags": tags} if tags else {})}
     return {**({"annotations": annotations} if annotations else {}), "_meta": meta}

@@ -45,16 +45,16 @@ def read_parameters(
 ) -> list[Described]:
     """The parameters of an operation, those of the path first: `lists` are that of its path and its own, each with its
     file. Raises `OperationFault`."""
-    found: dict[Place, Described] = {}
+    by_place: dict[Place, Described] = {}
     for listed, there in lists:
         if not isinstance(listed, list):
             raise OperationFault("its parameters are no list")
         for each in listed:
             target = references.followed(each, there)
             described = _described(references, target.value, target.place)
-            found[place_of_parameter(described.parameter)] = described
-    in_path = [found.get(("path", hole)) or _of_hole(hole) for hole in holes(path)]
-    others = [each for (place, _), each in found.items() if place != "path"]
+            by_place[place_of_parameter(described.parameter)] = described
+    in_path = [by_place.get(("path", hole)) or _of_hole(hole) for hole in holes(path)]
+    others = [each for (place, _), each in by_place.items() if place != "path"]
     return [_set(each, given) for each in (*in_path, *others) if not _is_left_out(each.parameter, given)]
 
 

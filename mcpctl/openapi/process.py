@@ -10,6 +10,8 @@ import gc
 import resource
 import sys
 
+NO_MEMORY = 3
+
 
 def main() -> int:
     gc.disable()  # the process ends soon, and little that it makes is rubbish
@@ -34,7 +36,7 @@ def main() -> int:
     except McpctlError as error:
         answer = msgspec.json.encode(error.body)
     except MemoryError:
-        return 1
+        return NO_MEMORY
     except Exception:
         import traceback
 
@@ -54,7 +56,7 @@ def compiled() -> bytes:
     from mcpctl.base import bounds
     from mcpctl.openapi import document, snapshot
     from mcpctl.openapi.faults import OperationFault
-    from mcpctl.openapi.operations import Operations, Wanted
+    from mcpctl.openapi.operations import ChosenEntry, Operations
     from mcpctl.openapi.references import References
 
     given, hashed, size = sys.stdin.buffer, hashlib.sha256(), 0
@@ -77,10 +79,10 @@ def compiled() -> bytes:
         sys.stdout.buffer.flush()
         return received(place)
 
-    wanted = msgspec.json.decode(given.readline(), type=Wanted)
-    whole = document.checked(document.value_of(received(wanted.name)), wanted.name)
-    references = References(whole, wanted.place, wanted.name, read)
-    made = Operations(whole, references, wanted)
+    entry = msgspec.json.decode(given.readline(), type=ChosenEntry)
+    whole = document.checked(document.value_of(received(entry.name)), entry.name)
+    references = References(whole, entry.place, entry.name, read)
+    made = Operations(whole, references, entry)
     # The hash is of all that was read, which is known at the end.
     tools = made.compiled("", time.time())
     return snapshot.encoded(msgspec.structs.replace(tools, sha256=hashed.hexdigest()))

@@ -177,12 +177,12 @@ class Schemas:
 
     def properties_of(self, schema: Any, place: str, through: tuple[str, ...]) -> dict[str, tuple[Any, str]]:
         """The properties of a schema, of those that it refers to, and of the parts that the keywords `through` name."""
-        found: dict[str, tuple[Any, str]] = {}
+        properties: dict[str, tuple[Any, str]] = {}
         for each, there in self._parts(schema, place, through):
             if isinstance(own := each.get("properties"), dict):
                 for name, value in own.items():
-                    found.setdefault(name, (value, there))
-        return found
+                    properties.setdefault(name, (value, there))
+        return properties
 
     def required_of(self, schema: Any, place: str) -> list[str]:
         """The properties that a schema and those that it is made of require, but for those that the API writes."""

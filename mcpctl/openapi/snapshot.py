@@ -145,8 +145,8 @@ def load(paths: "Paths", name: str, server: "Server") -> CompiledDocument:
     try:
         with path.open("rb") as lines:
             head = lines.readline().rstrip() + _END
-            found = msgspec.json.decode(head, type=_Format).format
-            if found != FORMAT:
+            version = msgspec.json.decode(head, type=_Format).format
+            if version != FORMAT:
                 raise _unusable(name, "was made by another version of mcpctl", "snapshot_outdated")
             document = msgspec.json.decode(head, type=CompiledDocument)
             document.operations.extend(_operations(lines))

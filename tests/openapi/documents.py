@@ -7,7 +7,7 @@ import msgspec
 
 from mcpctl.openapi import document
 from mcpctl.openapi.faults import OperationFault
-from mcpctl.openapi.operations import Operations, Wanted
+from mcpctl.openapi.operations import ChosenEntry, Operations
 from mcpctl.openapi.references import References
 from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
 
@@ -37,7 +37,9 @@ def compiled(whole: Json, files: Mapping[str, Any] | None = None, **wanted: Any)
     place = wanted.setdefault("place", NAME)
     wanted.setdefault("name", NAME)
     checked = document.checked(document.value_of(document.Text(msgspec.json.encode(whole), NAME)), NAME)
-    return Operations(checked, References(checked, place, NAME, read), Wanted(source=NAME, **wanted)).compiled("", 0)
+    return Operations(checked, References(checked, place, NAME, read), ChosenEntry(source=NAME, **wanted)).compiled(
+        "", 0
+    )
 
 
 def only(whole: Json, files: Mapping[str, Any] | None = None, **wanted: Any) -> HttpOperation:

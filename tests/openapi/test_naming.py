@@ -69,6 +69,10 @@ def test_no_filter_changes_a_name() -> None:
     assert tools(of_paths(paths), exclude=["GET /a_b", "POST *"]) == [every[2]]
 
 
+def test_the_operation_id_of_a_method_that_is_never_sent_counts() -> None:
+    assert tools(of_paths({"/a": {"get": {"operationId": "a"}, "options": {"operationId": "a"}}})) == ["get_a"]
+
+
 def test_the_operation_id_of_a_callback_or_a_webhook_counts() -> None:
     callback = {"done": {"{$url}": {"post": {"operationId": "a"}}}}
     paths = {"/a": {"get": {"operationId": "a", "callbacks": callback}}, "/b": {"get": {"operationId": "b"}}}

@@ -182,6 +182,18 @@ def test_ten_thousand_operations_are_tools() -> None:
     assert len(tools(of_paths(paths))) == 10_000
 
 
+def test_more_operations_than_are_looked_at_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpctl.base.bounds.OPENAPI_OPERATIONS", 3)
+    assert compiled(of_paths({"/x": {"get": {}, "options": {}, "trace": {}}}))
+    many: list[Json] = [
+        {"/x": {"get": {}, "put": {}, "options": {}, "trace": {}}},
+        {f"/{i}": {"get": {}} for i in range(4)},
+    ]
+    for paths in many:
+        with pytest.raises(WrongDocument, match=r"#/paths has more than 3 operations"):
+            compiled(of_paths(paths), exclude=["GET /*"])
+
+
 RICH = of_paths(
     {
         "/x/{id}": {

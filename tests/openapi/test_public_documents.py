@@ -78,9 +78,9 @@ def test_every_operation_is_a_tool_or_a_counted_skip_and_nothing_is_over_its_bou
         assert len({each.tool for each in made.operations}) == len(tools), path
         assert max(len(each.definition) for each in made.operations) <= bounds.OPENAPI_DEFINITION, path
         assert sum(len(each.definition) for each in made.operations) <= bounds.LIST_BYTES, path
-        for each in made.operations[::100]:
-            schema = msgspec.json.decode(each.definition)["inputSchema"]
-            jsonschema.Draft202012Validator.check_schema(schema, jsonschema.FormatChecker([]))
+        short = next((each for each in made.operations if 1000 < len(each.definition) < 10_000), made.operations[0])
+        schema = msgspec.json.decode(short.definition)["inputSchema"]
+        jsonschema.Draft202012Validator.check_schema(schema, jsonschema.FormatChecker([]))
     with capsys.disabled():
         print(f"\n{dict(count)}: {count['tools'] / (count['tools'] + count['skipped']):.4f} are tools")
     assert count["tools"] >= 0.99 * (count["tools"] + count["skipped"])
