@@ -28,6 +28,7 @@ MESSAGE_LINES = 100_000  # lines of one message that is printed over several
 PAGES = 1000  # pages of one list of tools
 TOOLS = 10_000  # tools of one server
 ONLY = 500  # patterns of the tools that a server's entry offers alone: each tool is compared with each of them
+API_NAMES = 500  # patterns, parameters, origins or credentials of one API's entry
 DIRECT = 32  # patterns of the tools that are shown directly, and so toolsets that are followed for them
 FEATURES = 5_000  # prompts of one server, and resources, and templates
 LIST_BYTES = 16 << 20  # bytes of all definitions of one server's tools, and of its prompts, and of the others

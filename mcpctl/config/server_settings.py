@@ -1,6 +1,7 @@
 """One server's table in config.toml, as it is written and checked; nothing in it is expanded here."""
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
@@ -25,9 +26,15 @@ STDIO, OPENAPI = "stdio", "openapi"
 ALL, MINIMAL = "all", "minimal"  # parts of mcpctl's environment to inherit; a list of names adds to the minimal part
 ASKS = ("elicitation", "sampling", "roots")
 REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", "args", "cwd", "inherit_env")
+API_ONLY = ("include", "exclude", "parameters", "slash_in", "origins", "upload_root", "deprecated", "auth")
+NOT_OF_APIS = (*LOCAL_ONLY, "env", "transport", "oauth", "may_ask", "expose")
+API_TIMEOUT_S = 60.0  # of a call, where the entry of an API says nothing
 GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"  # in a browser, or with the client's own secret
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
+_HERE = r"http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])"
+_ORIGIN = re.compile(rf"(?:https://[^\s/?#@$]+|{_HERE}(?::[0-9]+)?)\Z", re.IGNORECASE)
+_DOCUMENT = re.compile(rf"(?:https://[^\s/?#@$]+|{_HERE}(?::[0-9]+)?)/\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; servers read no other headers that h11 would take.
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 
@@ -58,6 +65,14 @@ class OAuth(toml.Section, frozen=True, kw_only=True):
     grant: str = GRANTS[0]
     may_be_0 = ("redirect_port",)
     one_of = {"grant": GRANTS}
+
+
+class ClientCredentials(toml.Section, frozen=True, kw_only=True):
+    """A client of an API, which gets a token by itself with its own secret."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    scopes: list[str] = []
 
 
 class Server(toml.Section, frozen=True, kw_only=True):
@@ -91,7 +106,7 @@ class Server(toml.Section, frozen=True, kw_only=True):
     origins: list[str] = []
     upload_root: str | None = None
     deprecated: bool = False
-    auth: dict[str, str | OAuth] = {}
+    auth: dict[str, str | ClientCredentials] = {}
     may_be_0 = ("start_timeout_s", "call_timeout_s", "limit_tokens")
     one_of = {"transport": TRANSPORTS, "trust_hints": TRUSTS}
     some_of = {"may_ask": ASKS, "expose": EXPOSABLE}
@@ -132,9 +147,14 @@ class Server(toml.Section, frozen=True, kw_only=True):
     @property
     def launch(self) -> tuple[Any, ...]:
         """All that a process or connection of it is made from: where this changes, it is made again."""
+        if self.openapi:
+            return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in _NOT_LAUNCHED)
         env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
         remote = self.url, self.transport, headers, self.oauth
         return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask)
+
+
+_NOT_LAUNCHED = ("enabled", "projects", "tools", "only", "trust_hints", "limit_tokens")  # of an API, all else is
 
 
 def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
@@ -152,7 +172,8 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
     for project in server.projects:
         check_project_name(project, f".projects: {project!r}")
     _check_only(name, server.only or ())
-    return server
+    is_timed = not server.openapi or "call_timeout_s" in table
+    return server if is_timed else msgspec.structs.replace(server, call_timeout_s=API_TIMEOUT_S)
 
 
 def _check_only(name: str, patterns: Sequence[str]) -> None:
@@ -174,7 +195,12 @@ def _check_permissions(tools: Any, has_policy: bool) -> None:
 
 
 def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
-    """Raises ValueError unless it has a command or a URL, and no key of the other kind."""
+    """Raises ValueError unless it has a command, a URL or a document, and no key of another kind."""
+    if "openapi" in table:
+        return _check_api(server, table)
+    for key in API_ONLY:
+        if key in table:
+            raise ValueError(f".{key}: is for servers with openapi")
     remote = "url" in table
     if remote and "command" in table:
         raise ValueError(".url: a server has a command or a url, not both")
@@ -190,11 +216,77 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
 def _check_remote(server: Server) -> None:
     if not URL.match(server.url) and without_values(server.url) == server.url:
         raise ValueError(".url: must be an http:// or https:// address")
+    _check_headers(server)
+    if server.oauth:
+        _check_oauth(server.oauth, {name.lower() for name in server.headers})
+
+
+def _check_api(server: Server, table: Mapping[str, Any]) -> None:
+    for key in NOT_OF_APIS:
+        if key in table:
+            raise ValueError(f".{key}: is not for servers with openapi")
+    _check_document(server.openapi)
+    if "url" in table:
+        _check_remote(server)
+        if re.search("[?#]", without_values(server.url)):
+            raise ValueError(".url: must have no ? or #; it comes before the paths of the document")
+    else:
+        _check_headers(server)
+    for key in ("include", "exclude", "slash_in", "origins", "parameters", "auth", "headers"):
+        _check_names(key, getattr(server, key))
+    for index in (index for index, origin in enumerate(server.origins) if not _ORIGIN.match(origin)):
+        raise ValueError(f".origins[{index}]: must be such as https://HOST:PORT; http:// only of this machine")
+    for name in (name for name, value in server.parameters.items() if not _is_json(value)):
+        raise ValueError(f".parameters.{name}: must be a value that JSON has; write a date as a text")
+    for name, credential in server.auth.items():
+        _check_auth(f".auth.{name}", credential)
+
+
+def _check_document(document: str) -> None:
+    if not document.strip():
+        raise ValueError(".openapi: must not be empty")
+    if "${" in document:
+        raise ValueError(".openapi: has no variables; write the file or the address itself")
+    if "://" in document and not _DOCUMENT.match(document):
+        raise ValueError(".openapi: must be a file or an https:// address; http:// only of this machine")
+
+
+def _check_names(key: str, names: Sequence[str] | Mapping[str, Any]) -> None:
+    if len(names) > bounds.API_NAMES:
+        raise ValueError(f".{key}: may have {bounds.API_NAMES} at most")
+    for index, name in enumerate(names):
+        if not name.strip() or len(name) > bounds.NAME:
+            where = f"[{index}]: " if isinstance(names, list) else f": {name[:80]!r} "
+            raise ValueError(f".{key}{where}must be a name of 1 to {bounds.NAME} characters")
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, list | dict):
+        return all(map(_is_json, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _check_auth(where: str, credential: str | ClientCredentials) -> None:
+    if isinstance(credential, str):
+        if not credential.strip():
+            raise ValueError(f"{where}: must not be empty")
+        return
+    for key in ("client_id", "client_secret"):
+        if not getattr(credential, key).strip():
+            raise ValueError(f"{where}.{key}: is missing; a client needs client_id and client_secret")
+    _check_scopes(where, credential.scopes)
+
+
+def _check_headers(server: Server) -> None:
     for name in server.headers:
         if not HEADER_NAME.match(name):
             raise ValueError(f".headers: {name!r} is not a name of a header")
-    if server.oauth:
-        _check_oauth(server.oauth, {name.lower() for name in server.headers})
+
+
+def _check_scopes(where: str, scopes: Sequence[str]) -> None:
+    for scope in scopes:
+        if not _SCOPE.match(scope):
+            raise ValueError(f"{where}.scopes: {scope!r} is not a scope; write each as an item of the list")
 
 
 def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
@@ -205,9 +297,7 @@ def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
         raise ValueError(".oauth.issuer: must be an http:// or https:// address")
     if oauth.redirect_port > _PORTS:
         raise ValueError(f".oauth.redirect_port: must be a port, 1 to {_PORTS}, or 0 for any that is free")
-    for scope in oauth.scopes:
-        if not _SCOPE.match(scope):
-            raise ValueError(f".oauth.scopes: {scope!r} is not a scope; write each as an item of the list")
+    _check_scopes(".oauth", oauth.scopes)
     if oauth.client_secret and not oauth.client_id:
         raise ValueError(".oauth.client_id: is missing; a client_secret needs one")
     if oauth.grant == CLIENT_CREDENTIALS and not oauth.client_secret:

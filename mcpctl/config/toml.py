@@ -90,10 +90,14 @@ def converted(table: Any, kind: type[_Struct]) -> _Struct:
 def _kind_at(where: str, kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     for name in where.split(".")[1:]:
         annotation: Any = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
-        kind = next(
-            part for part in get_args(annotation) if isinstance(part, type) and issubclass(part, msgspec.Struct)
-        )
+        kind = next(part for part in _parts(annotation) if isinstance(part, type) and issubclass(part, msgspec.Struct))
     return kind
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for part in get_args(annotation):
+        yield from _parts(part)
 
 
 def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:

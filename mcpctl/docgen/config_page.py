@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.config.policy_settings import PolicyTable, ProjectPolicyTable
-from mcpctl.config.server_settings import OAuth, Server
+from mcpctl.config.server_settings import ClientCredentials, OAuth, Server
 from mcpctl.config.settings import (
     ClientSettings,
     OAuthSettings,
@@ -25,6 +25,7 @@ NAME = "mcpctl-config"
 STRUCTS: Mapping[str, type[Section]] = {
     "[servers.NAME]": Server,
     "[servers.NAME.oauth]": OAuth,
+    "[servers.NAME.auth.NAME]": ClientCredentials,
     "[projects.NAME]": Project,
     "[projects.NAME.policy]": ProjectPolicyTable,
     "[policy]": PolicyTable,
@@ -40,6 +41,7 @@ UNSET: Sequence[Any] = (None, "", [], {})
 _KINDS = {
     "ProjectPolicyTable": "table",
     "OAuth": "table",
+    "ClientCredentials": "table",
     "Any": "any",
     "str": "text",
     "bool": "true or false",

@@ -9,7 +9,17 @@ import msgspec
 
 from mcpctl.base import bounds
 from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, GLOB, LIMIT, RATE
-from mcpctl.config.server_settings import ALL, HEADER_NAME, LOCAL_ONLY, MINIMAL, NAME, REMOTE_ONLY, Server
+from mcpctl.config.server_settings import (
+    ALL,
+    API_ONLY,
+    HEADER_NAME,
+    LOCAL_ONLY,
+    MINIMAL,
+    NAME,
+    NOT_OF_APIS,
+    REMOTE_ONLY,
+    Server,
+)
 from mcpctl.config.settings import EQUIPPED, EVERY, TOOLSET_PATTERN
 from mcpctl.config.toml import MAX_S, Section
 from mcpctl.docgen.config_page import STRUCTS, UNSET, default_of
@@ -117,8 +127,13 @@ def _without(names: tuple[str, ...]) -> Schema:
     return {"not": {"anyOf": [{"required": [name]} for name in names]}}
 
 
-_KINDS = {  # a server is a command or an address, with the keys for that
-    "if": {"required": ["url"]},
-    "then": _without(LOCAL_ONLY),
-    "else": {"required": ["command"], **_without(REMOTE_ONLY)},
+_KINDS = {  # a server is a command, an address or the document of an API, with the keys for that
+    "if": {"required": ["openapi"]},
+    "then": _without(NOT_OF_APIS),
+    "else": {
+        "allOf": [_without(API_ONLY)],
+        "if": {"required": ["url"]},
+        "then": _without(LOCAL_ONLY),
+        "else": {"required": ["command"], **_without(REMOTE_ONLY)},
+    },
 }

@@ -14,6 +14,7 @@ from pytest_snapshot.plugin import Snapshot
 from mcpctl import docgen
 from mcpctl.config import config, problems
 from mcpctl.config.editing import SCHEMA
+from mcpctl.config.server_settings import API_ONLY
 from mcpctl.config.toml import Section
 from mcpctl.docgen.config_page import STRUCTS
 from mcpctl.docgen.texts import TEXTS
@@ -24,11 +25,12 @@ VALUES: list[Any] = [
     "text", "", " ", "https://a.example/b", 0, 1, -1, 1.5, -0.5, 2e7 + 0.5, True, [], ["text"], ["a", 1], [["a"]], {},
     {"a": "b"}, {"a": 1}, {"a": True}, {"a:b": "x"}, {"a:*": "10/h"},
 ]  # fmt: skip
-STRICTER = {  # settings with rules that no schema has: the reader alone refuses these
+STRICTER: dict[str, list[Any]] = {  # settings with rules that no schema has: the reader alone refuses these
     "servers.url": ["text", "", " "], "servers.oauth.issuer": ["text", " "],
     "servers.oauth.grant": ["client_credentials"], "search.semantic_url": ["text", " "],
     "search.cloud_url": ["text", " "], "registry.url": ["text", "", " "],
-    "oauth.client_metadata_url": ["text", " "],
+    "oauth.client_metadata_url": ["text", " "], "servers.origins": [["text"]], "servers.openapi": ["", " "],
+    "servers.auth.client_id": ["", " "], "servers.auth.client_secret": ["", " "],
 }  # fmt: skip
 BESIDE: dict[str, dict[str, Any]] = {"search.semantic_url": {"semantic_model": "m"}}
 
@@ -73,7 +75,10 @@ def document(place: str, key: str, value: Any) -> dict[str, Any]:
     if section == "servers":
         remote = inner or key in ("transport", "headers", "oauth", "url")
         base = {} if key in ("command", "url") else {"url": "https://a.example"} if remote else {"command": "run"}
-        table = {**base, **({inner: {"client_id": "me", **table}} if inner else table)}
+        base = {"openapi": "a.json"} if key in ("openapi", *API_ONLY) or inner == "auth" else base
+        table = {"client_id": "me", **table} if inner else table
+        table = {"x": {"client_secret": "s", **table}} if inner == "auth" else table
+        table = {**base, **({inner: table} if inner else table)}
     elif inner:
         table = {inner: table}
     whole = {section: {"x": table} if section in ("servers", "projects", "clients") else table}
