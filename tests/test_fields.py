@@ -19,7 +19,7 @@ CONTRACT = {
         "outcome", "error", "started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "encoding",
         "annotations", "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated",
         "delivered_bytes", "shortened", "response_file", "decision_id", "error_message", "error_code",
-        "error_line", "error_group", "arguments_redacted", "response_redacted", "config_path",
+        "error_line", "error_group", "arguments_redacted", "response_redacted", "config_path", "http", "http_status",
     ),
     fields.Discovery: (
         "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms",

@@ -127,6 +127,11 @@ class CallStarted(Line, tag="calls.started"):
     client_version: str | None = None
     project: str | None = None
     toolset: str | None = None
+    http: Annotated[
+        Json | UnsetType,
+        "JSON: of a tool of an HTTP API the request, as {method, path}; the path is as the API's document has it, with"
+        " its holes. Null, and in no journal, for other tools.",
+    ] = UNSET
 
 
 class CallFinished(Line, tag="calls.finished"):
@@ -158,6 +163,9 @@ class CallFinished(Line, tag="calls.finished"):
     response_file: Annotated[
         bool | UnsetType,
         "Whether the whole response was kept in responses/, where it may have made room since; 0 or 1.",
+    ] = UNSET
+    http_status: Annotated[
+        int | UnsetType, "The status of the HTTP API's answer, such as 404; null where there is none."
     ] = UNSET
 
 
@@ -329,6 +337,8 @@ class Call:
     arguments_redacted: Annotated[bool, "Whether something in arguments was redacted; 0 or 1 in SQL."]
     response_redacted: Annotated[bool, "Whether something in response or error was redacted; 0 or 1 in SQL."]
     config_path: str | None
+    http: Json
+    http_status: int | None
 
 
 class Discovery(DiscoveryFinished):
@@ -490,7 +500,7 @@ class Held:
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 
-INDEX_VERSION = 13  # one more whenever a field of these rows comes or goes
+INDEX_VERSION = 14  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 

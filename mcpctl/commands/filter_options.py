@@ -22,7 +22,7 @@ _LISTS = {
     "client": "see who was connected with: mcpctl sessions ls",
     "project": "see config.toml, or the field project under --json",
 }
-OF_CALLS_ALONE = ("tool", "hint", "arg", "error", "code", "redacted")  # filters that prompts and resources do not have
+OF_CALLS_ALONE = ("tool", "hint", "arg", "error", "code", "http_status", "redacted")  # what reads do not have
 _MAX_NAME = 200  # longer names are not compared: a comparison takes the product of their lengths
 
 
@@ -75,6 +75,9 @@ class RecordFilters(WhoAndWhen, section="Filters"):
     )
     error: list[str] | None = opt.option("--error", "TEXT", "Only this error, as calls stats --by error has it.")
     code: list[str] | None = opt.option("--code", "CODE,…", "By the error's code: needs_consent, no-needs_consent, ….")
+    http_status: list[str] | None = opt.option(
+        "--http-status", "STATUS,…", "By the status of an HTTP API's answer: 404, 4xx."
+    )
     redacted: bool = opt.flag("--redacted", "Only those in which a secret was redacted.")
 
     def refuse(self, kind: str, *options: str) -> None:

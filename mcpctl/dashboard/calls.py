@@ -140,7 +140,7 @@ def call_page(request: Request) -> Response:
             request, "call.html", query=query, call=row, rounds=list(rounds.rows(ROWS, 0)),
             payloads={name: indented(row[name]) for name in CALL_PAYLOADS},
             texts=texts(row["response"]), then=then, now=now, is_changed=_values(then) != _values(now),
-            replay=_replay(row["id"], now), obstacle=obstacle(row),
+            replay=_replay(row["id"], now), obstacle=obstacle(row), http=from_json(row["http"]),
         )  # fmt: skip
 
 

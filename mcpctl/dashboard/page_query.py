@@ -16,7 +16,7 @@ from mcpctl.store import filters
 ROWS = 50
 RANGE = "range"  # a value of `since` in addresses: its two ends are still to be given
 FILTERS = (
-    "grep", "tool", "server", "client", "project", "outcome", "status", "failed", "error", "code", "arg",
+    "grep", "tool", "server", "client", "project", "outcome", "status", "failed", "error", "code", "http_status", "arg",
     "redacted", "hint", "min_duration", "since", "until", "sessionId",
 )  # fmt: skip
 _SHORTEST = 8  # characters of an id
@@ -25,7 +25,7 @@ _EXCLUSIVE = ("status", "failed", "outcome")
 _OF_EVENTS = {"sessionId": "session_id"}
 _ONE_NAME = ("server", "tool", "project")  # filters of one value here, and of several in the address of events
 _UNFOLLOWED = (  # filters that an event may come to match later, or never
-    "since", "until", "failed", "outcome", "status", "error", "code",
+    "since", "until", "failed", "outcome", "status", "error", "code", "http_status",
 )  # fmt: skip
 
 

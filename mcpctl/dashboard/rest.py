@@ -23,7 +23,8 @@ _MOST_OFFSET = 1_000_000_000
 _LONGEST_NUMBER = 10
 _LONGEST_NAME = 100
 _SEVERAL = (
-    "session", "server", "tool", "status", "outcome", "hint", "client", "project", "error", "code", "arg",
+    "session", "server", "tool", "status", "outcome", "hint", "client", "project", "error", "code", "http_status",
+    "arg",
 )  # fmt: skip
 _SINGLE = ("since", "until", "grep", "min_duration")
 _FILTER_FLAGS = ("failed", "redacted")
@@ -32,7 +33,8 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 WINDOW = ("limit", "offset", "fields")
 OF_DISCOVERIES = ("session_id", "client", "project", "since", "until", "grep", "min_duration")
 OF_CALLS = (
-    "session_id", "server", "tool", "status", "failed", "outcome", *OF_DISCOVERIES[1:3], "hint", "error", "code", "arg",
+    "session_id", "server", "tool", "status", "failed", "outcome", *OF_DISCOVERIES[1:3], "hint", "error", "code",
+    "http_status", "arg",
     "redacted", *OF_DISCOVERIES[3:],
 )  # fmt: skip
 OF_READS = ("session_id", "server", "status", "failed", "outcome", *OF_DISCOVERIES[1:])
@@ -55,6 +57,7 @@ MEANINGS = {
     "outcome": "With one of these outcomes: done, error, refused.",
     "error": "Whose error_group is this text; may be repeated.",
     "code": "Whose error has one of these codes, such as needs_consent; with no- before it, another one or none.",
+    "http_status": "Whose HTTP API answered with one of these statuses: 404, or 4xx for 400 to 499.",
     "arg": "With this value among the arguments: city=Oslo, file.id=7; repeated, with all of them.",
     "redacted": "true leaves those in which something was redacted.",
     "client": "Only of this client; may be repeated.",

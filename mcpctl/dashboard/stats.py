@@ -33,7 +33,9 @@ def stats(request: Request, query: Parameters) -> Response:
     by, of_reads = query.several("by", (*filters.GROUPS, filters.ERROR)), query.choice("kind", _KINDS) == "read"
     groups, sort, wanted = filters.grouping(by), query.choice("sort", filters.sorts(by)), query.calls()
     if of_reads and (filters.ERROR in by or not filters.is_of_reads(wanted)):
-        raise WrongUsage("reads have no tool, hint, arg, error, code or redacted", "leave them out, or kind=read")
+        raise WrongUsage(
+            "reads have no tool, hint, arg, error, code, http_status or redacted", "leave them out, or kind=read"
+        )
     with dashboard_of(request).records() as records:
         if by == (filters.ERROR,):
             return listing(query, "stats", records.errors(records.resolved(wanted), sort), rest_names.ERROR_GROUP)

@@ -74,6 +74,8 @@ class Record:
     """The lines that one round of a request has on record: none, unless its kind has some."""
 
     id = ""  # the id on record; empty as long as a call is not there
+    http: tuple[str, str] | None = None  # the method and path of a call of an HTTP API
+    http_status: int | None = None  # that of its answer
 
     def start(self) -> None: ...
 

@@ -94,10 +94,12 @@ class CallRecord(Record):
         call = self._call
         if self.id or not call.is_found:
             return
+        if call.tool and (server := call.view.config.servers.get(call.server)) and server.openapi:
+            self.http = translate.http_request(call.tool)
         self._open = self._recorder.call_started(
             call.server, call.name, call.passed or b"{}",
             request_id=call.incoming.id, annotations=hints.snapshot(call.tool), parent_id=call.parent_id,
-            origin=call.view.origin, via=call.incoming.via and DIRECT,
+            origin=call.view.origin, via=call.incoming.via and DIRECT, http=self.http,
         )  # fmt: skip
         self.id = self._open.id
 
@@ -107,8 +109,9 @@ class CallRecord(Record):
     ) -> None:  # fmt: skip
         if self._open:
             self._recorder.call_finished(
-                self._open, status, response=response, error=error, recorded=recorded, delivered=delivered
-            )
+                self._open, status, response=response, error=error, recorded=recorded, delivered=delivered,
+                http_status=self.http_status,
+            )  # fmt: skip
             self._open = None
 
     def note_exception(self) -> None:
@@ -126,6 +129,8 @@ class CallRecord(Record):
         self.start()
         if failure.code in words.DECISIONS:
             self.note("held" if failure.code == "held" else "denied", failure)
+        if self.http and isinstance(answered := failure.facts.get("http_status"), int):
+            self.http_status = answered
         status, error = translate.outcome(failure)
         self.end(status, error=error)
 
@@ -244,7 +249,11 @@ class ToolCalls(Spec[Request]):
             head = translate.head(result)
         answer = result if wants_input else translate.for_client(result, head, call.caller, connection)
         is_error = bytes(head.is_error) == b"true"
-        return Looked(result, is_error, wants_input, answer, values.json(result))
+        recorded: Json = result
+        if call.record.http:
+            call.record.http_status = translate.http_status(head)
+            recorded = translate.without_headers(result) if len(result) <= values.limit else result
+        return Looked(result, is_error, wants_input, answer, values.json(recorded))
 
     def deliver(self, call: Request, result: Looked) -> None:
         is_long = len(result.result) > call.view.config.least_limit

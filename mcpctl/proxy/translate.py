@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from mcpctl.base import bounds
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failure
+from mcpctl.base.models import Tool
 from mcpctl.base.near_names import nearest
 from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog.cache import Catalog
@@ -95,6 +96,42 @@ def head(result: Json) -> Head:
     members = jsonrpc.members_or_empty(bytes(result))
     names = ("isError", "resultType", "content", "structuredContent", "_meta")
     return Head(*(Raw(members.get(name, b"")) for name in names))
+
+
+HTTP = "mcpctl/http"  # in `_meta` of a tool of an HTTP API: method and path; of its answer: among others its status
+
+
+class _HttpAnswer(msgspec.Struct):
+    status: int = 0
+
+
+class _AnswerMeta(msgspec.Struct):
+    http: _HttpAnswer = msgspec.field(name=HTTP, default_factory=_HttpAnswer)
+
+
+def http_status(top: Head) -> int | None:
+    """The status of the answer of an HTTP API; None where there is none."""
+    try:
+        return jsonrpc.value(bytes(top.meta) or b"{}", _AnswerMeta).http.status or None
+    except jsonrpc.Malformed:
+        return None
+
+
+def without_headers(result: Json) -> Json:
+    """The result of an HTTP API as it is put on record: without what headers said of addresses."""
+    members = jsonrpc.members_or_empty(bytes(result))
+    meta = jsonrpc.members_or_empty(members.get("_meta", b""))
+    if meta.pop(HTTP, None) is None:
+        return result
+    return jsonrpc.object_of({**members, "_meta": jsonrpc.object_of(meta)})
+
+
+def http_request(tool: Tool) -> tuple[str, str] | None:
+    """The method and the path, with its holes, of the request that a tool of an HTTP API makes."""
+    meta = tool.definition.get("_meta")
+    request = meta.get(HTTP) if isinstance(meta, dict) else None
+    method, path = (request.get("method"), request.get("path")) if isinstance(request, dict) else (None, None)
+    return (method, path) if isinstance(method, str) and isinstance(path, str) else None
 
 
 def is_waiting(top: Head) -> bool:

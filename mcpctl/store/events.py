@@ -238,7 +238,14 @@ class JournalEvents:
     def _has_begun(self, entry: CallStarted, begin: int) -> list[Row]:
         """The call as it was then. A line that was written twice counts once, as in the index."""
         criteria = self._of_rows
-        of_end = (criteria.grep, criteria.min_duration_ms, criteria.errors, criteria.codes, criteria.redacted)
+        of_end = (
+            criteria.grep,
+            criteria.min_duration_ms,
+            criteria.errors,
+            criteria.codes,
+            criteria.redacted,
+            criteria.http_statuses,
+        )
         if any(each not in (None, (), False) for each in of_end) or (
             criteria.statuses and "running" not in criteria.statuses
         ):

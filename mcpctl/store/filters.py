@@ -40,6 +40,7 @@ class CallFilter:
     until: str | None = None
     errors: tuple[str, ...] = ()  # the `error_group` of calls that failed
     codes: tuple[str, ...] = ()  # the `error_code`; with no- before it, any other or none
+    http_statuses: tuple[str, ...] = ()  # of the answers of HTTP APIs: 404, or 4xx for all of its hundred
     arguments: tuple[tuple[str, str], ...] = ()  # all of these: the path of an argument, and its value as typed
     redacted: bool = False  # only those in which something was redacted
     grep: str | None = None  # a text in arguments, response or error, in any case; of a search: query, context, results
@@ -48,7 +49,9 @@ class CallFilter:
 
 
 EVERYTHING = CallFilter()
-_OF_CALLS_ALONE = ("parents", "tools", "hints", "errors", "codes", "arguments", "redacted", "before")
+_OF_CALLS_ALONE = (
+    "parents", "tools", "hints", "errors", "codes", "http_statuses", "arguments", "redacted", "before",
+)  # fmt: skip
 
 
 def is_of_reads(criteria: CallFilter) -> bool:
@@ -91,10 +94,19 @@ def call_filter(
         statuses=_given_statuses(given, called, ("failed", "outcome") if of_sessions else _OF_STATUS),
         projects=values("project", commas=commas), clients=values("client", commas=False), hints=values("hint", HINTS),
         errors=values("error", commas=False), codes=values("code"),
+        http_statuses=_http_statuses(called("http_status"), values("http_status")),
         arguments=_given_arguments(called("arg"), given["arg"]) if given.get("arg") else (),
         redacted=bool(given.get("redacted")), since=since, until=until, grep=grep,
         min_duration_ms=None if least is None else milliseconds(called("min_duration"), least),
     )  # fmt: skip
+
+
+def _http_statuses(called: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        is_number = value.isascii() and value.isdigit()
+        if len(value) != len("404") or value[0] not in "12345" or not (is_number or value[1:] == "xx"):
+            raise WrongUsage(f"{called} has no value '{value}'", f"give a status: {called} 404, or 4xx for 400 to 499")
+    return values
 
 
 def _given_arguments(called: str, texts: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -148,13 +148,15 @@ def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
     return [(*key, *used) for key, used in tools.items()]
 
 
-def _text(raw: msgspec.Raw) -> str | None:
+def _text(raw: msgspec.Raw | msgspec.UnsetType) -> str | None:
+    if raw is UNSET:
+        return None
     text = str(raw, "utf-8")
     return None if text == "null" else text
 
 
 def _value(member: str, kind: str) -> str:
-    if kind == "Json":
+    if kind.startswith("Json"):
         return f"text(line.{member})"
     if kind.startswith("bool"):
         # Numbers instead of True and False, which take five times as long to hand over to SQLite.

@@ -288,6 +288,9 @@ def _ends(conditions: Conditions, criteria: CallFilter) -> None:
         conditions.when("status <> 'ok'").any_of(f"({schema.error_group('dead')})", criteria.errors)
     if criteria.redacted:
         conditions.when(schema.REDACTED)
+    if criteria.http_statuses:  # the first is word for word that of the index of these calls
+        conditions.when("http_status > 0")
+        _either(conditions, [("http_status GLOB ?", (each.replace("x", "?"),)) for each in criteria.http_statuses])
     refused = tuple(code.removeprefix(_NOT) for code in criteria.codes if code.startswith(_NOT))
     if codes := tuple(code for code in criteria.codes if not code.startswith(_NOT)):
         conditions.when("status <> 'ok'").any_of("error_code", codes)

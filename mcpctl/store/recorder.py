@@ -55,10 +55,10 @@ class Recorder:
 
     def call_started(
         self, server: str, tool: str, arguments: Json, *, request_id: bytes, annotations: bytes, origin: Origin,
-        parent_id: str | None = None, via: str = "",
+        parent_id: str | None = None, via: str = "", http: tuple[str, str] | None = None,
     ) -> OpenCall:  # fmt: skip
         """Put a call on record before it is sent; `parent_id` is the call that this one goes on with, or repeats. `via`
-        is the session's where it is not given."""
+        is the session's where it is not given; `http` is the method and path of a request to an HTTP API."""
         if self._journal is None:
             self._open(origin)
         call, client, input_tokens = OpenCall(new_id(), time.monotonic()), origin.client, tokens(len(arguments))
@@ -71,12 +71,14 @@ class Recorder:
             timestamp=clock.iso(time.time()),
             client_name=client_name, client_version=client_version, project=project, toolset=toolset,
         )  # fmt: skip
+        if http:
+            line.http = Raw(msgspec.json.encode(dict(zip(("method", "path"), self.values.names(http), strict=True))))
         self._lines.append(journal_lines.encode_all((line,)))
         return call
 
     def call_finished(
         self, call: OpenCall, status: str, *, response: Json = b"null", error: bytes = b"null",
-        recorded: bytes | None = None, delivered: int | None = None,
+        recorded: bytes | None = None, delivered: int | None = None, http_status: int | None = None,
     ) -> None:  # fmt: skip
         """Put an end on record before the call is answered; `response` and `error` are JSON as the upstream sent it.
         `recorded` is the result of `values.json` for the response, where that is known. `delivered` is the size of the
@@ -96,6 +98,8 @@ class Recorder:
         )
         if delivered is not None:
             line.delivered_bytes, line.shortened, line.response_file = delivered, True, True
+        if http_status is not None:
+            line.http_status = http_status
         self._lines.append(journal_lines.encode_all((line,)))
 
     def read_finished(

@@ -130,6 +130,7 @@ INDEXES = (  # made after a new index is filled: sorted once, they take a fracti
         id) WHERE status <> 'ok'""",
     "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position)",
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
+    "CREATE INDEX calls_by_http ON calls (started_at, session_id, position, http_status) WHERE http_status > 0",
     "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
     "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
     "CREATE INDEX reads_by_time ON reads (started_at, session_id, position)",

@@ -178,14 +178,14 @@ class MemoryConnection(Connection):
 
 
 class MemoryTransports(Transports):
-    """Opens connections to servers in memory, by the command of their entry."""
+    """Opens connections to servers in memory, by the command of their entry, or the document of an HTTP API."""
 
     def __init__(self, servers: Mapping[str, MemoryServer]) -> None:
         self.servers = servers
 
     async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A new connection."""
-        return MemoryConnection(self.servers[server.command], on_message, on_gone)
+        return MemoryConnection(self.servers[server.command or server.openapi], on_message, on_gone)
 
     def close(self) -> None:
         """Nothing is left."""
@@ -296,7 +296,8 @@ class World:
         """Write config.toml: every server by its name, with these members more; those that are None are left out."""
         changes = servers or {}
         names = [name for name in {**self.servers, **changes} if changes.get(name, {}) is not None]
-        entries = {name: {"command": name, **changes.get(name, {})} for name in names}
+        kinds = {name: "openapi" if "openapi" in changes.get(name, {}) else "command" for name in names}
+        entries = {name: {kinds[name]: name, **changes.get(name, {})} for name in names}
         write_config(self.home, entries, **sections)
 
     def begin(

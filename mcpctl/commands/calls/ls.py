@@ -33,7 +33,8 @@ def ls(
     [redacted:1a2b3c4d], which is the same for the same secret; arguments that were cut are not looked into. --redacted
     leaves the calls with such marks, and their fields arguments_redacted and response_redacted say where. --outcome
     refused leaves what a rule, a token or a person refused and what waits for a yes; the latter has the code
-    needs_consent.
+    needs_consent. --http-status 4xx leaves the calls of HTTP APIs that were answered with 400 to 499, and their fields
+    http and http_status say what was asked.
 
     The column HINTS has four letters, R, D, I and O for read-only, destructive, idempotent, open world: a capital says
     true, a small letter false, - not declared when the call was made; * marks overrides of a toolset.

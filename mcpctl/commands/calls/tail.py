@@ -47,8 +47,8 @@ def tail(
 
     --session, --client and --project choose sessions; every other filter leaves only calls, and reads where they have
     what is asked for; those of the end of a call (--status other than running, --failed, --outcome, --error, --code,
-    --redacted, --min-duration, --grep) only calls.finished. --since and --until are
-    about the time of the event; with --since all that came since is printed.
+    --http-status, --redacted, --min-duration, --grep) only calls.finished. --since and --until are about the time of
+    the event; with --since all that came since is printed.
 
     Examples:
       mcpctl calls tail -f
