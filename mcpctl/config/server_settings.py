@@ -56,23 +56,20 @@ def is_of_api(fingerprint: str) -> bool:
     return fingerprint.startswith(f"{OPENAPI}-")
 
 
-class OAuth(toml.Section, frozen=True, kw_only=True):
+class ClientCredentials(toml.Section, frozen=True, kw_only=True):
+    """A client that gets a token by itself, with its own secret."""
+
     client_id: str = ""
     client_secret: str = ""
     scopes: list[str] = []
+
+
+class OAuth(ClientCredentials, frozen=True, kw_only=True):
     issuer: str = ""
     redirect_port: int = 0  # 0 for any that is free
     grant: str = GRANTS[0]
     may_be_0 = ("redirect_port",)
     one_of = {"grant": GRANTS}
-
-
-class ClientCredentials(toml.Section, frozen=True, kw_only=True):
-    """A client of an API, which gets a token by itself with its own secret."""
-
-    client_id: str = ""
-    client_secret: str = ""
-    scopes: list[str] = []
 
 
 class Server(toml.Section, frozen=True, kw_only=True):

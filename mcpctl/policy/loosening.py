@@ -10,7 +10,7 @@ from mcpctl.base.tool_keys import join, split
 from mcpctl.config.policy_settings import PolicyRule
 from mcpctl.policy.decide import ALLOW, CALL, COUNT, CURRENT, Subject, decide
 from mcpctl.policy.rules import Matcher
-from mcpctl.policy.same_program import CommandReading, is_same_program, reading, surroundings
+from mcpctl.policy.same_program import CommandReading, is_same_program, is_wider, reading, surroundings
 from mcpctl.policy.view import View
 
 ListedTools = Mapping[str, Mapping[str, Tool]]  # by server, under its name before the change, and tool
@@ -58,7 +58,8 @@ def _loosened(before: View, after: View, known: ListedTools) -> Iterator[str]:
         former = [name] if is_same else others
         hidden = _hidden(read, reading(server), former)
         # Another program, or the same where it may run something else.
-        is_new = not former or (old is not None and surroundings(old) != surroundings(server))
+        is_other = old is not None and (surroundings(old) != surroundings(server) or is_wider(server, old))
+        is_new = not former or is_other
         if is_new and after.config.policy.enforces and any(_is_free(after, tool) for tool in _samples(name, ANY)):
             yield join(name.removesuffix(_AGAIN), "*")
         # Rules on a name apply whatever runs under it.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from mcpctl.config.server_environment import UNKNOWN, is_here
-from mcpctl.config.server_settings import DECIDES, STDIO, Server
+from mcpctl.config.server_settings import DECIDES, OPENAPI, STDIO, Server
 
 _LAUNCHER = re.compile(  # words before the program that a command line is about
     r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|corepack|uvx?|tool|run|pipx|node|deno|tsx|ts-node|py|python[\d.]*|ruby"
@@ -61,6 +61,16 @@ def surroundings(server: Server) -> frozenset[tuple[str, str | None]]:
     """All beside its command line that may have it run something else: its folder, and variables that decide that."""
     decisive = {(name, value) for name, value in server.env.items() if DECIDES.match(name)}
     return frozenset({*decisive, ("cwd", server.cwd), ("env_file", server.env_file)})
+
+
+def is_wider(new: Server, old: Server) -> bool:
+    """Whether the entry of an HTTP API may have tools that it had not, reach more with them, or as somebody else."""
+    has_more = new.deprecated > old.deprecated or not {*new.exclude} >= {*old.exclude}
+    has_more |= bool(old.include) and not (new.include and {*new.include} <= {*old.include})
+    reaches_more = not ({*new.origins} <= {*old.origins} and {*new.slash_in} <= {*old.slash_in})
+    reaches_more |= new.upload_root not in (None, old.upload_root)
+    is_free = any(new.parameters.get(name) != value for name, value in old.parameters.items())
+    return has_more or reaches_more or is_free or any(old.auth.get(name) != each for name, each in new.auth.items())
 
 
 class CommandReading(NamedTuple):
@@ -159,6 +169,9 @@ def _plain(server: Server) -> list[str]:
 
 def names(server: Server) -> frozenset[str]:
     """The packages, images, scripts or addresses that its command line or URL names."""
+    if server.openapi:
+        # All of it: another document, or another place that its requests go to, is another program.
+        return frozenset((f"{OPENAPI} {server.openapi} {_address(server.url) if server.url else ''}",))
     if server.kind != STDIO:
         return frozenset((_address(server.url),))
     return frozenset(filter(None, _of_command(_words(server), server.cwd or "")))

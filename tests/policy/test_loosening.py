@@ -196,3 +196,52 @@ def test_what_may_have_a_program_run_something_else_loosens(members: Any, is_ano
     before, after = (policy(servers={"s": each}, **rest) for each in (entry, {**entry, **members}))
     assert loosening.by_config(paths, before, after) == (["s:*"] if is_another else [])
     assert loosening.by_config(paths, after, after) == []
+
+
+API = {
+    "openapi": "shop.json", "url": "https://a.example", "include": ["get*", "put*"], "exclude": ["*delete*"],
+    "parameters": {"account": "acme"}, "auth": {"key": "${KEY}"}, "slash_in": ["path"], "upload_root": "up",
+    "origins": ["https://b.example"],
+}  # fmt: skip
+
+
+@for_each("members, is_another", [
+    ({"openapi": "other.json"}, True),
+    ({"url": "https://c.example"}, True),
+    ({"origins": ["https://b.example", "https://c.example"]}, True),
+    ({"auth": {"key": "${OTHER}"}}, True),
+    ({"auth": {"key": "${KEY}", "other": "${OTHER}"}}, True),
+    ({"include": []}, True),
+    ({"include": ["get*", "post*"]}, True),
+    ({"exclude": []}, True),
+    ({"deprecated": True}, True),
+    ({"parameters": {}}, True),
+    ({"parameters": {"account": "other"}}, True),
+    ({"slash_in": ["path", "ref"]}, True),
+    ({"upload_root": "/"}, True),
+    ({"env_file": "/tmp/x.env"}, True),
+    ({"include": ["get*"]}, False),
+    ({"exclude": ["*delete*", "*send*"]}, False),
+    ({"parameters": {"account": "acme", "limit": 5}}, False),
+    ({"auth": {}, "origins": [], "slash_in": [], "upload_root": None}, False),
+    ({"call_timeout_s": 5}, False),
+    ({"openapi": "other.json", "only": []}, False),
+])  # fmt: skip
+def test_an_entry_of_an_api_that_reaches_more_loosens(members: Any, is_another: bool, paths: Paths) -> None:
+    configure(paths, {"s": API})
+    rest = {"policy": {"confirm_destructive": False}}
+    changed = {name: value for name, value in {**API, **members}.items() if value is not None}
+    before, after = (policy(servers={"s": each}, **rest) for each in (API, changed))
+    assert loosening.by_config(paths, before, after) == (["s:*"] if is_another else [])
+    assert loosening.by_config(paths, before, before) == []
+
+
+def test_an_api_that_is_added_loosens_and_trusting_its_hints_does(paths: Paths) -> None:
+    rest = {"policy": {"ask": ["@not-declared"], "confirm_destructive": False}}
+    configure(paths, {"s": API})
+    listed(paths, "s", [{"name": "get", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}])
+    none, api, trusted = (
+        policy(servers=each, **rest) for each in ({}, {"s": API}, {"s": {**API, "trust_hints": "yes"}})
+    )
+    assert loosening.by_config(paths, none, trusted) == ["s:*"]
+    assert "s:get" in loosening.by_config(paths, api.replace("url =", 'trust_hints = "no"\nurl ='), trusted)
