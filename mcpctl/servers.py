@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.base import fields as base_fields
-from mcpctl.base.errors import WrongUsage
+from mcpctl.base.errors import Unusable, WrongUsage
 from mcpctl.base.models import Row
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.paths import Paths
@@ -18,8 +18,16 @@ from mcpctl.base.tool_keys import join
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import config, editing, exposure
 from mcpctl.config.config import Config
-from mcpctl.config.entry_secrets import masked, masked_args, masked_header, masked_oauth, masked_url
-from mcpctl.config.server_settings import LOCAL_ONLY, REMOTE_ONLY, STDIO, Server
+from mcpctl.config.entry_secrets import (
+    masked,
+    masked_args,
+    masked_auth,
+    masked_header,
+    masked_oauth,
+    masked_parameters,
+    masked_url,
+)
+from mcpctl.config.server_settings import API_ONLY, LOCAL_ONLY, NOT_OF_APIS, REMOTE_ONLY, STDIO, Server
 from mcpctl.oauth.token_store import TokenStore, login_state
 from mcpctl.policy.rules import Offers, refusing
 from mcpctl.policy.view import View
@@ -30,8 +38,17 @@ from mcpctl.store.state import State
 FIELDS = base_fields.names(base_fields.ServerRow)
 _AS_WRITTEN = ("enabled", "env_file", "cwd", "start_timeout_s", "call_timeout_s", "projects", "only", "may_ask")
 _SETTINGS = tuple(field.name for field in msgspec.structs.fields(Server))
-MERGED = ("env", "headers", "oauth", "tools")  # tables: given members are put beside those that they have
+MERGED = (
+    "env",
+    "headers",
+    "oauth",
+    "tools",
+    "auth",
+    "parameters",
+)  # tables: given members are put beside those that they have
 Change = Callable[[Any], None]  # a function that edits the document of a config.toml, for `editing.edit` and `edited`
+_OF_APIS = ("openapi", "document", "base", "skipped", "schemes", *API_ONLY)  # fields that others do not have
+_OF_PROGRAMS = ("command", "args", "oauth", "env", "inherit_env", "cwd", "may_ask", "expose", "prompts", "resources")
 Keys = Sequence[tuple[str, str]]
 
 
@@ -41,7 +58,7 @@ def ls(paths: Paths, project: str | None = None) -> list[Row]:
         loaded = config.load(paths.config, project)
         catalog = Catalog(View(loaded), state)
         names = {*loaded.servers, *loaded.problems} - loaded.elsewhere
-        return [row(loaded, name, catalog, TokenStore(paths)) for name in sorted(names)]
+        return [row(paths, loaded, name, catalog, TokenStore(paths)) for name in sorted(names)]
 
 
 def show(paths: Paths, name: str) -> Row:
@@ -51,7 +68,7 @@ def show(paths: Paths, name: str) -> Row:
     return rows[name]
 
 
-def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
+def row(paths: Paths, loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
     """One entry, its secrets masked; `problem` is why it is unusable, or its last failure, at `failed_at`."""
     server = loaded.servers.get(name)
     listed = catalog.listed(name)
@@ -62,7 +79,9 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
         values.update(
             **{field: getattr(server, field) for field in _AS_WRITTEN},
             transport=server.kind,
-            runs=masked_url(server.url) or shlex.join([mask(server.command), *masked_args(server.args)]),
+            runs=masked_url(server.url)
+            or mask(server.openapi)
+            or shlex.join([mask(server.command), *masked_args(server.args)]),
             command=mask(server.command) or None,
             args=masked_args(server.args),
             url=masked_url(server.url) or None,
@@ -76,6 +95,8 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
             **catalog.feature_counts(name),
             listed_at=clock.iso(listed.fetched_at) if listed else None,
         )
+        if server.openapi:
+            values.update(_of_api(paths, name, server, loaded.path))
         refused_at = None
         if failure := catalog.state.last_failure(name, server.fingerprint):
             problem = failure.message.removeprefix(f"server '{name}' ")
@@ -84,6 +105,40 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
         login, ends_at = login_state(logins, server, loaded.path, refused_at)
         values.update(login=login, login_expires_at=None if ends_at is None else clock.iso(ends_at))
     return values
+
+
+def _runs(server: Server) -> str:
+    command = shlex.join([mask(server.command), *masked_args(server.args)]) if server.command else ""
+    return command or masked_url(server.url) or mask(server.openapi)
+
+
+def _of_api(paths: Paths, name: str, server: Server, path: Path) -> Row:
+    """The settings of an HTTP API, and its document as it was last read; that is left out where there is none."""
+    from mcpctl.openapi import overview, snapshot
+
+    values: dict[str, Any] = {field: getattr(server, field) for field in API_ONLY} | {"may_ask": None, "expose": None}
+    values |= {"auth": masked_auth(server.auth), "parameters": masked_parameters(server.parameters)}
+    values["openapi"] = mask(server.openapi)
+    try:
+        return {**values, **overview.facts(snapshot.head(paths, name, server), server, path)}
+    except Unusable as error:
+        return values | {"problem": f"{error.message}; {error.hint}"}
+
+
+def is_unread(paths: Paths, name: str) -> bool:
+    """Whether a server is an HTTP API whose document was not read yet for its entry as it is now."""
+    server = config.load(paths.config).servers.get(name)
+    if server is None or not server.openapi:
+        return False
+    from mcpctl.openapi import snapshot
+
+    return not snapshot.path_of(paths, name, server).exists()
+
+
+def shown(row: Row) -> Row:
+    """The fields of a row that its kind of server has."""
+    gone = {*_OF_PROGRAMS} if row["openapi"] else {*_OF_APIS}
+    return {field: value for field, value in row.items() if field not in gone}
 
 
 def remark(path: Path, name: str) -> str | None:
@@ -111,7 +166,7 @@ def set_fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[
                     editing.table_of(entry, field).update(value)
                 else:
                     entry[field] = value
-            if "transport" not in entry and editing.is_sse(given.get("url", "")):
+            if not {"transport", "openapi"} & {*entry} and editing.is_sse(given.get("url", "")):
                 entry["transport"] = "sse"
         _check(path, document, name)
 
@@ -184,7 +239,8 @@ def _check(path: Path, document: Any, name: str) -> None:
     if problem := config.parsed(path, tomlkit.dumps(document)).problems.get(name):
         reason = problem.removeprefix(f"{path}: servers.{name}").lstrip(".: ")
         entry = document["servers"][name]
-        others = LOCAL_ONLY if "url" in entry else REMOTE_ONLY
+        others: Sequence[str] = (*(LOCAL_ONLY if "url" in entry else REMOTE_ONLY), *API_ONLY)
+        others = NOT_OF_APIS if "openapi" in entry else others
         unset = " ".join(f"--unset {field}" for field in others if field in entry)
         hint = f"take out the fields that are not for it with: {unset}" if unset else "see: mcpctl servers set --help"
         raise WrongUsage(f"server '{name}' could not be used then: {reason}", hint)

@@ -62,6 +62,19 @@ def test_the_example_of_servers_can_be_imported(mcpctl: Mcpctl, paths: Paths) ->
     assert list(config.load(paths.config).servers) == ["time", "github", "acme"]
 
 
+@pytest.mark.slow
+@pytest.mark.process
+def test_the_calls_of_the_example_of_an_http_api_are_answered(home: Path) -> None:
+    ran = shell("sh examples/openapi/calls.sh", home)
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[0].startswith("shop\t4\t")
+    assert "shop:orders/list" in lines[1:3]
+    assert '{"id": "a/1", "item": "tea", "amount": 2, "status": "open"}' in lines
+    assert "Authorization: Bearer ***" in lines
+    assert lines[-2:] == ["no such order", "orders/get\t404"]
+
+
 CI = {
     name: [
         shlex.split(line)

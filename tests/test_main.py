@@ -182,12 +182,16 @@ def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
     assert all(f"\n  {noun} " in out for noun in (*NOUNS, "serve", "demo", "help", "version"))
 
 
-FILTERS = ("session", "server", "tool", "status", "client", "project", "hint", "outcome", "arg", "error", "code")
+FILTERS = (
+    "session", "server", "tool", "status", "client", "project", "hint", "outcome", "arg", "error", "code",
+    "http-status",
+)  # fmt: skip
 LISTS = {
     ("install", "--rename"), ("servers import", "--rename"), ("serve", "--direct"), ("install", "--direct"),
     ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--oauth"), ("servers add", "--inherit-env"),
     ("servers add", "--deny"), ("servers add", "--project"), ("servers add", "--only"), ("servers add", "--input"),
     *(("servers set", f"--{name}") for name in ("env", "header", "inherit-env", "deny", "project", "only", "arg")),
+    *((f"servers {verb}", f"--{name}") for verb in ("add", "set") for name in ("include", "exclude", "auth")),
     ("servers set", "--oauth"), ("servers set", "--unset"), ("servers login", "--scope"),
     *((f"tools {verb}", name) for verb in ("ls", "show", "call") for name in ("--header", "--env", "--")),
     *(("policy decisions", f"--{filter_}") for filter_ in (*FILTERS, "decision", "channel")),

@@ -449,6 +449,13 @@ class ToolShown(ToolRow):
     toolset: str | None
     in_toolset: Annotated[bool | None, "Whether the toolset in force has it; null where none is."]
     definition: Annotated[dict[str, Any], "The definition, as its server sent it."]
+    http: Annotated[
+        dict[str, Any] | None, "The request of a tool of an HTTP API: {method, path, base}; null for others."
+    ]
+    security: Annotated[
+        list[dict[str, bool]] | None,
+        "The alternatives of security schemes of such a tool, and whether each scheme has a value.",
+    ]
 
 
 class ServerRow:
@@ -456,7 +463,7 @@ class ServerRow:
 
     name: Annotated[str, "The server's name."]
     enabled: Annotated[bool | None, "Whether it is enabled."]
-    transport: Annotated[str | None, "stdio, http or sse."]
+    transport: Annotated[str | None, "stdio, http, sse, or openapi for an HTTP API."]
     runs: Annotated[str | None, "The command line, or the address."]
     command: Annotated[str | None, "The command, or null."]
     args: Annotated[list[str] | None, "The arguments of the command."]
@@ -482,6 +489,22 @@ class ServerRow:
     login_expires_at: Annotated[str | None, "The time when the login expires, or null."]
     problem: Annotated[str | None, "The reason why it cannot be used, or null."]
     failed_at: Annotated[str | None, "The time when it could last not be used, or null."]
+    openapi: Annotated[str | None, "The OpenAPI document, as its entry names it, or null; so are the next ones."]
+    document: Annotated[
+        dict[str, Any] | None,
+        "The document as it was last read: {title, version, openapi, sha256, read_at}.",
+    ]
+    base: Annotated[str | None, "The address in front of the paths of most of its operations."]
+    skipped: Annotated[dict[str, int] | None, "The number of operations that are no tools, by the reason."]
+    schemes: Annotated[dict[str, bool] | None, "The security schemes, and whether each has a value."]
+    include: Annotated[list[str] | None, "The operations that are tools; none for all."]
+    exclude: Annotated[list[str] | None, "The operations that are not."]
+    parameters: Annotated[dict[str, Any] | None, "The parameters that have a fixed value."]
+    slash_in: Annotated[list[str] | None, "The parameters of paths in which / is sent as it is."]
+    origins: Annotated[list[str] | None, "The other places that requests and credentials may go to."]
+    upload_root: Annotated[str | None, "The folder of the files that may be sent, or null."]
+    deprecated: Annotated[bool | None, "Whether deprecated operations are tools, too."]
+    auth: Annotated[dict[str, Any] | None, "The credentials by scheme, masked."]
 
 
 class Held:

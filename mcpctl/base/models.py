@@ -38,6 +38,7 @@ INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "res
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
 REFRESH_FIELDS = ("server", "tools", "prompts", "resources", "revision", "duration_ms")
+REREAD_FIELDS = ("added", "removed", "changed")  # of an HTTP API, whose document was read again
 PROMPT_FIELDS = ("name", "server", "prompt", "title", "description", "arguments", "label", "listed_at")
 RESOURCE_FIELDS = (
     "uri", "server", "name", "title", "description", "mime_type", "size", "is_template", "label", "listed_at",

@@ -18,7 +18,8 @@ from mcpctl.calling.own_session import CALLER
 from mcpctl.config import config, exposure
 from mcpctl.config.config import Config
 from mcpctl.config.server_environment import described
-from mcpctl.config.server_settings import STDIO
+from mcpctl.config.server_settings import STDIO, Server
+from mcpctl.openapi import overview, snapshot
 from mcpctl.policy import words
 from mcpctl.proxy import translate
 from mcpctl.proxy.gateway import Gateway
@@ -83,9 +84,12 @@ async def _checked_one(upstream: Upstream, gateway: Gateway) -> Row:
         problems.append(f"it writes to stdout what is not a message: {line!r}; logs belong on stderr")
     if connection and status == "ok":
         problems += _remarks(connection, listed[name], has_more=any(row[each] for each in EXPOSABLE))
-    problems += oddities(listed[name])
+    if not server.openapi:  # those of an API are made here
+        problems += oddities(listed[name])
     if exposed := exposure.in_the_clear(server):
         problems.append(exposed)
+    if server.openapi and status == "ok":
+        problems += _of_api(gateway.paths, name, server)
     return _row(
         name,
         status="odd" if problems and status == "ok" else status,
@@ -98,6 +102,15 @@ async def _checked_one(upstream: Upstream, gateway: Gateway) -> Row:
         environment=described(server, gateway.paths.config) if server.kind == STDIO else None,
         problems=problems,
     )
+
+
+def _of_api(paths: Paths, name: str, server: Server) -> Iterator[str]:
+    """No request is sent to an API: none is known that would change nothing."""
+    document = snapshot.head(paths, name, server)
+    if document.schemes and len(missing := overview.without_value(document, server, paths.config)) == len(
+        document.schemes
+    ):
+        yield f"none of its security schemes has a value: {', '.join(missing[:_NAMED])}"
 
 
 def _remarks(connection: Connection, listed: Sequence[bytes], *, has_more: bool) -> Iterator[str]:

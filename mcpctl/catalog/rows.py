@@ -146,7 +146,7 @@ def row(tool: Tool, catalog: Catalog, used: Usage | None, *, with_signature: boo
     }
 
 
-def show(catalog: Catalog, key: str, used: Usage) -> Row:
+def show(catalog: Catalog, key: str, used: Usage, paths: Paths) -> Row:
     catalog.check_together()
     tool = resolve(catalog, key)
     toolset = catalog.toolset
@@ -157,8 +157,19 @@ def show(catalog: Catalog, key: str, used: Usage) -> Row:
         "toolset": toolset.name if toolset else None,
         "in_toolset": toolset.holds(tool) if toolset else None,
         "definition": RawJson(tool.text),
+        **_of_api(paths, catalog, tool),
     }
     return {**row(tool, catalog, used), **more}
+
+
+def _of_api(paths: Paths, catalog: Catalog, tool: Tool) -> Row:
+    """The request of a tool of an HTTP API, and the security schemes that it takes; null for others."""
+    server = catalog.config.servers.get(tool.server)
+    if server is None or not server.openapi:
+        return {"http": None, "security": None}
+    from mcpctl.openapi import overview
+
+    return overview.of_tool(paths, tool.server, server, tool.name)
 
 
 def resolve(catalog: Catalog, key: str) -> Tool:

@@ -13,7 +13,7 @@ from mcpctl.clients.client_config import NAME, SHOWN
 from mcpctl.clients.client_files import members
 from mcpctl.config import entry_secrets
 from mcpctl.jsonc import edit as json_edit
-from mcpctl.secrets.redact import mask, mask_shapes
+from mcpctl.secrets.redact import is_secret_name, mask, mask_shapes
 
 _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 _HUNK = re.compile(r"@@ -(\d+)(\S*) \+(\d+)(\S*) @@")
@@ -113,9 +113,20 @@ def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | 
         elif key == "oauth" and isinstance(value, Mapping):
             texts = [((key, name), value[name], entry_secrets.masked(str(value[name])))
                      for name in ("client_secret",) if name in value]  # fmt: skip
+        elif key in ("auth", "parameters") and isinstance(value, Mapping):
+            texts = _of_api(key, value)
         elif key in ("command", "args") and isinstance(value, list):
             masked = entry_secrets.masked_args([str(arg) for arg in value])
             texts = [((key, number), *pair) for number, pair in enumerate(zip(value, masked, strict=True))]
         elif key == "command" and isinstance(value, Mapping):  # an older Zed's
             yield from (((key, *place), text) for place, text in _shown(server, value))
         yield from ((place, text) for place, old, text in texts if str(old) != text)
+
+
+def _of_api(key: str, table: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any, str]]:
+    for name, value in table.items():
+        if key == "auth" and isinstance(value, Mapping):
+            secret = value.get("client_secret", "")
+            yield (key, name, "client_secret"), secret, entry_secrets.masked(str(secret)) if secret else secret
+        elif key == "auth" or is_secret_name(name):
+            yield (key, name), value, entry_secrets.masked(str(value))

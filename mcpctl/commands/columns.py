@@ -306,7 +306,9 @@ PERMISSIONS = Columns(
     labels={"decided_by": "BY"},
     noun="tools",
 )
-REFRESHED = Columns(models.REFRESH_FIELDS, models.REFRESH_FIELDS, noun="servers", empty=NO_SERVER)
+REFRESHED = Columns(
+    (*models.REFRESH_FIELDS, *models.REREAD_FIELDS), models.REFRESH_FIELDS, noun="servers", empty=NO_SERVER
+)
 TOOLSETS = Columns(
     fields=models.TOOLSET_FIELDS,
     shown=("name", "equipped", "tools", "notes", "overrides", "description", "problem"),
@@ -337,7 +339,7 @@ _LONGEST_BAR = 10
 _MORE = {  # the fields that one thing has beside those it has in a list
     "calls show": ("decisions",),
     "sessions show": ("tools", "calls", "reads", "decisions"),
-    "tools show": ("permitted", "toolset", "in_toolset", "definition"),
+    "tools show": ("permitted", "toolset", "in_toolset", "definition", "http", "security"),
     "toolsets show": ("own",),
 }
 

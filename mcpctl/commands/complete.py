@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 
+_SMALL = 1 << 20  # bytes of a document that is read for its names
 MOST = 200  # the most tools, arguments, prompts or resources that are offered at once
 
 
@@ -113,6 +114,24 @@ def _files(incomplete: str) -> list[Pair]:
     lead = incomplete.removesuffix(name)
     offered = [(f"{lead}{each}{'/' * is_folder}", "") for each, is_folder in found if each[0] != "." or name[:1] == "."]
     return _begun(incomplete, offered)[:MOST]
+
+
+def schemes(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The security schemes of the document that is given, where it is a small file of JSON, or of a server's."""
+    from mcpctl.base import files
+    from mcpctl.config import config
+    from mcpctl.openapi import overview, snapshot
+
+    paths = _paths(ctx)
+    if place := ctx.params.get("openapi"):
+        named = overview.schemes_of(files.read(Path(place).expanduser(), _SMALL))
+    else:
+        servers = config.load(paths.config).servers
+        # An option without its value hides the words before it.
+        name = next(word for word in (ctx.params["name"], *ctx.args) if word in servers)
+        found = snapshot.head(paths, name, servers[name]).schemes
+        named = {scheme: found[scheme].kind for scheme in found}
+    return _begun(incomplete, [(f"{scheme}=", kind) for scheme, kind in named.items()])[:MOST]
 
 
 def _given(ctx: typer.Context) -> set[str]:

@@ -11,7 +11,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.base.texts import counted
 from mcpctl.config import config
 from mcpctl.config.server_environment import CannotLaunch, Endpoint, endpoint
-from mcpctl.config.server_settings import STDIO
+from mcpctl.config.server_settings import OPENAPI, STDIO
 
 if TYPE_CHECKING:
     from mcpctl.oauth.tokens import Tokens
@@ -24,6 +24,9 @@ def place(paths: Paths, name: str) -> Endpoint:
     server = config.load(paths.config).server(name)
     if server.kind == STDIO:
         raise WrongUsage(f"server '{name}' is a command, and logs in by itself", "see its own documentation", "no_url")
+    if server.kind == OPENAPI:
+        hint = f"give it its credentials: mcpctl servers set {name} --auth 'SCHEME=${{TOKEN}}'"
+        raise WrongUsage(f"server '{name}' is an HTTP API, which nobody logs in to", hint, "no_login")
     if server.has_token:
         hint = f"to log in instead, first: mcpctl servers set {name} --unset headers.Authorization"
         raise WrongUsage(f"the entry of '{name}' has the header Authorization already", hint, "has_token")
@@ -66,7 +69,7 @@ def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
     servers = config.load(paths.config).servers if names else {}
     endpoints: dict[str, Endpoint] = {}
     for name in names:
-        if (server := servers.get(name)) and server.kind != STDIO and not server.headers:
+        if (server := servers.get(name)) and server.kind not in (STDIO, OPENAPI) and not server.headers:
             with contextlib.suppress(CannotLaunch):  # its variables may be set where it is used
                 endpoints[name] = endpoint(server, paths.config)
     if not endpoints:

@@ -13,6 +13,7 @@ _NAMES = {
     "env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"),
     "header": re.compile(r"[^\s:]+\Z"),
     "oauth": re.compile(r"[a-z_]+\Z"),
+    "auth": re.compile(r"[^\s=]+\Z"),
 }
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")  # how a shell has a variable before a command
 
@@ -47,7 +48,21 @@ class _Started(_Remote, section="A server with a command"):
     cwd: str | None = opt.option("--cwd", "DIR", "The folder in which the command runs.")
 
 
-class EntryOptions(_Started, section="Either"):
+class _OfApi(_Started, section="An HTTP API"):
+    openapi: str | None = opt.option(
+        "--openapi", "FILE|URL", "The OpenAPI document whose operations are tools; --url is then its base."
+    )
+    include: list[str] | None = opt.option(
+        "--include", "PATTERN", "Only these operations: a tool's name with *, tag:TAG, or 'METHOD PATH'."
+    )
+    exclude: list[str] | None = opt.option("--exclude", "PATTERN", "Not these, of those that are included.")
+    auth: list[str] | None = opt.option(
+        "--auth", "SCHEME=VALUE", "A credential, by its security scheme; '${VAR}' or '${cmd:COMMAND}' keeps it out.",
+        complete.schemes,
+    )  # fmt: skip
+
+
+class EntryOptions(_OfApi, section="Either"):
     project: list[str] | None = opt.option("--project", "NAME", "A project that sees it; else all.", complete.projects)
     deny: list[str] | None = opt.option("--deny", "TOOL", "A tool that can be neither found nor called.")
     only: list[str] | None = opt.option("--only", "TOOL", "A tool, or some with *: no other tools are offered.")
@@ -66,6 +81,8 @@ class EntryOptions(_Started, section="Either"):
             "cwd": self.cwd, "start_timeout_s": self.start_timeout, "call_timeout_s": self.call_timeout,
             "projects": list(dict.fromkeys(self.project or [])), "tools": dict.fromkeys(self.deny or [], False),
             "only": list(dict.fromkeys(self.only or [])),
+            "openapi": self.openapi, "include": list(dict.fromkeys(self.include or [])),
+            "exclude": list(dict.fromkeys(self.exclude or [])), "auth": _assignments("auth", self.auth or []),
         }  # fmt: skip
         return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
@@ -99,6 +116,7 @@ def check_no_file(words: Sequence[str]) -> None:
 
     if words[-1].endswith(".json") and len(words) <= len(("NAME", "COMMAND")):
         hint = f"take over the servers in it with: mcpctl servers import --from {shlex.quote(words[-1])}"
+        hint += f"; if it is the OpenAPI document of an HTTP API: --openapi {shlex.quote(words[-1])}"
         raise WrongUsage(f"'{words[-1]}' is a JSON file, not a server", hint, "file_as_server")
 
 
@@ -159,9 +177,10 @@ def _assignments(option: str, texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not _NAMES[option].match(name):
-            example = {"oauth": "client_id=ID", "env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[
-                option
-            ]
+            example = {
+                "oauth": "client_id=ID", "env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'",
+                "auth": "'bearerAuth=${TOKEN}'",
+            }[option]  # fmt: skip
             raise WrongUsage(f"--{option} needs NAME=VALUE", f"for example: --{option} {example}")
         if name in values:
             raise WrongUsage(f"--{option} {name} is given twice, and only one value can count", f"give {name} once")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mcpctl.config.server_environment import HEADER_VALUE, VALUE, CannotLaunch, expand, known_to, lacking
-from mcpctl.config.server_settings import URL, OAuth, Server
+from mcpctl.config.server_settings import URL, ClientCredentials, Server
 from mcpctl.secrets.redact import MASK, is_secret_name
 
 
@@ -20,7 +20,7 @@ class Api(msgspec.Struct, frozen=True, kw_only=True):
     written_url: str  # the same as the entry has it, which is the base that its operations are compiled with
     headers: dict[str, str]
     parameters: dict[str, bytes]  # each in JSON
-    auth: dict[str, str | OAuth]
+    auth: dict[str, str | ClientCredentials]
     slash_in: frozenset[str] = frozenset()
     origins: list[str] = []
     upload_root: Path | None = None
@@ -52,7 +52,7 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
         is_whole = not masked or VALUE.search(written) is None  # with a variable, its scheme is shown
         return value(written, is_secret=is_secret_name(name) and is_whole)
 
-    auth: dict[str, str | OAuth] = {}
+    auth: dict[str, str | ClientCredentials] = {}
     for scheme, of in server.auth.items():
         if isinstance(of, str):
             # Without its variable a scheme has no value, and another may have one.

@@ -70,9 +70,9 @@ def enable(path: Path, name: str, enabled: bool, permit: Permit) -> None:
 def entry(options: Mapping[str, Any]) -> dict[str, Any]:
     """The table of a new entry; raises `WrongUsage` if it could not be used."""
     table = dict(options)
-    if "url" not in table:  # a remote server has no process that inherits anything
+    if not {"url", "openapi"} & table.keys():  # these have no process that inherits anything
         table.setdefault("inherit_env", server_settings.MINIMAL)
-    if "transport" not in table and is_sse(str(table.get("url", ""))):
+    if not {"transport", "openapi"} & table.keys() and is_sse(str(table.get("url", ""))):
         table["transport"] = "sse"
     try:
         server_settings.check_server("new", table)

@@ -7,12 +7,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
 from mcpctl.base.models import Row
 from mcpctl.config.server_environment import known_output
-from mcpctl.config.server_settings import COMMAND, FROM_COMMAND, VARIABLE, OAuth, Server
+from mcpctl.config.server_settings import COMMAND, FROM_COMMAND, VARIABLE, ClientCredentials, OAuth, Server
 from mcpctl.secrets.redact import MASK, is_secret_name, learn, mask
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -74,6 +75,15 @@ def learn_of(
         if rest or is_secret_name(name) or _LOOKS_SECRET.fullmatch(scheme):
             secrets.append(rest.strip() or scheme)
     learn(f"entry {server.command} {server.args} {server.url}", *secrets, client_secret, least=_LEAST)
+
+
+def credentials(server: Server) -> Iterator[tuple[str, str]]:
+    """The texts of an HTTP API's entry that are secrets, or name them, each with the place of its value."""
+    for name, value in server.auth.items():
+        yield f"auth.{name}", value.client_secret if isinstance(value, ClientCredentials) else value
+    for name, value in server.parameters.items():
+        if isinstance(value, str) and is_secret_name(name):
+            yield f"parameters.{name}", value
 
 
 def _named_args(args: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -152,6 +162,21 @@ def masked_args(args: list[str]) -> list[str]:
             result.append(mask(arg))
         hide_next = not equals and arg.startswith("-") and is_secret_name(arg.lstrip("-"))
     return result
+
+
+def masked_auth(auth: Mapping[str, str | ClientCredentials]) -> Row:
+    """The credentials of an HTTP API, by their schemes, each masked as a value of `env` is."""
+    return {
+        name: masked(given) if isinstance(given, str) else {
+            "client_id": given.client_id, "client_secret": masked(given.client_secret), "scopes": given.scopes
+        }
+        for name, given in auth.items()
+    }  # fmt: skip
+
+
+def masked_parameters(parameters: Mapping[str, Any]) -> Row:
+    """The values of an HTTP API's parameters; those under the names of secrets are masked, whatever they are."""
+    return {name: masked(str(value)) if is_secret_name(name) else value for name, value in parameters.items()}
 
 
 def masked_oauth(oauth: OAuth | None) -> Row | None:

@@ -15,7 +15,7 @@ from mcpctl.config.server_settings import Server, without_values
 from mcpctl.secrets.redact import is_secret_name, mask
 
 _OURS = re.compile(
-    r"sessions|responses|toolsets|logs|installs|oauth|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
+    r"sessions|responses|toolsets|logs|installs|oauth|openapi|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
 )
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOCAL = re.compile(r"(?:.*\.)?localhost|.*\.(?:local|internal|lan|home\.arpa|test)|[^.]*", re.IGNORECASE)
@@ -87,22 +87,39 @@ def _has_secret(server: Server) -> bool:
     pairs = [*server.env.items(), *((name, value.partition(" ")[2] or value) for name, value in server.headers.items())]
     if server.oauth:
         pairs.append(("client_secret", server.oauth.client_secret))
+    pairs += [("token", value) for _, value in _credentials(server)]
     texts = [server.command, server.url, *server.args, *server.env.values()]
     return any(is_secret_name(name) and without_values(value).strip() for name, value in pairs) or any(
         mask(text) != text for text in texts
     )
 
 
+def _credentials(server: Server) -> Iterator[tuple[str, str]]:
+    if server.openapi:  # no other has some, and lists of tools need nothing of that
+        from mcpctl.config.entry_secrets import credentials
+
+        yield from credentials(server)
+
+
 def in_the_clear(server: Server) -> str | None:
-    """The warning for a server that gets a secret header unencrypted; None for other servers."""
-    secrets = [name for name in server.headers if is_secret_name(name)]
+    """The warning for a server that would get a secret unencrypted; None for other servers."""
+    secrets = [f"header {name}" for name in server.headers if is_secret_name(name)]
+    secrets += [place for place, _ in _credentials(server)]
     try:
         host = urlsplit(server.url).hostname if server.url.lower().startswith("http://") else None
     except ValueError:
         host = None
-    if not secrets or host is None or without_values(server.url) != server.url or _is_near(host):
+    if not secrets or host is None or without_values(server.url) != server.url:
         return None
-    return f"header {secrets[0]} is sent to {host} unencrypted, for anyone on the way to read; use https://"
+    if server.openapi:
+        from mcpctl.config.server_environment import is_here
+
+        if is_here(host):
+            return None
+        return f"{secrets[0]} is not sent to {host}, where anyone on the way could read it; use https://"
+    if _is_near(host):
+        return None
+    return f"{secrets[0]} is sent to {host} unencrypted, for anyone on the way to read; use https://"
 
 
 def _is_near(host: str) -> bool:

@@ -143,7 +143,9 @@ class _Catalog:
             catalog = Catalog(View(loaded), state, Lists(rows.holding(self._paths, loaded, PolicyFile.as_it_lies)))
             catalog.check_together()
             names = sorted({*loaded.servers, *loaded.problems})
-            servers = {name: server_rows.row(loaded, name, catalog, TokenStore(self._paths)) for name in names}
+            servers = {
+                name: server_rows.row(self._paths, loaded, name, catalog, TokenStore(self._paths)) for name in names
+            }
             tools = {tool.key: tool for tool in catalog.visible(with_held=True)}
             seen = {key: _ToolState(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
             self._events = []

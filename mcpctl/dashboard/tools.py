@@ -70,9 +70,9 @@ def tools(request: Request, query: Parameters) -> Response:
 
 def tool(request: Request, query: Parameters) -> Response:
     """One tool with its definition."""
-    usage = recorded_usage(dashboard_of(request).paths)
+    paths = dashboard_of(request).paths
     with _catalog(request, query) as catalog:
-        row = rows.show(catalog, request.path_params["key"], usage)
+        row = rows.show(catalog, request.path_params["key"], recorded_usage(paths), paths)
     return answer(rest_names.renamed(_as_rest(row, row["definition"]), rest_names.TOOL_SHOWN))
 
 
@@ -143,7 +143,7 @@ def tool_page(request: Request) -> Response:
     dashboard, key = dashboard_of(request), request.path_params["key"]
     with dashboard.catalog() as catalog:
         tool = rows.resolve(catalog, key)
-        row = rows.show(catalog, tool.key, recorded_usage(dashboard.paths))
+        row = rows.show(catalog, tool.key, recorded_usage(dashboard.paths), dashboard.paths)
         description = msgspec.json.decode(tool.text).get("description")  # without the notes of a toolset
         policy = explained.explain(catalog, tool.key, dashboard.paths)
         about = catalog.toolset.about(tool) if catalog.toolset else None

@@ -92,7 +92,8 @@ def _doubled(file: OwnFile) -> Iterator[DoctorFinding]:
 
 
 def _passed_by(case: Case, file: OwnFile) -> Iterator[DoctorFinding]:
-    programs = {(server.command, *server.args, server.url): name for name, server in case.config.enabled.items()}
+    programs = {(server.command, *server.args, server.url): name for name, server in case.config.enabled.items()
+                if not server.openapi}  # fmt: skip
     for entry in file.entries:
         if entry.server and not entry.is_mcpctl and not entry.is_off:
             name = programs.get((entry.server.command, *entry.server.args, entry.server.url))

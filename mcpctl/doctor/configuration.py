@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from mcpctl import servers
 from mcpctl.base.errors import McpctlError
@@ -11,9 +12,9 @@ from mcpctl.base.rules import Selection
 from mcpctl.base.texts import counted
 from mcpctl.catalog import policy_check, rows
 from mcpctl.clients import client_config
-from mcpctl.config import config, exposure, server_environment
+from mcpctl.config import api_environment, config, exposure, server_environment
 from mcpctl.config.server_environment import CannotLaunch
-from mcpctl.config.server_settings import STDIO
+from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.doctor.client_entries import OwnEntry, own_entries
 from mcpctl.doctor.findings import Case, DoctorFinding, finding
 from mcpctl.metatools import client_limits, direct_tools, offers
@@ -47,21 +48,29 @@ def of_servers(case: Case) -> Iterator[DoctorFinding]:
     lacking: dict[str, list[tuple[str, OwnEntry]]] = {}
     for name, server in case.config.enabled.items():
         try:
-            expand = server_environment.launch if server.kind == STDIO else server_environment.endpoint
-            expand(server, case.paths.config, env)
+            _expand(server, case.paths.config, env)
         except CannotLaunch as error:
             yield finding("D103", error.message, name, error.hint)
         else:
             for entry, variables in clients:
                 if missing := server_environment.unset(server, case.paths.config, variables):
                     lacking.setdefault(entry.title, []).append((f"{', '.join(missing)} of {name}", entry))
-        if exposed := exposure.in_the_clear(server):
+        if not server.openapi and (exposed := exposure.in_the_clear(server)):
             yield finding("D105", exposed, name)
     for title, each in lacking.items():
         missing_there = ", ".join(dict.fromkeys(text for text, _ in each))
         raw = each[0][1].raw
         fix = f"set it in the environment of '{raw.name}' in {raw.file.path}, or give its value in config.toml"
         yield finding("D110", f"it starts mcpctl without {missing_there}", title, fix)
+
+
+def _expand(server: Server, config_path: Path, env: Mapping[str, str]) -> None:
+    if server.kind == STDIO:
+        server_environment.launch(server, config_path, env)
+    elif server.openapi:
+        api_environment.api(server, config_path, env)
+    else:
+        server_environment.endpoint(server, config_path, env)
 
 
 def _environments(case: Case) -> Iterator[tuple[OwnEntry, Mapping[str, str]]]:

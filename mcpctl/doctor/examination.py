@@ -3,13 +3,13 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from mcpctl.doctor import clients, configuration, files, processes, programs
+from mcpctl.doctor import clients, configuration, files, http_apis, processes, programs
 from mcpctl.doctor.findings import Case, Check, DoctorFinding, finding
 
 AREAS: Mapping[str, Sequence[Check]] = {
     "configuration": (
         configuration.of_file, configuration.of_servers, configuration.of_last_starts, configuration.of_names,
-        configuration.of_policy, configuration.of_direct,
+        configuration.of_policy, configuration.of_direct, http_apis.of_apis,
     ),
     "permissions": (files.of_permissions, files.of_owners),
     "programs": (programs.of_mcpctl, programs.of_commands, programs.of_windows),

@@ -20,7 +20,7 @@ from mcpctl.base import bounds, files, posix
 from mcpctl.base.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.base.paths import Paths, cannot_write, private_dir
 from mcpctl.config.server_environment import CannotLaunch, endpoint
-from mcpctl.config.server_settings import STDIO, VARIABLE, Server
+from mcpctl.config.server_settings import OPENAPI, STDIO, VARIABLE, Server
 from mcpctl.oauth.tokens import Tokens, canonical
 from mcpctl.secrets.redact import learn
 
@@ -236,7 +236,7 @@ def login_state(
     store: TokenStore, server: Server, config_path: Path, refused_at: float | None
 ) -> tuple[str | None, float | None]:
     """The state of a login, and its end where nothing refreshes it, or None; it asks no server and no keyring."""
-    if server.kind == STDIO or server.has_token:
+    if server.kind in (STDIO, OPENAPI) or server.has_token:
         return None, None
     issuer = server.oauth.issuer if server.oauth else ""
     try:

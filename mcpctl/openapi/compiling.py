@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
@@ -43,6 +43,19 @@ class _Line(msgspec.Struct):
 
 def compile_entry(paths: "Paths", name: str, server: "Server") -> snapshot.CompiledDocument:
     """Read the document of an entry, compile it, and keep that for `serve`; raises `McpctlError`."""
+    snapshot.save(paths, name, server, _made(paths, server))
+    return snapshot.load(paths, name, server)
+
+
+def whole_definition(paths: "Paths", server: "Server", tool: str) -> dict[str, Any]:
+    """The definition of one tool as the document has it now, however long; raises `McpctlError`."""
+    content = _made(paths, server, tool)
+    document = msgspec.json.decode(content, type=snapshot.CompiledDocument)
+    definition: dict[str, Any] = msgspec.json.decode(document.operations[0].definition)
+    return definition
+
+
+def _made(paths: "Paths", server: "Server", whole: str = "") -> bytes:
     from mcpctl.config.server_environment import expand, inherited
 
     place = expand(server.openapi, inherited(server))
@@ -51,10 +64,9 @@ def compile_entry(paths: "Paths", name: str, server: "Server") -> snapshot.Compi
     entry = ChosenEntry(
         place=sources.place, name=label, source=server.openapi, url=server.url, include=server.include,
         exclude=server.exclude, deprecated=server.deprecated, parameters=list(server.parameters),
-        headers=list(server.headers), origins=server.origins,
+        headers=list(server.headers), origins=server.origins, whole=whole,
     )  # fmt: skip
-    snapshot.save(paths, name, server, _compiled(entry, sources))
-    return snapshot.load(paths, name, server)
+    return _compiled(entry, sources)
 
 
 def _compiled(entry: ChosenEntry, sources: Sources) -> bytes:

@@ -22,14 +22,14 @@ _BEFORE, _AFTER = b',"$defs":{', b"}"
 class Definitions:
     """Makes the definitions of one document. Operations that refer to the same schemas share their `$defs`."""
 
-    def __init__(self, schemas: Schemas) -> None:
-        self._schemas = schemas
+    def __init__(self, schemas: Schemas, room: int = bounds.OPENAPI_DEFINITION) -> None:
+        self._schemas, self._room = schemas, room
         self._reachable: dict[tuple[Key, ...], _Reachable] = {}
 
     def made(self, head: Mapping[str, Any], schema: dict[str, Any], used: Used, tail: Mapping[str, Any]) -> Raw:
         """The JSON of a tool with this input schema between other members; raises `OperationFault`."""
         reachable = self._of(tuple(used))
-        room = bounds.OPENAPI_DEFINITION - len(_joined(head, schema, b"", tail))
+        room = self._room - len(_joined(head, schema, b"", tail))
         defs = reachable.fitted(room) if room > 0 else None
         if defs is not None:
             return Raw(_joined(head, schema, defs, tail))
@@ -41,11 +41,11 @@ class Definitions:
         for most, deep in ((_SHORT, _DEEP), (_NONE, _DEEP), *((_NONE, level) for level in _LEVELS)):
             less = trimmed(schema, most, deep, NOT_SHOWN)
             keys = dict.fromkeys(by_name[each.removeprefix("#/$defs/")] for each in references_in(less))
-            room = bounds.OPENAPI_DEFINITION - len(_joined(head, less, b"", tail))
+            room = self._room - len(_joined(head, less, b"", tail))
             defs = self._of(tuple(keys)).fitted(room) if room > 0 else None
             if defs is not None:
                 return Raw(_joined(head, less, defs, tail))
-        raise OperationFault(f"its definition is larger than {bounds.OPENAPI_DEFINITION >> 10} KB, however it is cut")
+        raise OperationFault(f"its definition is larger than {self._room >> 10} KB, however it is cut")
 
     def _of(self, roots: tuple[Key, ...]) -> "_Reachable":
         if roots not in self._reachable:

@@ -42,6 +42,7 @@ class ChosenEntry(msgspec.Struct, frozen=True):
     parameters: list[str] = []
     headers: list[str] = []
     origins: list[str] = []
+    whole: str = ""  # the name of the only tool that is made, with a definition that is not shortened
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -77,7 +78,7 @@ class Operations:
         schemas = Schemas(references, is_3_0=self._is_3_0)
         self._schemas = schemas
         self._bodies = Bodies(references, schemas, is_3_0=self._is_3_0)
-        self._definitions = Definitions(schemas)
+        self._definitions = Definitions(schemas, bounds.OPENAPI_TEXT if entry.whole else bounds.OPENAPI_DEFINITION)
         headers = frozenset(("header", name.lower()) for name in entry.headers)
         self._given = NoArguments(frozenset(entry.parameters), headers | self._security.api_keys)
         self._include, self._exclude = _pattern(entry.include), _pattern(entry.exclude)
@@ -201,6 +202,8 @@ class Operations:
             raise OperationFault("an operation is no object")
         if not listed.path.startswith("/"):
             raise OperationFault("a path does not begin with /")
+        if self._entry.whole not in ("", name):
+            raise OperationFault("another one is chosen")
         names = (name, f"{listed.method} {listed.path}", *(f"tag:{each}" for each in listed.tags))
         if (self._include and not any(map(self._include.fullmatch, names))) or (
             self._exclude and any(map(self._exclude.fullmatch, names))

@@ -139,7 +139,12 @@ def remove(paths: "Paths", name: str, but: Path | None = None) -> None:
             path.unlink(missing_ok=True)
 
 
-def load(paths: "Paths", name: str, server: "Server") -> CompiledDocument:
+def head(paths: "Paths", name: str, server: "Server") -> CompiledDocument:
+    """The document of an entry without its operations, of which there may be thousands; raises as `load` does."""
+    return load(paths, name, server, with_operations=False)
+
+
+def load(paths: "Paths", name: str, server: "Server", *, with_operations: bool = True) -> CompiledDocument:
     """The document of an entry as it is; for a thread. Raises `Unusable` with the command that makes it."""
     path = path_of(paths, name, server)
     try:
@@ -149,7 +154,7 @@ def load(paths: "Paths", name: str, server: "Server") -> CompiledDocument:
             if version != FORMAT:
                 raise _unusable(name, "was made by another version of mcpctl", "snapshot_outdated")
             document = msgspec.json.decode(head, type=CompiledDocument)
-            document.operations.extend(_operations(lines))
+            document.operations.extend(_operations(lines) if with_operations else ())
             return document
     except FileNotFoundError:
         raise _unusable(name, "was not made yet, or not for its entry as it is now", "snapshot_missing") from None

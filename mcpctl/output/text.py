@@ -117,6 +117,8 @@ def tool(row: Row) -> Iterator[str]:
     yield ""
     calls = f"{counted(row['usage'], 'call')} on record, the last at {here(row['last_used'] or '')}"
     yield f"{'usage:':<13}{calls if row['usage'] else 'no call on record'}"
+    if row.get("http"):
+        yield from _request(row)
     yield f"parameters:  {line_of(row['signature'])}"
     definition = _decoded(row["definition"])
     for name in ("inputSchema", "outputSchema"):
@@ -124,6 +126,18 @@ def tool(row: Row) -> Iterator[str]:
             yield f"{name}:"
             for line in _indented(definition[name]):
                 yield f"  {line_of(line)}"
+
+
+def _request(row: Row) -> Iterator[str]:
+    """The request of a tool of an HTTP API, and the security schemes of which it takes one alternative."""
+    request = row["http"]
+    yield f"{'request:':<13}{line_of(request['method'])} {line_of(request['base'])}{line_of(request['path'])}"
+    alternatives = [
+        " with ".join(f"{line_of(scheme)} ({'has a value' if has_value else 'no value'})"
+                      for scheme, has_value in each.items()) or "none"
+        for each in row["security"]
+    ]  # fmt: skip
+    yield f"{'credentials:':<13}{'; or '.join(alternatives) or 'none'}"
 
 
 def toolset(row: Row) -> Iterator[str]:

@@ -134,7 +134,9 @@ def test_every_heading_is_a_name_that_fields_takes(mcpctl: Mcpctl, words: str, m
 
 
 def test_near_names_of_an_unknown_field_are_shown(mcpctl: Mcpctl) -> None:
-    assert "hint: did you mean 'status'? fields: id, " in mcpctl("calls", "ls", "--fields", "statuss").err
+    assert (
+        "hint: did you mean 'status' or 'http_status'? fields: id, " in mcpctl("calls", "ls", "--fields", "statuss").err
+    )
 
 
 @lists

@@ -20,7 +20,7 @@ from mcpctl.policy.decide import decide
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
 from mcpctl.toolsets.in_force import ToolsetsInForce
-from tests import command_tree, configured
+from tests import command_tree, configured, shop_api
 from tests.conftest import Mcpctl
 from tests.registry.own_registry import described, own_registry, package
 
@@ -71,6 +71,10 @@ COMMANDS = (
      "gh-server"),
     ("servers", "add", "web", "--url", "https://x.example/mcp", "--transport", "http", "--header", "A=b"),
     ("servers", "add", "web", "--url", "https://x.example/mcp", "--oauth", "client_id=x"),
+    ("servers", "add", "api", "--openapi", str(shop_api.FOLDER / "shop.json"), "--include", "tag:orders", "--exclude",
+     "orders/cancel", "--auth", "bearerAuth=x"),
+    ("servers", "set", "gh", "--unset", "command", "--unset", "args", "--openapi", "https://x.example/api.json",
+     "--include", "a", "--exclude", "b", "--auth", "key=x"),
     ("servers", "add", PUBLISHED, "--name", "gh2", "--use", "npm", "--input", "place=x", "--yes"),
     ("servers", "add", PUBLISHED, "--use", "pypi", "--yes"),
     ("servers", "rm", "gh"),
@@ -234,6 +238,7 @@ def user(homes: Homes, home: Path, published: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOME", str(homes.folder / "user"))
     monkeypatch.setenv("MCPCTL_REGISTRY", published)
     monkeypatch.setattr("mcpctl.base.posix.has_terminal", lambda: False)
+    shop_api.compile_here(monkeypatch)
     for step in ("_list", "_examine"):  # they start servers, and write nothing
         monkeypatch.setattr(f"mcpctl.commands.init._Steps.{step}", lambda _: None)
     for name in AGENTS:

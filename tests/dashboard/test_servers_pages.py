@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+import pytest
 from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
@@ -11,8 +12,9 @@ from mcpctl.config import config
 from mcpctl.store.filters import moment
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
-from tests import configured, recorded
+from tests import configured, recorded, shop_api
 from tests.configured import READ, WRITE, stub
+from tests.conftest import Mcpctl
 from tests.dashboard import markup
 from tests.dashboard.test_tools_pages import links, text_of
 
@@ -143,3 +145,25 @@ def test_what_was_read_is_on_the_page_of_its_server_and_in_a_list(browser: Brows
     assert "10, newest first" in every.text
     of_one = markup.seen(client, "/reads?server=other")
     assert "1, newest first" in of_one.text
+
+
+def test_an_api_is_shown_with_its_document_and_a_tool_of_it_with_its_request(
+    browser: Browser, paths: Paths, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop_api.compile_here(monkeypatch)
+    document = shop_api.shop()
+    document["info"]["title"] = "<b>Shop</b>"
+    document["paths"]["/orders"]["post"]["deprecated"] = True
+    file = shop_api.write(paths.config.parent / "shop.json", document)
+    assert mcpctl("servers", "add", "shop", "--openapi", str(file)).code == 0
+    client = browser()
+    text = text_of(client.get("/servers/shop").text)
+    for words in ("Shop 1.0", "http://127.0.0.1:8765/v1", "1: deprecated", "bearerAuth has no value"):
+        assert words in text
+    text = text_of(client.get("/tools/shop:orders%2Fget").text)
+    assert "GET http://127.0.0.1:8765/v1/orders/{id}" in text
+    assert "bearerAuth (no value)" in text
+    tool = client.get("/api/v1/tools/shop:orders%2Fget").json()
+    assert (tool["http"]["path"], tool["security"]) == ("/orders/{id}", [{"bearerAuth": False}])
+    (server,) = client.get("/api/v1/servers").json()["servers"]
+    assert (server["base"], server["skipped"]) == ("http://127.0.0.1:8765/v1", {"deprecated": 1})

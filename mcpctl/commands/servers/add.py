@@ -1,5 +1,6 @@
 """`mcpctl servers add`"""
 
+from contextlib import nullcontext
 from typing import Annotated
 
 from mcpctl.commands import options as opt
@@ -22,6 +23,10 @@ def add(
     of mcpctl, such as HOME and PATH; name others with --env, --env-file or --inherit-env. A URL without headers is
     asked, for 3 seconds at most, whether it needs a login.
 
+    With --openapi, it is an HTTP API, and each operation of the document is a tool: see mcpctl help openapi-guide. The
+    document is read, and read again by tools refresh alone; --url is the address before its paths, where the document
+    does not name it.
+
     A name with a slash is that of a server in the registry, as servers search lists it, or NAME@VERSION; its version is
     exact, npx or uvx runs its package, and nothing that the registry says is expanded. On a terminal you choose among
     its packages and addresses, give the values that it needs, a secret as ${VAR} or ${cmd:COMMAND}, and say yes to the
@@ -32,11 +37,12 @@ def add(
       mcpctl servers add linear --project acme --url https://mcp.linear.app/mcp
       mcpctl servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
+      mcpctl servers add shop --openapi https://shop.example/openapi.json --auth 'bearerAuth=${SHOP_TOKEN}'
       mcpctl servers add io.github.brave/brave-search-mcp-server --dry-run
     """
     from mcpctl import output, servers
     from mcpctl.base.errors import warn
-    from mcpctl.commands import server_logins
+    from mcpctl.commands import http_apis, server_logins
     from mcpctl.config import editing
 
     server_options.check_no_file([name, *(command or [])])
@@ -47,6 +53,8 @@ def add(
         given = entry.given(command or [])
     else:
         name, given = taken.name, taken.entry(entry.given([]))
+    if entry.openapi:
+        given["openapi"] = http_apis.place_of(entry.openapi, paths.config)
     table = editing.entry(given)
     addition = editing.addition(name, table)
     if dry_run:
@@ -54,10 +62,13 @@ def add(
         return
     if taken:
         taken.confirm()
-    editing.edit(paths.config, addition, place.gate(paths).config)
+    with http_apis.read_first(paths, name, table, addition) if entry.openapi else nullcontext():
+        editing.edit(paths.config, addition, place.gate(paths).config)
     if remark := servers.remark(paths.config, name):
         warn(f"{name}: {remark}")
     output.write_done(place.json, lambda: servers.show(paths, name), name)
     output.say(f"added to {paths.config}")
-    if no_check or not server_logins.say_needed(paths, [name]):
+    if entry.openapi:
+        http_apis.added(paths, name)
+    elif no_check or not server_logins.say_needed(paths, [name]):
         output.say(f"list its tools with: mcpctl tools refresh {name}")

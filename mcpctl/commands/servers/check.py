@@ -25,7 +25,8 @@ def check(
 
     The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
     has failed. The environment says which variables a server gets. With a table, the problems are on stderr. A warning
-    names commands that your shell finds and a program with a window does not.
+    names commands that your shell finds and a program with a window does not. To an HTTP API no request is sent, since
+    none is known that changes nothing: its entry, its document and its credentials are looked at.
 
     Examples:
       mcpctl servers check

@@ -29,6 +29,7 @@ def logs(
     """
     from mcpctl.base.errors import NotFound, WrongUsage
     from mcpctl.config import config as configuration
+    from mcpctl.config.server_settings import OPENAPI, STDIO
     from mcpctl.output import Columns
     from mcpctl.store import server_logs
 
@@ -39,9 +40,10 @@ def logs(
     loaded = configuration.load(paths.config)
     if name not in loaded.servers and name not in loaded.problems:
         raise configuration.no_server(name, {*loaded.servers, *loaded.problems})
-    if name in loaded.servers and loaded.servers[name].url:
+    if name in loaded.servers and (kind := loaded.servers[name].kind) != STDIO:
         hint = f"see whether it works with: mcpctl servers check {name}"
-        raise NotFound(f"server '{name}' has a URL: its stderr stays where it runs", hint, "no_stderr")
+        why = "is an HTTP API: it has no stderr" if kind == OPENAPI else "has a URL: its stderr stays where it runs"
+        raise NotFound(f"server '{name}' {why}", hint, "no_stderr")
     if follow:
         output.write_lines(_lines(server_logs.followed(paths, name, lines, output.pause), name, jsonl), live=True)
         return

@@ -6,6 +6,8 @@ from mcpctl.commands import options as opt
 def rm(names: opt.ServerNames, change: opt.ChangeOptions) -> None:
     """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 
+    The compiled document of an HTTP API goes, too; the document itself stays.
+
     A login stays too, since other configurations may use it: end it first, with mcpctl servers logout NAME.
     Where there is no server of one of the names, none is removed.
 
@@ -15,12 +17,14 @@ def rm(names: opt.ServerNames, change: opt.ChangeOptions) -> None:
     """
     from mcpctl import output
     from mcpctl.config import editing
+    from mcpctl.openapi import snapshot
     from mcpctl.store import server_logs
 
     paths = change.paths()
     editing.remove(paths.config, names, change.gate(paths).config)
     for name in names:
         server_logs.remove(paths, name)
+        snapshot.remove(paths, name)
     removed = list(dict.fromkeys(names))
     output.write_done(change.json, lambda: [{"name": name, "removed": True} for name in removed], *removed)
     output.say(f"removed from {paths.config}")

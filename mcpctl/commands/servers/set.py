@@ -17,10 +17,12 @@ def set(
 ) -> None:
     """Change a server's entry in config.toml. All other fields, comments and order stay.
 
-    A command after -- replaces the program and its arguments. --env, --header, --oauth and --deny add to the entry;
-    --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of config.toml, as servers
-    show --json has them. An entry that would be unusable is not written. Only a person at a terminal can have tools
-    called without a question that could not be before; elsewhere it needs --from-script.
+    A command after -- replaces the program and its arguments. --env, --header, --oauth, --auth and --deny add to the
+    entry; --arg, --project, --only, --include, --exclude and --inherit-env replace all of theirs. --unset takes the
+    names of config.toml, as servers show --json has them. An entry that would be unusable is not written. Only a person
+    at a terminal can have tools called without a question that could not be before; elsewhere it needs --from-script.
+
+    Where the tools of an HTTP API may differ by the change, make them anew with tools refresh.
 
     Examples:
       mcpctl servers set github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' --unset env_file
@@ -30,6 +32,7 @@ def set(
     """
     from mcpctl import output, servers
     from mcpctl.base.errors import WrongUsage, warn
+    from mcpctl.commands import http_apis
     from mcpctl.config import editing
 
     if words and (program or args):
@@ -39,6 +42,8 @@ def set(
     given = entry.given(words or [program or "", *(args or [])])
     paths = place.paths()
     path = paths.config
+    if entry.openapi:
+        given["openapi"] = http_apis.place_of(entry.openapi, path)
     change = servers.set_fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
     before, after = editing.edited(path, change)
     if dry_run:
@@ -49,3 +54,5 @@ def set(
         warn(f"{name}: {remark}")
     output.write_done(place.json, lambda: servers.show(paths, name), name)
     output.say(f"written to {path}" if before != after else f"nothing to change in {path}")
+    if servers.is_unread(paths, name):
+        output.say(f"make its tools anew with: mcpctl tools refresh {name}", always=True)

@@ -30,6 +30,7 @@ def call(
         "--output -o", "FILE", "Save images, audio and other bytes in FILE; -: stdout."
     ),
     force: bool = opt.flag("--force", "Let --output overwrite files."),
+    dry_run: bool = opt.flag("--dry-run", "Print the request to an HTTP API, its credentials masked; send nothing."),
     timeout: float | None = opt.TIMEOUT,
     json: bool = opt.JSON,
     *,
@@ -61,6 +62,9 @@ def call(
     it. On record and for [policy] the name of that server begins with adhoc-. A server that config.toml has keeps its
     name, and where rules are set for it, it is called by no other command line.
 
+    With --dry-run, nothing is sent or recorded: the request to an HTTP API is printed as it would be sent, its method,
+    address, headers and body, with *** in place of credentials. --json prints it as one object.
+
     Examples:
       mcpctl tools call time:get_current_time timezone=Europe/Oslo
       mcpctl tools call github:create_issue '{"owner": "octo", "repo": "app", "title": "Bug"}' --json
@@ -68,26 +72,29 @@ def call(
       mcpctl tools call browser:screenshot url=https://example.com -o page.png
       mcpctl tools call --url https://mcp.example.com/mcp --header 'Authorization=Bearer ${TOKEN}' search query=mcp
       mcpctl tools call echo message=hi -- npx -y @modelcontextprotocol/server-everything
+      mcpctl tools call shop:orders/list status=open --dry-run
       printf '%s\\n' 'browser:open url=https://example.com' browser:screenshot | mcpctl tools call -
     """
     from mcpctl.calling import calls_in_turn, one_shot
-    from mcpctl.commands import server_options
+    from mcpctl.commands import http_apis, server_options
     from mcpctl.commands.call_arguments import parse_line, read
     from mcpctl.commands.confirmation import asking, nothing_looser
 
     words, paths, server = arguments or [], place.paths(), server_options.of_call(ad_hoc, key)
     nothing_looser(paths, place.toolset, place.project, "" if server or key == "-" else key)
     if key == "-":
-        if words or output_file or server:
+        if words or output_file or server or dry_run:
             raise WrongUsage("with -, calls are on stdin, and all that they answer on stdout", "leave the rest out")
         stdin = sys.stdin.fileno()
         if failure := calls_in_turn.run(paths, stdin, parse_line, _write_line, timeout, place.toolset, place.project):
             raise failure
         return
-    if json and output_file == "-":
-        raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
+    if dry_run:
+        opt.refuse_with("--dry-run", server, "a server in the command line")
+        http_apis.show_request(paths, key, partial(read, words), place.toolset, place.project, json=json)
+        return
     if output_file:
-        _check_target(output_file, replaces=force)
+        _check_target(output_file, replaces=force, json=json)
     with asking(json=json) as ask, output.telling(key) as tell:
         manner = one_shot.CallManner(timeout, place.toolset, place.project, tell, as_sent=json, ask=ask)
         passed = partial(read, words)
@@ -113,8 +120,10 @@ def _write_line(made: "Result | McpctlError") -> None:
         output.write_text(made.raw.replace("\r", " ").replace("\n", " "))
 
 
-def _check_target(target: str, *, replaces: bool) -> None:
+def _check_target(target: str, *, replaces: bool, json: bool) -> None:
     """Raise before anything is called if nothing could be written there."""
+    if json and target == "-":
+        raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
     if target == "-" and sys.stdout.isatty():
         raise WrongUsage("the bytes of a file are not for a terminal", "name a FILE, or pipe them: --output - | …")
     if target != "-" and not replaces and os.path.lexists(target):

@@ -12,6 +12,9 @@ def refresh(
 ) -> None:
     """Start the servers and list their tools again. Their prompts and resources are listed, too.
 
+    The OpenAPI document of an HTTP API is read again. The tools that were added, removed or changed are printed as by
+    tools diff; --json has their names in added, removed and changed.
+
     If some servers fail, the rows of the others are printed, the exit status is 4, and stderr has the reasons.
 
     Examples:
@@ -20,11 +23,15 @@ def refresh(
     """
     from mcpctl import output
     from mcpctl.calling import one_shot
+    from mcpctl.commands import http_apis
     from mcpctl.commands.columns import REFRESHED
 
-    options = listing.chosen()
+    options, paths = listing.chosen(), place.paths()
+    read = http_apis.reread(paths, servers or [], place.project)
     with output.progress("listing tools", "servers") as on_progress:
-        rows, failure = one_shot.refresh(place.paths(), servers or [], on_progress, place.project)
-    output.write_list(rows, REFRESHED, options)
-    if failure:
-        raise failure
+        rows, failure = one_shot.refresh(paths, servers or [], on_progress, place.project)
+    changes = http_apis.changes(paths, read, place.project)
+    output.write_list(http_apis.with_changes(rows, changes), REFRESHED, options)
+    http_apis.tell(paths, changes, read, options)
+    for error in filter(None, (failure, read.failure)):
+        raise error

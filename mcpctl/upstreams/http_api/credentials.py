@@ -6,7 +6,7 @@ import base64
 from msgspec import Struct
 
 from mcpctl.config.api_environment import Api
-from mcpctl.config.server_settings import OAuth
+from mcpctl.config.server_settings import ClientCredentials
 from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation, Scheme
 from mcpctl.secrets.redact import MASK
 
@@ -18,7 +18,7 @@ class SchemesInUse(Struct, frozen=True):
     """The schemes that a request has, each with its value, and those that it could have had instead."""
 
     schemes: dict[str, Scheme] = {}
-    values: dict[str, str | OAuth] = {}
+    values: dict[str, str | ClientCredentials] = {}
     scopes: dict[str, list[str]] = {}
     needs: tuple[tuple[str, ...], ...] = ()  # the alternatives, where none is complete
 
@@ -40,8 +40,8 @@ def chosen(document: CompiledDocument, operation: HttpOperation, api: Api) -> Sc
     return SchemesInUse(needs=tuple(tuple(each) for each in alternatives))
 
 
-def _has_value(scheme: Scheme | None, value: str | OAuth | None) -> bool:
-    if isinstance(value, OAuth):
+def _has_value(scheme: Scheme | None, value: str | ClientCredentials | None) -> bool:
+    if isinstance(value, ClientCredentials):
         return bool(scheme and scheme.token_url and value.client_id and value.client_secret)
     return bool(scheme and value)
 
@@ -51,7 +51,7 @@ def placed(of: SchemesInUse, token: str) -> list[tuple[str, str, str]]:
     return [_placed(scheme, of.values[name], token) for name, scheme in of.schemes.items()]
 
 
-def _placed(scheme: Scheme, value: str | OAuth, token: str) -> tuple[str, str, str]:
+def _placed(scheme: Scheme, value: str | ClientCredentials, token: str) -> tuple[str, str, str]:
     text = value if isinstance(value, str) else token
     if scheme.kind == "apiKey":
         return scheme.place, scheme.name, text

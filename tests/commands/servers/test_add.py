@@ -225,7 +225,8 @@ def test_a_url_and_variables_are_not_taken_for_a_program(
 @pytest.mark.parametrize("words", [["c.json"], ["foo", "./c.json"]])
 def test_a_file_of_servers_is_for_the_import(mcpctl: Mcpctl, paths: Paths, words: list[str]) -> None:
     ran = mcpctl("servers", "add", *words)
-    told = f"hint: take over the servers in it with: mcpctl servers import --from {words[-1]}\n"
+    told = f"hint: take over the servers in it with: mcpctl servers import --from {words[-1]}"
+    told += f"; if it is the OpenAPI document of an HTTP API: --openapi {words[-1]}\n"
     assert (ran.code, ran.err.endswith(told)) == (2, True)
     assert not paths.config.exists()
 

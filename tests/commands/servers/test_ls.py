@@ -7,11 +7,14 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
+from mcpctl.config.server_settings import API_ONLY
 from mcpctl.servers import FIELDS
 from mcpctl.store.state import State
 from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.proxy.client import until
+
+_OF_APIS = ("openapi", "document", "base", "skipped", "schemes")
 
 
 def rows(mcpctl: Mcpctl) -> dict[str, dict[str, object]]:
@@ -58,6 +61,7 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "login_expires_at": None,
         "problem": None,
         "failed_at": None,
+        **dict.fromkeys((*_OF_APIS, *API_ONLY)),
     }
 
 

@@ -1,0 +1,233 @@
+"""HTTP APIs for commands: their documents read, what came of that in words, and requests that are shown."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mcpctl import output
+from mcpctl.base.errors import McpctlError, NotFound, WrongUsage, warn
+from mcpctl.base.failure import Failed
+from mcpctl.base.models import REREAD_FIELDS, Found, Row, Tool
+from mcpctl.base.paths import Paths
+from mcpctl.base.rules import Selection
+from mcpctl.base.texts import counted
+from mcpctl.catalog import drift, rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.config import config, editing
+from mcpctl.config.server_settings import Server, check_server
+from mcpctl.openapi import compiling, overview, snapshot
+from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
+from mcpctl.output import ListOptions, findings
+from mcpctl.output.text import block_of, line_of
+
+_READING = "reading the document"
+Changes = Mapping[str, Sequence[drift.ToolChange]]
+_REASONS = 5  # reasons why operations are no tools that are said at once
+
+
+def place_of(document: str, config_path: Path) -> str:
+    """A document as an entry names it: an address, or a file from the folder of config.toml on, where it is below."""
+    if "://" in document:
+        return document
+    path, folder = Path(document).expanduser().absolute(), config_path.parent.absolute()
+    path = Path(os.path.normpath(path))
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+@contextmanager
+def read_first(paths: Paths, name: str, table: Row, addition: Callable[[Any], None]) -> Iterator[None]:
+    """Read the document of an entry before it is added; raises `McpctlError` for one that cannot be used."""
+    editing.edited(paths.config, addition)  # that it can be added is known before anything is read
+    with output.progress(_READING):
+        compiling.compile_entry(paths, name, check_server(name, table))
+    try:
+        yield
+    except BaseException:
+        snapshot.remove(paths, name)
+        raise
+
+
+def added(paths: Paths, name: str) -> None:
+    """List the tools of an API that was added, and say what there is."""
+    from mcpctl.calling import one_shot
+
+    _, failure = one_shot.refresh(paths, [name])
+    if failure:
+        warn(failure.message)
+    server = config.load(paths.config).server(name)
+    for line in _described(paths, name, server):
+        output.say(line, always=True)
+
+
+def _described(paths: Paths, name: str, server: Server) -> Iterator[str]:
+    document = snapshot.load(paths, name, server)
+    facts = overview.facts(document, server, paths.config)
+    about = " ".join(filter(None, (document.title, document.version)))
+    yield line_of(f"{counted(len(document.operations), 'tool')} of {about or server.openapi}, at {facts['base']}")
+    skipped = sorted(facts["skipped"].items(), key=lambda each: -each[1])
+    for reason, number in skipped[:_REASONS]:
+        yield line_of(f"{counted(number, 'operation')} left out: {reason}")
+    if len(skipped) > _REASONS:
+        yield f"{sum(number for _, number in skipped[_REASONS:])} more left out: mcpctl servers show {name}"
+    if missing := overview.without_value(document, server, paths.config):
+        schemes = ", ".join(missing[:_REASONS]) + (", …" if len(missing) > _REASONS else "")
+        how = f"mcpctl servers set {name} --auth '{missing[0]}=${{TOKEN}}'"
+        yield line_of(f"no value yet for {schemes}; for those that it needs: {how}")
+    for other in overview.without_scheme(document, server):
+        yield line_of(f"the document has no security scheme '{other}'; it has {', '.join(document.schemes) or 'none'}")
+
+
+# ---- tools refresh
+
+
+class Reread(NamedTuple):
+    """The tools of APIs before their documents were read again, and what could not be read."""
+
+    before: Mapping[str, Mapping[str, Tool]]
+    failures: Mapping[str, McpctlError]
+
+    @property
+    def failure(self) -> McpctlError | None:
+        return next(iter(self.failures.values()), None)
+
+
+def reread(paths: Paths, names: Sequence[str], project: str | None) -> Reread:
+    """Read the documents of these servers that are HTTP APIs again, or of all. Raises `McpctlError` where the only
+    server that is named has one that cannot be used; its tools stay as they were."""
+    loaded = config.load(paths.config, project)
+    chosen = [name for name in (names or loaded.enabled) if name in loaded.enabled and loaded.enabled[name].openapi]
+    before: dict[str, dict[str, Tool]] = {}
+    failures: dict[str, McpctlError] = {}
+    if chosen:
+        with rows.catalog(paths, project=project, quiet=True) as catalog:
+            before = {name: _tools(catalog, name) for name in chosen}
+    for name in chosen:
+        try:
+            with output.progress(_READING):
+                compiling.compile_entry(paths, name, loaded.servers[name])
+        except McpctlError as error:
+            if len(names) == 1:
+                raise
+            failures[name] = error
+    return Reread(before, failures)
+
+
+def changes(paths: Paths, read: Reread, project: str | None) -> Changes:
+    """The changes of the tools of each API, of one that had some before."""
+    if not read.before:
+        return {}
+    with rows.catalog(paths, project=project, quiet=True) as catalog:
+        suspicion = drift.suspicion(catalog)
+        return {
+            name: list(_changed(before, _tools(catalog, name), suspicion)) for name, before in read.before.items()
+            if before and name not in read.failures
+        }  # fmt: skip
+
+
+def _tools(catalog: Catalog, name: str) -> dict[str, Tool]:
+    listed = catalog.listed(name)
+    return {tool.name: tool for tool in listed.tools} if listed else {}
+
+
+def _changed(
+    before: Mapping[str, Tool], after: Mapping[str, Tool], suspicion: drift.Suspicion
+) -> Iterator[drift.ToolChange]:
+    for name, tool in after.items():
+        yield from drift.of_tool(before[name], tool, suspicion) if name in before else drift.of_new(tool, suspicion)
+    for name, tool in before.items():
+        if name not in after:
+            yield drift.of_gone(tool.server, name)
+
+
+def with_changes(found: Found, changed: Changes) -> Found:
+    """The rows of `tools refresh`, with the names of the tools of each API that were added, removed and changed."""
+    return Found.of([{**row, **_names(changed.get(row["server"]))} for row in found.rows(None, 0)])
+
+
+def _names(changed: Sequence[drift.ToolChange] | None) -> Row:
+    if changed is None:
+        return dict.fromkeys(REREAD_FIELDS)
+    kinds = {"W803": "added", "I901": "removed"}
+    named: dict[str, dict[str, None]] = {field: {} for field in REREAD_FIELDS}
+    for each in changed:
+        named[kinds.get(each.rule, "changed")][each.tool] = None
+    named["changed"] = {tool: None for tool in named["changed"] if tool not in named["added"]}
+    return {field: list(tools) for field, tools in named.items()}
+
+
+def tell(paths: Paths, changed: Changes, read: Reread, options: ListOptions) -> None:
+    """Print the changes, unless the rows have them, and say what each document has."""
+    servers = config.load(paths.config).servers
+    for name in read.before:
+        if options.effective in ("table", "tsv") and options.fields is None:
+            output.write_lines(findings.changes(drift.rows(changed.get(name, ()), Selection("never"))))
+        for line in _described(paths, name, servers[name]) if name not in read.failures else ():
+            output.say(f"{name}: {line}")
+
+
+# ---- one tool
+
+
+def operation(paths: Paths, tool: Tool, server: Server) -> tuple[CompiledDocument, HttpOperation]:
+    document = snapshot.load(paths, tool.server, server)
+    for each in document.operations:
+        if each.tool == tool.name:
+            return document, each
+    hint = f"list its tools again with: mcpctl tools refresh {tool.server}"
+    raise NotFound(f"no tool '{tool.key}' any more", hint, "tool_not_found")
+
+
+def write_schema(paths: Paths, key: str, toolset: str | None, project: str | None) -> None:
+    """Print the whole input schema of a tool; that of an HTTP API's tool is made from its document, read again."""
+    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
+        tool = rows.resolve(catalog, key)
+        server = catalog.config.servers.get(tool.server)
+    schema: Any = tool.input_schema
+    if server and server.openapi:
+        with output.progress(_READING):
+            schema = compiling.whole_definition(paths, server, tool.name)["inputSchema"]
+    output.write_row(schema, True, lambda: iter(()))
+
+
+def show_request(
+    paths: Paths, key: str, arguments: Callable[[Tool | None], bytes], toolset: str | None, project: str | None,
+    *, json: bool,
+) -> None:  # fmt: skip
+    """Print the request that a call would send, its credentials masked; nothing is sent."""
+    from mcpctl.policy import words
+    from mcpctl.upstreams.http_api import request
+
+    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
+        tool = rows.resolve(catalog, key)
+        server = catalog.config.servers[tool.server]
+    if not server.openapi:
+        hint = "leave out --dry-run, or see its definition with: mcpctl tools show"
+        raise WrongUsage(f"'{tool.server}' is an MCP server: only calls of HTTP APIs have a request to show", hint)
+    document, made = operation(paths, tool, server)
+    try:
+        sent = request.shown(document, made, arguments(tool), server, paths.config)
+    except Failed as error:
+        failure = error.failure.about(server=tool.server, key=tool.key)
+        raise words.for_person(failure, f"mcpctl tools show {tool.key}") from None
+    content = b"".join(sent.content)
+    row: dict[str, Any] = {"method": sent.method, "url": sent.url, "headers": sent.headers, **_body(content)}
+    output.write_row(row, json, lambda: _lines(row, len(content)))
+
+
+def _body(content: bytes) -> Row:
+    import base64
+
+    try:
+        return {"body": content.decode() if content else None}
+    except UnicodeDecodeError:
+        return {"body": None, "body_base64": base64.b64encode(content).decode()}
+
+
+def _lines(row: Row, size: int) -> Iterator[str]:
+    yield line_of(f"{row['method']} {row['url']}")
+    yield from (line_of(f"{name}: {value}") for name, value in row["headers"].items())
+    if size:
+        yield ""
+        yield block_of(row["body"]) if row["body"] is not None else f"({size:,} bytes that are not text)"

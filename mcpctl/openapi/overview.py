@@ -1,0 +1,100 @@
+"""A compiled document as people see it: what it is, what of it are no tools, and which of its schemes have a value."""
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from mcpctl.base.errors import Unusable
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
+from mcpctl.config.entry_secrets import masked_url
+from mcpctl.config.server_environment import UNKNOWN, CannotLaunch, expand, known_to
+from mcpctl.config.server_settings import ClientCredentials, Server
+from mcpctl.openapi import snapshot
+from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
+
+BEARER = "bearer"  # the name in `auth` of the token for a document that has no schemes
+FIELDS = ("document", "base", "skipped", "schemes")
+
+
+def facts(document: CompiledDocument, server: Server, config_path: Path) -> Row:
+    """A document for `servers show`: for each of `FIELDS` its value."""
+    from mcpctl.store import clock
+
+    about = {
+        "title": document.title, "version": document.version, "openapi": document.openapi, "sha256": document.sha256,
+        "read_at": clock.iso(document.made_at),
+    }  # fmt: skip
+    valued = with_value(server, config_path)
+    values = (
+        about,
+        masked_url(document.base),
+        {reason: len(operations) for reason, operations in document.skipped.items()},
+        {scheme: scheme in valued for scheme in document.schemes},
+    )
+    return dict(zip(FIELDS, values, strict=True))
+
+
+def with_value(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Collection[str]:
+    """The schemes that have a value. No command is run to find out: one is taken to print something."""
+    try:
+        known = known_to(server, config_path, env)
+    except CannotLaunch:  # which is told where it is used
+        return ()
+
+    def has_value(given: str | ClientCredentials) -> bool:
+        texts = (given,) if isinstance(given, str) else (given.client_id, given.client_secret)
+        try:
+            return all(expand(text, known, lambda *_: UNKNOWN).strip() for text in texts)
+        except CannotLaunch:
+            return False
+
+    return [name for name, given in server.auth.items() if has_value(given)]
+
+
+def without_value(document: CompiledDocument, server: Server, config_path: Path) -> list[str]:
+    valued = with_value(server, config_path)
+    return [scheme for scheme in document.schemes if scheme not in valued]
+
+
+def without_scheme(document: CompiledDocument, server: Server) -> list[str]:
+    """The names in `auth` that are no schemes of the document."""
+    known = document.schemes or (BEARER,)
+    return [name for name in server.auth if name not in known]
+
+
+class _Components(Struct, frozen=True):
+    securitySchemes: dict[str, dict[str, Any]] = {}
+
+
+class _Document(Struct, frozen=True):
+    components: _Components = _Components()
+
+
+def schemes_of(document: bytes) -> Mapping[str, str]:
+    """The names and types of the security schemes in a document, of which nothing else is looked at."""
+    decoded = msgspec.json.decode(document, type=_Document)
+    return {name: str(scheme.get("type", "")) for name, scheme in decoded.components.securitySchemes.items()}
+
+
+def of_tool(paths: Paths, name: str, server: Server, tool: str) -> Row:
+    """The request of one tool, and its alternatives of security schemes, each scheme with whether it has a value; null
+    where the document is not there."""
+    try:
+        document = snapshot.load(paths, name, server)
+        operation = next(each for each in document.operations if each.tool == tool)
+    except (Unusable, StopIteration):
+        return {"http": None, "security": None}
+    request = {"method": operation.method, "path": operation.path, "base": masked_url(operation.base)}
+    return {"http": request, "security": _security(document, operation, with_value(server, paths.config))}
+
+
+def _security(document: CompiledDocument, made: HttpOperation, valued: Collection[str]) -> list[Mapping[str, bool]]:
+    """The alternatives of an operation: by scheme, whether it has a value. One without schemes needs none."""
+    if not document.schemes:
+        return [{BEARER: True}] if BEARER in valued else []
+    return [{scheme: scheme in valued for scheme in alternative} for alternative in made.security]

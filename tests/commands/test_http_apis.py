@@ -1,0 +1,468 @@
+"""HTTP APIs on the command line: added, read again, shown, called, and left alone by what is for other servers."""
+
+import json
+import os
+import shutil
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.base.paths import Paths
+from mcpctl.config import config
+from tests import command_tree, shop_api
+from tests.configured import configure
+from tests.conftest import Mcpctl
+from tests.doctor.conftest import Found
+from tests.doctor.conftest import found as found
+from tests.doctor.conftest import user as user
+from tests.table import for_each
+
+TOKEN = shop_api.TOKEN
+AUTH = ("--auth", "bearerAuth=${SHOP_TOKEN}")
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder that commands are run in, which is not that of config.toml; documents are compiled in this process."""
+    shop_api.compile_here(monkeypatch)
+    monkeypatch.setenv("SHOP_TOKEN", TOKEN)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    shop_api.write(folder / "shop.json", shop_api.shop())
+    return folder
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The shop itself; its address."""
+    with shop_api.running(monkeypatch) as url:
+        yield url
+
+
+def entry(paths: Paths, name: str = "shop") -> dict[str, Any]:
+    loaded: dict[str, Any] = tomllib.loads(paths.config.read_text(encoding="utf-8"))["servers"][name]
+    return loaded
+
+
+def add(mcpctl: Mcpctl, *more: str) -> str:
+    ran = mcpctl("servers", "add", "shop", "--openapi", "shop.json", *AUTH, *more)
+    assert ran.code == 0, ran
+    return ran.err
+
+
+# ---- servers add
+
+
+def test_an_api_that_is_added_has_its_tools_at_once_and_says_what_there_is(
+    mcpctl: Mcpctl, paths: Paths, here: Path
+) -> None:
+    document = shop_api.shop()
+    document["paths"]["/orders"]["get"]["deprecated"] = True
+    document["components"]["securitySchemes"]["key"] = {"type": "apiKey", "in": "query", "name": "key"}
+    shop_api.write(here / "shop.json", document)
+    said = add(mcpctl)
+    assert "3 tools of Shop 1.0, at http://127.0.0.1:8765/v1" in said
+    assert "1 operation left out: deprecated" in said
+    assert "no value yet for key; for those that it needs: mcpctl servers set shop --auth 'key=${TOKEN}'" in said
+    assert entry(paths)["auth"] == {"bearerAuth": "${SHOP_TOKEN}"}
+    tools = mcpctl("tools", "ls", "--fields", "key").out.split()
+    assert tools == ["shop:orders/create", "shop:orders/get", "shop:orders/cancel"]
+
+
+@for_each("folder, written", [("work", str(Path("..") / "work")), ("home/docs", "docs"), ("home", "")])
+def test_a_file_is_written_so_that_it_is_found_from_the_folder_of_config_toml(
+    mcpctl: Mcpctl, paths: Paths, here: Path, folder: str, written: str
+) -> None:
+    place = shop_api.write(here.parent / folder / "shop.json", shop_api.shop())
+    name = folder.replace("/", "-")
+    assert mcpctl("servers", "add", name, "--openapi", os.path.relpath(place)).code == 0
+    expected = str(place) if written.startswith("..") else str(Path(written) / "shop.json")
+    assert entry(paths, name)["openapi"] == expected
+    assert mcpctl("tools", "refresh", name).code == 0
+
+
+@for_each(
+    "document, words, code",
+    [
+        ([1], "is not an OpenAPI document", 2),
+        ({"swagger": "2.0"}, "npx swagger2openapi", 2),
+        ({"openapi": "3.1.0", "info": {}, "paths": {}}, "no operation is usable", 2),
+        (None, "there is no file", 3),
+    ],
+)
+def test_a_document_that_cannot_be_used_leaves_nothing_behind(
+    mcpctl: Mcpctl, paths: Paths, here: Path, document: Any, words: str, code: int
+) -> None:
+    place = here / "bad.json"
+    shop_api.write(place, document) if document else place.unlink(missing_ok=True)
+    ran = mcpctl("servers", "add", "bad", "--openapi", "bad.json", "--url", "https://a.example")
+    assert ran.code == code
+    assert words in ran.err
+    assert not paths.config.exists()
+    assert not list(paths.data.glob("openapi/*"))
+
+
+def test_a_base_that_the_document_lacks_is_asked_for_by_its_option(mcpctl: Mcpctl, here: Path) -> None:
+    shop_api.write(here / "shop.json", shop_api.shop(servers=[{"url": "/v1"}]))
+    ran = mcpctl("servers", "add", "shop", "--openapi", "shop.json")
+    assert ran.code == 2
+    assert "--url" in ran.err
+    assert mcpctl("servers", "add", "shop", "--openapi", "shop.json", "--url", "https://a.example").code == 0
+
+
+def test_nothing_is_read_for_an_entry_that_cannot_be_added(mcpctl: Mcpctl, paths: Paths, here: Path) -> None:
+    configure(paths, {"shop": {"command": "true"}})
+    shop_api.write(here / "shop.json", {})
+    assert "there is a server 'shop' already" in mcpctl("servers", "add", "shop", "--openapi", "shop.json").err
+    ran = mcpctl("servers", "add", "a b", "--openapi", "shop.json")
+    assert (ran.code, "cannot name a server" in ran.err) == (2, True)
+
+
+def test_a_dry_run_shows_the_entry_masked_and_reads_nothing(mcpctl: Mcpctl, paths: Paths, here: Path) -> None:
+    shop_api.write(here / "shop.json", {})
+    ran = mcpctl("servers", "add", "shop", "--openapi", "shop.json", "--auth", "bearerAuth=in-the-open-1", "--dry-run")
+    assert (ran.code, "bearerAuth" in ran.out, "in-the-open-1" in ran.out + ran.err) == (0, True, False)
+    assert not paths.config.exists()
+
+
+def test_an_api_that_nobody_has_said_yes_to_is_not_added(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {}, policy={"confirm_destructive": False})
+    ran = mcpctl("servers", "add", "shop", "--openapi", "shop.json", *AUTH)
+    assert ran.code not in (0, 1, 2)
+    assert not config.load(paths.config).servers
+    assert not list(paths.data.glob("openapi/*"))
+    add(mcpctl, "--from-script")
+
+
+@for_each("options", [["--env", "A=b"], ["--cwd", "/"], ["--transport", "sse"], ["--oauth", "client_id=x"]])
+def test_options_of_other_servers_do_not_go_with_a_document(mcpctl: Mcpctl, options: list[str]) -> None:
+    ran = mcpctl("servers", "add", "shop", "--openapi", "shop.json", *options)
+    assert (ran.code, "is not for servers with openapi" in ran.err) == (2, True)
+
+
+def test_include_and_exclude_choose_operations(mcpctl: Mcpctl, paths: Paths) -> None:
+    add(mcpctl, "--include", "tag:orders", "--exclude", "DELETE /orders/*", "--exclude", "orders/create")
+    assert mcpctl("tools", "ls", "--fields", "tool").out.split() == ["orders/list", "orders/get"]
+    assert entry(paths)["exclude"] == ["DELETE /orders/*", "orders/create"]
+
+
+# ---- servers show, ls, set, rm, check, login, logs
+
+
+def test_an_entry_is_shown_with_its_document_and_its_schemes(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(mcpctl, "--exclude", "orders/cancel", "--auth", "other=abc")
+    row = mcpctl("servers", "show", "shop", "--json").json
+    assert {name: row["document"][name] for name in ("title", "version", "openapi", "sha256")} == {
+        "title": "Shop", "version": "1.0", "openapi": "3.1.0", "sha256": "0" * 64,
+    }  # fmt: skip
+    assert (row["base"], row["transport"], row["tools"]) == ("http://127.0.0.1:8765/v1", "openapi", 3)
+    assert row["skipped"] == {"left out by include or exclude": 1}
+    assert row["schemes"] == {"bearerAuth": True}
+    assert row["auth"] == {"bearerAuth": "${SHOP_TOKEN}", "other": "***"}
+    text = mcpctl("servers", "show", "shop").out
+    assert "base:             http://127.0.0.1:8765/v1" in text
+    assert "inherit_env" not in text
+    monkeypatch.delenv("SHOP_TOKEN")
+    assert mcpctl("servers", "show", "shop", "--json").json["schemes"] == {"bearerAuth": False}
+
+
+def test_the_fields_of_apis_are_not_printed_of_other_servers(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"a": {"command": "true"}})
+    text = mcpctl("servers", "show", "a").out
+    assert "openapi" not in text
+    assert "skipped" not in text
+
+
+def test_a_changed_entry_says_how_its_tools_are_made_anew(mcpctl: Mcpctl, paths: Paths) -> None:
+    add(mcpctl)
+    assert "tools refresh" not in mcpctl("servers", "set", "shop", "--auth", "bearerAuth=${OTHER}").err
+    ran = mcpctl("servers", "set", "shop", "--exclude", "orders/cancel")
+    assert "make its tools anew with: mcpctl tools refresh shop" in ran.err
+    assert "run: mcpctl tools refresh shop" in mcpctl("servers", "show", "shop", "--json").json["problem"]
+    mcpctl("servers", "set", "shop", "--unset", "auth.bearerAuth")
+    assert mcpctl("tools", "refresh", "shop").code == 0
+    assert "auth" not in entry(paths)
+    assert mcpctl("servers", "show", "shop", "--json").json["tools"] == 3
+
+
+def test_the_compiled_document_goes_with_its_entry(mcpctl: Mcpctl, paths: Paths) -> None:
+    add(mcpctl)
+    (file,) = paths.data.glob("openapi/*")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert mcpctl("servers", "rm", "shop").code == 0
+    assert not file.exists()
+
+
+def test_a_check_sends_nothing_and_says_where_no_credential_is(mcpctl: Mcpctl) -> None:
+    add(mcpctl)  # nothing listens at its base
+    row = mcpctl("servers", "check", "--json").json[0]
+    assert (row["status"], row["tools"], row["problems"]) == ("ok", 4, [])
+    mcpctl("servers", "set", "shop", "--unset", "auth")
+    row = mcpctl("servers", "check", "--json").json[0]
+    assert (row["status"], row["problems"]) == ("odd", ["none of its security schemes has a value: bearerAuth"])
+
+
+def test_a_server_without_a_compiled_document_is_down_with_the_command_that_makes_it(
+    mcpctl: Mcpctl, paths: Paths
+) -> None:
+    add(mcpctl)
+    shutil.rmtree(paths.data / "openapi")
+    ran = mcpctl("tools", "call", "shop:orders/get", "id=1")
+    assert (ran.code, "run: mcpctl tools refresh shop" in ran.err) == (4, True)
+
+
+@for_each(
+    "command, words",
+    [
+        (["login", "shop"], "is an HTTP API, which nobody logs in to"),
+        (["logout", "shop"], "is an HTTP API, which nobody logs in to"),
+        (["logs", "shop"], "is an HTTP API: it has no stderr"),
+    ],
+)
+def test_commands_for_other_servers_say_why_they_are_not_for_an_api(
+    mcpctl: Mcpctl, paths: Paths, command: list[str], words: str
+) -> None:
+    configure(paths, {"shop": {"openapi": "shop.json"}})
+    ran = mcpctl("servers", *command)
+    assert (ran.code != 0, words in ran.err) == (True, True)
+
+
+# ---- tools refresh
+
+
+def changed(here: Path) -> None:
+    document = shop_api.shop()
+    document["paths"]["/orders"]["get"]["summary"] = "List all orders"
+    document["paths"]["/stock"] = {"get": {"operationId": "stock", "summary": "See what is there"}}
+    del document["paths"]["/orders/{id}"]["delete"]
+    shop_api.write(here / "shop.json", document)
+
+
+def test_refresh_prints_the_tools_that_were_added_removed_and_changed(mcpctl: Mcpctl, here: Path) -> None:
+    add(mcpctl)
+    changed(here)
+    ran = mcpctl("tools", "refresh", "shop")
+    assert ran.out.startswith("shop\t4\t")
+    for line in (
+        "W803 shop:stock: the tool is new", "I901 shop:orders/cancel: the tool is gone",
+        "W801 shop:orders/list: the description changed", "    + List all orders",
+    ):  # fmt: skip
+        assert line in ran.out
+    assert mcpctl("tools", "refresh").out.count("\n") == 1
+
+
+def test_refresh_has_the_names_of_changed_tools_under_json(mcpctl: Mcpctl, here: Path, paths: Paths) -> None:
+    add(mcpctl)
+    changed(here)
+    (row,) = mcpctl("tools", "refresh", "--json").json
+    assert {name: row[name] for name in ("added", "removed", "changed")} == {
+        "added": ["stock"], "removed": ["orders/cancel"], "changed": ["orders/list"],
+    }  # fmt: skip
+
+
+def test_a_document_that_became_unusable_leaves_the_tools_as_they_were(mcpctl: Mcpctl, here: Path) -> None:
+    add(mcpctl)
+    assert mcpctl("servers", "add", "other", "--openapi", "shop.json").code == 0
+    shop_api.write(here / "bad.json", {"openapi": "4"})
+    shutil.copy(here / "bad.json", here / "shop.json")
+    assert mcpctl("tools", "refresh", "shop").code == 2
+    ran = mcpctl("tools", "refresh")
+    assert (ran.code, ran.out.splitlines()[0].split("\t")[:2]) == (2, ["other", "4"])
+    assert len(mcpctl("tools", "ls", "--fields", "key").out.split()) == 8
+
+
+def test_pins_tell_what_a_new_document_changed(mcpctl: Mcpctl, here: Path, paths: Paths) -> None:
+    configure(paths, {}, policy={})
+    add(mcpctl, "--from-script")
+    assert mcpctl("tools", "diff").out == ""
+    changed(here)
+    mcpctl("tools", "refresh", "shop")
+    told = mcpctl("tools", "diff", "--fail-on", "never").out
+    assert "W801 shop:orders/list" in told
+    assert "W803 shop:stock: the tool is new" in told
+    assert "W805" not in told, "a new document is a new list of the same server"
+
+
+# ---- tools show, tools call
+
+
+def test_a_tool_is_shown_with_its_request_and_its_credentials(mcpctl: Mcpctl, here: Path) -> None:
+    document = shop_api.shop(security=[{"bearerAuth": []}, {"key": [], "other": []}])
+    schemes = {name: {"type": "apiKey", "in": "query", "name": name} for name in ("key", "other")}
+    document["components"]["securitySchemes"] |= schemes
+    shop_api.write(here / "shop.json", document)
+    add(mcpctl)
+    shown = mcpctl("tools", "show", "shop:orders/get").out
+    assert "request:     GET http://127.0.0.1:8765/v1/orders/{id}" in shown
+    assert "credentials: bearerAuth (has a value); or key (no value) with other (no value)" in shown
+    row = mcpctl("tools", "show", "shop:orders/get", "--json").json
+    assert row["http"] == {"method": "GET", "path": "/orders/{id}", "base": "http://127.0.0.1:8765/v1"}
+    assert row["security"] == [{"bearerAuth": True}, {"key": False, "other": False}]
+
+
+def test_the_whole_schema_is_printed_on_request(mcpctl: Mcpctl, here: Path) -> None:
+    document = shop_api.shop()
+    order = document["components"]["schemas"]["Order"]
+    order["properties"] |= {f"field_{n}": {"type": "string", "description": "long " * 200} for n in range(100)}
+    shop_api.write(here / "shop.json", document)
+    add(mcpctl)
+    shown = mcpctl("tools", "show", "shop:orders/create", "--json").json["definition"]["inputSchema"]
+    assert len(json.dumps(shown)) < 64 << 10
+    whole = mcpctl("tools", "show", "shop:orders/create", "--schema").json
+    assert len(json.dumps(whole)) > 100_000
+    assert json.dumps(whole).count("long long") >= 100
+
+
+def test_a_dry_run_prints_the_request_and_sends_nothing(mcpctl: Mcpctl, paths: Paths) -> None:
+    add(mcpctl)  # nothing listens at its base
+    ran = mcpctl("tools", "call", "shop:orders/create", 'body={"item": "tea"}', "--dry-run")
+    assert ran.out.splitlines() == [
+        "POST http://127.0.0.1:8765/v1/orders", "Accept: application/json, */*;q=0.8", "Authorization: Bearer ***",
+        "Content-Type: application/json", "", '{"item": "tea"}',
+    ]  # fmt: skip
+    row = mcpctl("tools", "call", "shop:orders/get", "id=a/1", "--dry-run", "--json").json
+    assert row == {
+        "method": "GET", "url": "http://127.0.0.1:8765/v1/orders/a%2F1",
+        "headers": {"Accept": "application/json, */*;q=0.8", "Authorization": "Bearer ***"}, "body": None,
+    }  # fmt: skip
+    assert not paths.sessions.exists(), "nothing is recorded"
+
+
+@for_each(
+    "words, code, told",
+    [
+        (["shop:orders/get", "--dry-run"], 4, "'id' is missing"),
+        (["shop:orders/get", "id=1", "nope=2", "--dry-run"], 4, "no argument 'nope'"),
+        (["shop:orders/nope", "--dry-run"], 3, "no tool 'shop:orders/nope'"),
+        (["mcp:read", "--dry-run"], 2, "only calls of HTTP APIs have a request to show"),
+        (["read", "--dry-run", "--url", "http://127.0.0.1:1"], 2, "leave one of them out"),
+        (["-", "--dry-run"], 2, "leave the rest out"),
+    ],
+)
+def test_a_dry_run_that_has_no_request_says_why(
+    mcpctl: Mcpctl, paths: Paths, words: list[str], code: int, told: str
+) -> None:
+    if not paths.config.exists():
+        from tests.configured import READ, listed
+
+        add(mcpctl)
+        mcpctl("servers", "add", "mcp", "--", "true")
+        listed(paths, "mcp", [READ])
+    ran = mcpctl("tools", "call", *words)
+    assert (ran.code, told in ran.err) == (code, True), ran
+
+
+def test_a_call_is_on_record_with_its_request_and_its_credentials_are_nowhere(
+    mcpctl: Mcpctl, paths: Paths, api: str
+) -> None:
+    printed = add(mcpctl, "--url", api)
+    assert json.loads(mcpctl("tools", "call", "shop:orders/get", "id=a/1").out)["item"] == "tea"
+    ran = mcpctl("tools", "call", "shop:orders/get", "id=none")
+    assert (ran.code, "HTTP 404 Not Found" in ran.err) == (4, True)
+    rows = mcpctl("calls", "ls", "--fields", "http_status,http", "--json").json
+    assert [row["http_status"] for row in rows] == [404, 200]
+    assert rows[0]["http"] == {"method": "GET", "path": "/orders/{id}"}
+    for command in (["calls", "show", "last"], ["servers", "show", "shop"], ["tools", "show", "shop:orders/get"]):
+        printed += mcpctl(*command).out
+    kept = b"".join(file.read_bytes() for file in paths.data.rglob("*") if file.is_file())
+    assert TOKEN not in printed + ran.out + ran.err
+    assert TOKEN.encode() not in kept
+
+
+# ---- what is for other servers leaves them alone
+
+
+def test_import_and_install_leave_an_api_alone(
+    mcpctl: Mcpctl,
+    paths: Paths,
+    user: Path,
+    programs: None,
+    person: None,
+) -> None:
+    configure(paths, {"shop": {"openapi": "shop.json", "url": "https://api.example.com"}})
+    before = entry(paths)
+    servers = {"shop": {"url": "https://api.example.com"}, "time": {"command": "uvx", "args": ["mcp-server-time"]}}
+    file = shop_api.write(user / ".cursor" / "mcp.json", {"mcpServers": servers})
+    ran = mcpctl("servers", "import", "--from", str(file))
+    assert ran.code == 0, ran
+    assert entry(paths) == before
+    assert entry(paths, "time")["command"] == "uvx"
+    assert mcpctl("install", "cursor").code == 0
+    assert entry(paths) == before
+    assert mcpctl("uninstall", "cursor").code == 0
+    assert entry(paths) == before
+    assert json.loads(file.read_text(encoding="utf-8"))["mcpServers"] == servers
+
+
+# ---- doctor
+
+
+@for_each(
+    "members, code, words",
+    [
+        ({"include": ["x"]}, "D115", "was not made yet"),
+        ({"auth": {}}, "D117", "no value is there for: bearerAuth"),
+        ({"auth": {"bearerAuth": "${SHOP_TOKEN:-}"}}, "", ""),
+        ({"auth": {"bearerAuth": "a", "other": "b"}}, "D119", "no security scheme other; it has bearerAuth"),
+    ],
+)
+def test_the_doctor_finds_what_an_api_lacks(
+    mcpctl: Mcpctl,
+    paths: Paths,
+    here: Path,
+    user: Path,
+    found: Found,
+    members: Any,
+    code: str,
+    words: str,
+) -> None:
+    if not paths.config.exists():
+        add(mcpctl)
+        os.utime(here / "shop.json", (0, 0))
+    configure(paths, {"shop": {"openapi": str(here / "shop.json"), "auth": {"bearerAuth": "x"}, **members}})
+    told = [(each.code, each.message) for each in found("configuration")]
+    assert [each for each, _ in told] == ([code] if code else [])
+    assert words in "".join(message for _, message in told)
+
+
+def test_the_doctor_finds_a_document_that_is_newer_than_the_tools(
+    mcpctl: Mcpctl,
+    here: Path,
+    user: Path,
+    found: Found,
+) -> None:
+    add(mcpctl)  # the time at which it was made is that of the year 2001 here
+    (finding,) = found("configuration")
+    assert (finding.code, finding.fix) == ("D116", "see what changed with: mcpctl tools refresh shop")
+
+
+def test_the_doctor_finds_credentials_that_are_kept_back(
+    mcpctl: Mcpctl,
+    here: Path,
+    user: Path,
+    found: Found,
+) -> None:
+    os.utime(here / "shop.json", (0, 0))
+    add(mcpctl, "--url", "http://api.example.com")
+    (finding,) = found("configuration")
+    assert finding.code == "D118"
+    assert finding.message == (
+        "auth.bearerAuth is not sent to api.example.com, where anyone on the way could read it; use https://"
+    )
+
+
+# ---- Tab
+
+
+def test_tab_offers_documents_and_schemes(mcpctl: Mcpctl, here: Path) -> None:
+    def offered(line: str) -> list[str]:
+        return [value for value, _ in command_tree.candidates(line)[1]]
+
+    assert command_tree.candidates("servers add shop --openapi ")[0] == "files"
+    assert offered("servers add shop --openapi shop.json --auth ") == ["bearerAuth="]
+    add(mcpctl)
+    assert offered("servers set shop --auth b") == ["bearerAuth="]
