@@ -44,7 +44,7 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
         secrets.extend(expand(match[0], known, printed).strip() for match in VALUE.finditer(written))
         if not is_secret or not text:
             return text
-        # What is before a blank may be a scheme, and what is before a colon a user.
+        # Before a blank there may be a scheme, and before a colon a user.
         secrets.extend((text, *(text.partition(mark)[2].strip() for mark in " :")))
         return MASK if masked else text
 

@@ -128,7 +128,7 @@ def _items(schema: Any) -> Any:
 
 def trust(texts: Sequence[str]) -> float:
     """How much the words of a tool count, from `LEAST` to 1, by the texts of its `FIELDS`."""
-    # Of an operation, what comes after the summary hardly counts.
+    # The texts after the summary of an operation hardly count.
     rest = "" if isinstance(texts, OperationTexts) else texts[_DESCRIPTION]
     described = (texts[_SUMMARY] + rest)[:MAX_TEXT]
     # Few parameters may be described in a word each.

@@ -1,6 +1,6 @@
 """The answer of an API as the result of a tool: its body as it came, and beside it only what helps.
 
-What is large is made aside and in pieces, since the interpreter runs nothing else while one text is decoded or encoded.
+Large texts are made aside and in pieces, since the interpreter runs nothing else while one text is decoded or encoded.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ _STATUSES = frozenset(HTTPStatus)
 
 
 class Received(Struct, frozen=True):
-    """What came of a request."""
+    """The outcome of a request."""
 
     status: int
     headers: "httpx2.Headers"
@@ -244,7 +244,7 @@ class _Inflated:
     """A compressed body, made larger by no more than a piece at once."""
 
     def __init__(self, first: bytes) -> None:
-        # What is called deflate may lack the two bytes of zlib; 47 takes those, and gzip.
+        # A stream that is called deflate may lack the two bytes of zlib; 47 takes those, and gzip.
         self._bits = 47 if first[0] & 0x0F == zlib.DEFLATED or first[:1] == b"\x1f" else -15
         self._inflate = zlib.decompressobj(self._bits)
 

@@ -232,7 +232,7 @@ class HttpApi(Connection):
         return await beside(result)
 
     async def _sent(self, made: HttpRequest, exchange: Exchange) -> Received:
-        """What comes of a request, which is sent once."""
+        """The outcome of a request, which is sent once."""
         client = await self._client(made.url)
 
         async def trace(event: str, info: Mapping[str, Any]) -> None:
@@ -285,7 +285,7 @@ class HttpApi(Connection):
 
 def _client(place: str) -> httpx2.AsyncClient:
     client = http_client.client(place, {})
-    # What an API sets in the answer to one caller is not sent for another.
+    # A cookie that an API sets in the answer to one caller is not sent for another.
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     return client
 

@@ -66,5 +66,5 @@ def pair_of(text: str) -> str:
 
 
 def lacking(tool: str, needs: tuple[tuple[str, ...], ...]) -> str:
-    """What is said beside a 401 or 403 of a request that was sent without credentials."""
+    """The sentence beside a 401 or 403 of a request that was sent without credentials."""
     return f"{tool} needs one of: {'; '.join(' with '.join(each) for each in needs if each)}"

@@ -19,7 +19,7 @@ from mcpctl.wire import jsonrpc
 _PIECE = 1 << 14  # characters that are encoded in one step: each of them is a text of its own meanwhile
 _DEEPEST = 32  # of values in values that deepObject takes apart
 _TRIPLE = re.compile(r"(%[0-9A-Fa-f]{2})")
-# What the standard's reserved set has beside these ends a value, or a query: # & + [ ]
+# The others of the standard's reserved set end a value, or a query: # & + [ ]
 _RESERVED = ":/?@!$'()*,;="
 Shape = str | list[bytes] | dict[str, bytes] | None
 Encode = Callable[[str], str]
