@@ -1,5 +1,6 @@
 """YAML as JSON: no types but those of JSON, and no aliases that make much of little."""
 
+import math
 import re
 from typing import Any
 
@@ -14,7 +15,7 @@ _WORDS = {
 _EXTRA = "install the extra: pip install 'mcpctl[openapi]', or convert the document to JSON"
 _FIX = "correct it there, or convert the document to JSON"
 _MOST = 5_000_000  # values, those of aliases counted each time
-_LONGEST_NUMBER = 30
+_LONGEST_NUMBER = 30  # digits of an integer
 _STRING, *_TAGS = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 
 
@@ -120,9 +121,10 @@ class _Values:
             return _WORDS[text]
         if not (number := _NUMBER.match(text)):
             return text
-        if len(text) > _LONGEST_NUMBER:
-            raise _Wrong(f"a number has more than {_LONGEST_NUMBER} digits")
-        return float(text) if number[1] or number[2] else int(text)
+        value = float(text) if number[1] or number[2] else int(text) if len(text) <= _LONGEST_NUMBER else math.inf
+        if not math.isfinite(value):
+            raise _Wrong("a number in it is too large")
+        return value
 
     def _check_tag(self, event: Any) -> None:
         if event.tag not in (None, "!", *_TAGS):

@@ -46,7 +46,9 @@ DOUBLING = "a0: &a0 [x, x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" 
     ("a: 1\n---\nb: 2", "more than one document"),
     ("a: [1", "line 1 is not YAML|line 2 is not YAML|is not YAML"),
     ("a: " + "[" * 300 + "]" * 300, "nested deeper than 200"),
-    ("a: " + "1" * 99, "more than 30 digits"),
+    ("a: " + "1" * 99, "a number in it is too large"),
+    ("a: 1e999", "a number in it is too large"),
+    ('a: "\\uD800"', "is not YAML"),
     ("a: {<<: 1}", "merge key"),
     (b"a: \xff", "is not YAML"),
 ])  # fmt: skip
