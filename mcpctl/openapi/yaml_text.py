@@ -12,7 +12,7 @@ _WORDS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None, "true": True, "True": True, "TRUE": True,
     "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
-_EXTRA = "install the extra: pip install 'mcpctl[openapi]', or convert the document to JSON"
+_EXTRA = "install it with: pip install 'mcpctl[openapi]'; or convert the document to JSON"
 _FIX = "correct it there, or convert the document to JSON"
 _MOST = 5_000_000  # values, those of aliases counted each time
 _LONGEST_NUMBER = 30  # digits of an integer
