@@ -14,7 +14,7 @@ import msgspec
 from mcpctl.base.models import Row
 from mcpctl.config.server_environment import known_output
 from mcpctl.config.server_settings import COMMAND, FROM_COMMAND, VARIABLE, ClientCredentials, OAuth, Server
-from mcpctl.secrets.redact import MASK, is_secret_name, learn, mask
+from mcpctl.secrets.redact import MASK, OF_ONE, is_secret_name, learn, mask
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _LEAST_OF_API = 6  # of values that are credentials, or as good as that
@@ -54,14 +54,15 @@ def learn_of_api(server: Server, values: Sequence[str]) -> list[str]:
     from base64 import b64encode
     from urllib.parse import quote
 
-    forms: list[str] = []
-    for index, value in enumerate(dict.fromkeys(values)):
+    forms: dict[str, None] = {}
+    for value in values:
         # As a user and a password, or as a user without one.
         pair = b64encode((value if ":" in value else f"{value}:").encode()).decode()
-        of_one = dict.fromkeys((value, *value.split(":", 1)[1:], quote(value, safe=""), pair))
-        learn(f"entry {server.openapi} {server.url} {index}", *of_one, least=_LEAST_OF_API)
-        forms += [form for form in of_one if len(form) >= _LEAST_OF_API]
-    return sorted(forms, key=len, reverse=True)
+        forms |= dict.fromkeys((value, *value.split(":", 1)[1:], quote(value, safe=""), pair))
+    secrets = [form for form in forms if len(form) >= _LEAST_OF_API]
+    for index in range(0, len(secrets), OF_ONE):
+        learn(f"entry {server.openapi} {server.url} {index}", *secrets[index : index + OF_ONE], least=_LEAST_OF_API)
+    return sorted(secrets, key=len, reverse=True)
 
 
 def learn_of(

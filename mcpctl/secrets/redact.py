@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     # Their expressions take a tenth of what `serve` needs to start, and nothing is redacted before it has.
     from mcpctl.secrets.named_values import NamedValues, Secret
 
-__all__ = ["MARK", "MASK", "cut", "is_secret_name", "learn", "learnt", "mask", "mask_shapes", "own", "without"]
+__all__ = [
+    "MARK", "MASK", "OF_ONE", "cut", "is_secret_name", "learn", "learnt", "mask", "mask_shapes", "own", "without",
+]  # fmt: skip
 
 MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
 MASK = "***"
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
 _LONGEST_TOKEN = 32_768
 _LEAST_LEARNT = 12
-_OF_ONE, _MOST_LEARNT = 9, 64
+OF_ONE, _MOST_LEARNT = 9, 64
 learnt = Newest[str, tuple[bytes, ...]](_MOST_LEARNT)  # by owner, the latest last
 _learning = threading.Lock()
 _OUTSIDE_STRINGS = frozenset(b"{}[],: \t\r\n+-.0123456789Etruefalsn")  # JSON outside strings
@@ -41,7 +43,7 @@ def learn(whose: str, *secrets: str | None, least: int = _LEAST_LEARNT) -> None:
     with _learning:
         before = (secret for secret in learnt.get(whose, ()) if secret not in latest)
         if every := (*before, *latest):
-            learnt[whose] = every[-_OF_ONE:]
+            learnt[whose] = every[-OF_ONE:]
 
 
 @cache

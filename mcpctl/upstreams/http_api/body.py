@@ -95,7 +95,11 @@ def _field(name: str, value: bytes, encoding: Encoding) -> str:
     if encoding.style:
         return written(encoding.style, encoding.explode, name, value, encode)
     taken = shape(value)
-    if isinstance(taken, list) and not encoding.media_type and not any(each[:1] in (b"[", b"{") for each in taken):
+    if (
+        isinstance(taken, list)
+        and not is_json(encoding.media_type)
+        and not any(each[:1] in (b"[", b"{") for each in taken)
+    ):
         return written("form", True, name, value, encode) if taken else ""
     plain = value.decode("utf-8", "replace") if isinstance(taken, list | dict) else taken or ""
     return f"{percent(name)}={encode(plain)}"

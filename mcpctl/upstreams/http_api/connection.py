@@ -222,9 +222,8 @@ class HttpApi(Connection):
         if received.status == HTTPStatus.UNAUTHORIZED and chosen.client:
             self._tokens.was_refused(chosen, token)
         needs = credentials.lacking(f"{self.server}:{name}", chosen.needs) if any(chosen.needs) else ""
-        result = partial(
-            answer.result, received, operation, sent, modern=self.modern, needs=needs, secrets=self._secrets
-        )
+        secrets = [*self._secrets, token.encode()] if token else self._secrets
+        result = partial(answer.result, received, operation, sent, modern=self.modern, needs=needs, secrets=secrets)
         if len(received.body) <= bounds.LITTLE:
             return result()
         if len(received.body) > bounds.AT_ONCE:

@@ -145,10 +145,10 @@ class _Making:
         """The place that it is sent to; raises `Failed` where it, or its credentials, may not go there."""
         entry, base = self._entry, self._operation.base
         base = entry.url if entry.url and base == entry.written_url else base
-        if not (parts := _BASE.match(base)):
+        if not (parts := _BASE.match(base)) or (origin := _origin(base)) is None:
             raise refused("its base is no address: write url in its entry", "bad_path")
         ours = [entry.url or self._document.base, *entry.origins]
-        if _origin(base) not in map(_origin, ours):
+        if origin not in map(_origin, ours):
             raise refused(
                 f"it would go to {escaped(parts[1])}, which origins in its entry does not name", "other_origin"
             )
@@ -248,10 +248,12 @@ def _with_slash(text: str) -> str:
     return quote(text, safe="/")
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    """Raises ValueError for what is no address."""
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+def _origin(url: str) -> tuple[str, str | None, int | None] | None:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return None
 
 
 def _check(url: str, base: str) -> None:
