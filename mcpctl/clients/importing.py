@@ -172,6 +172,8 @@ class Import:
             where = f"is in the same file, {other.file.path}" if is_same_file else f"comes from {origin}"
             return "skipped", f"another '{name}' {where}; to take both, {self._renaming(entry)}"
         existing = self._loaded.servers.get(name)
+        if existing and existing.openapi:
+            return "skipped", f"'{name}' in config.toml is an HTTP API; {self._renaming(entry, self.ways)}"
         if existing and _is_in(existing, server, exactly=self.replace):
             return "unchanged", None
         if name not in self._loaded.servers and name not in self._loaded.problems:

@@ -39,7 +39,7 @@ class RegistryOptions(opt.Options, section="A server of the registry"):
                 hint = "find one with: mcpctl servers search WORDS"
                 raise WrongUsage("--name, --use, --input and --yes are for a server of the registry", hint)
             return None
-        if command or entry.url or entry.transport:
+        if command or entry.url or entry.transport or entry.openapi:
             hint = f"leave them out, or give the server a name without a slash, such as {_local(name)}"
             raise WrongUsage(f"'{name}' is a server of the registry, which says its command or URL itself", hint)
         return Taken(name, self, paths, dry=dry, json=json)

@@ -13,7 +13,7 @@ _NAMES = {
     "env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"),
     "header": re.compile(r"[^\s:]+\Z"),
     "oauth": re.compile(r"[a-z_]+\Z"),
-    "auth": re.compile(r"[^\s=]+\Z"),
+    "auth": re.compile(r"[^\s=](?:[^=]*[^\s=])?\Z"),
 }
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")  # how a shell has a variable before a command
 

@@ -387,9 +387,10 @@ def test_import_and_install_leave_an_api_alone(
     before = entry(paths)
     servers = {"shop": {"url": "https://api.example.com"}, "time": {"command": "uvx", "args": ["mcp-server-time"]}}
     file = shop_api.write(user / ".cursor" / "mcp.json", {"mcpServers": servers})
-    ran = mcpctl("servers", "import", "--from", str(file))
-    assert ran.code == 0, ran
-    assert entry(paths) == before
+    for more in ([], ["--replace"]):
+        ran = mcpctl("servers", "import", "--from", str(file), *more)
+        assert (ran.code, "'shop' in config.toml is an HTTP API" in ran.out + ran.err) == (0, True)
+        assert entry(paths) == before
     assert entry(paths, "time")["command"] == "uvx"
     assert mcpctl("install", "cursor").code == 0
     assert entry(paths) == before
@@ -466,3 +467,46 @@ def test_tab_offers_documents_and_schemes(mcpctl: Mcpctl, here: Path) -> None:
     assert offered("servers add shop --openapi shop.json --auth ") == ["bearerAuth="]
     add(mcpctl)
     assert offered("servers set shop --auth b") == ["bearerAuth="]
+
+
+# ---- what others write
+
+
+def test_texts_of_a_document_command_no_terminal(mcpctl: Mcpctl, here: Path) -> None:
+    bad = "Sh\x1b]0;x\x07op\u202e\r\n\x9b31m[/bold]"
+    document = shop_api.shop(info={"title": bad, "version": bad, "description": bad}, security=[{bad: []}])
+    document["components"]["securitySchemes"] = {bad: {"type": "http", "scheme": "bearer"}}
+    document["paths"]["/orders"]["get"] |= {"summary": bad, "operationId": "orders/list", "tags": [bad]}
+    document["paths"][f"/a{bad}"] = {"get": {"operationId": "odd", "deprecated": True}, "trace": {}}
+    shop_api.write(here / "shop.json", document)
+    said = mcpctl("servers", "add", "shop", "--openapi", "shop.json", tty=True)
+    assert said.code == 0, said
+    for command in (
+        ("servers", "show", "shop"), ("tools", "show", "shop:orders/list"), ("tools", "refresh", "shop"),
+        ("tools", "call", "shop:orders/list", "--dry-run"), ("servers", "check"),
+    ):  # fmt: skip
+        ran = mcpctl(*command, tty=True)
+        assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & {*ran.out, *ran.err}, command
+
+
+def test_credentials_in_the_open_are_masked_wherever_an_entry_is_shown(
+    mcpctl: Mcpctl, paths: Paths, here: Path
+) -> None:
+    secrets = ["open-sesame-1", "open-sesame-2", "open-sesame-3", "open-sesame-4"]
+    client = {"client_id": "me", "client_secret": secrets[1], "scopes": ["read"]}
+    auth = {"bearerAuth": secrets[0], "client": client, "basic": f"me:{secrets[2]}"}
+    parameters = {"api_key": secrets[3], "owner": "octo"}
+    configure(paths, {"shop": {"openapi": str(here / "shop.json"), "auth": auth, "parameters": parameters}})
+    printed = ""
+    for command in (
+        ("servers", "show", "shop", "--json"), ("servers", "ls", "--json"), ("tools", "refresh"),
+        ("servers", "set", "shop", "--auth", f"other={secrets[0]}x", "--dry-run"), ("servers", "check"),
+        ("tools", "call", "shop:orders/list", "--dry-run"),
+    ):  # fmt: skip
+        ran = mcpctl(*command)
+        printed += ran.out + ran.err
+    assert [secret for secret in secrets if secret in printed] == []
+    row = mcpctl("servers", "show", "shop", "--json").json
+    assert row["parameters"] == {"api_key": "***", "owner": "octo"}
+    assert row["auth"]["client"] == {"client_id": "me", "client_secret": "***", "scopes": ["read"]}
+    assert "others can read the secrets in" in printed
