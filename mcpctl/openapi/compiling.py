@@ -61,18 +61,18 @@ def _made(paths: "Paths", server: "Server", whole: str = "") -> bytes:
     place = expand(server.openapi, inherited(server))
     label = server.openapi if "${" in server.openapi or "://" in place else str(paths.config.parent / place)
     sources = Sources(place, paths.config.parent, label)
+    document = sources.document()
     entry = ChosenEntry(
         place=sources.place, name=label, source=server.openapi, url=server.url, include=server.include,
         exclude=server.exclude, deprecated=server.deprecated, parameters=list(server.parameters),
         headers=list(server.headers), origins=server.origins, whole=whole,
     )  # fmt: skip
-    return _compiled(entry, sources)
+    return _compiled(entry, document, sources)
 
 
-def _compiled(entry: ChosenEntry, sources: Sources) -> bytes:
+def _compiled(entry: ChosenEntry, document: bytes, sources: Sources) -> bytes:
     import subprocess  # commands that only read records need no processes
 
-    document = sources.document()
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-B", str(_SCRIPT), *filter(os.path.isabs, sys.path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,

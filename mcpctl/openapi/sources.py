@@ -29,6 +29,7 @@ class Sources:
         self._files = 0
         self._left = bounds.OPENAPI_TEXT
         self.place = place.partition("#")[0] if self._is_remote else self._path.name
+        """Where the document is: references of it begin there."""
 
     def document(self) -> bytes:
         """Raises `McpctlError`: the file's, or `WrongDocument`."""
@@ -37,7 +38,7 @@ class Sources:
         parts = urlsplit(self.place)
         if parts.scheme != "https" and not (parts.scheme == "http" and is_here(parts.hostname or "")):
             raise WrongDocument(f"{self._name} is read neither by https nor from this machine", "use its https address")
-        content, self._is_private = self._fetched(self.place, self._name)
+        content, self.place, self._is_private = self._fetched(self.place, self._name)
         return self._counted(content)
 
     def file(self, place: str) -> bytes:
@@ -52,7 +53,7 @@ class Sources:
     def _from_origin(self, place: str) -> bytes:
         if origin_of(place) != origin_of(self.place):
             raise Refused("it is of another origin", "", _CODE)
-        content, is_private = self._fetched(place, "it")
+        content, _, is_private = self._fetched(place, "it")
         if is_private and not self._is_private:
             raise Refused("its host has a private address", "", _CODE)
         return content
@@ -74,8 +75,8 @@ class Sources:
             raise WrongDocument(f"{self._name} and its files have more than {size} MB", "make it smaller")
         return content
 
-    def _fetched(self, url: str, name: str) -> tuple[bytes, bool]:
-        """A file by HTTP without any credentials, and whether its host has a private address."""
+    def _fetched(self, url: str, name: str) -> tuple[bytes, str, bool]:
+        """A file by HTTP without any credentials, where it is after redirects, and whether that is a private place."""
         import asyncio
 
         import httpx2
@@ -83,7 +84,7 @@ class Sources:
         from mcpctl.base.failure import Failed
         from mcpctl.wire import http_client
 
-        async def fetch() -> tuple[bytes, bool]:
+        async def fetch() -> tuple[bytes, str, bool]:
             headers = {"accept": "application/json, application/yaml, */*;q=0.5"}
             async with (
                 asyncio.timeout(_SECONDS),
@@ -93,7 +94,8 @@ class Sources:
                 if response.status_code != 200:
                     refusal = http_client.refusal(response, await http_client.body(response))
                     raise McpctlError(f"cannot read {name}: {refusal}", "check its address", _CODE)
-                return bytes(await http_client.whole(response, bounds.OPENAPI_TEXT)), _is_private(response)
+                content = bytes(await http_client.whole(response, bounds.OPENAPI_TEXT))
+                return content, str(response.url), _is_private(response)
 
         try:
             return asyncio.run(fetch())

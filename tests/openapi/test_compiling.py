@@ -181,10 +181,12 @@ def test_a_document_is_fetched_without_the_credentials_of_the_api(paths: Paths, 
 
 
 def test_redirects_are_followed_on_the_same_origin_only(paths: Paths, site: str) -> None:
-    offer("/old", status=302, location="/new")
-    offer("/new", of_operation({}))
-    assert compile_shop(paths, openapi=f"{site}/old").operations
-    offer("/old", status=302, location=site.replace("127.0.0.1", "localhost") + "/new")
+    offer("/old", status=302, location="/new/shop.json")
+    offer("/new/shop.json", {**SHOP, "servers": [{"url": "v1"}]})
+    offer("/new/schemas/pet.json", PET)
+    [operation] = compile_shop(paths, openapi=f"{site}/old").operations
+    assert operation.base == f"{site}/new/v1"
+    offer("/old", status=302, location=site.replace("127.0.0.1", "localhost") + "/new/shop.json")
     with pytest.raises(McpctlError, match="it redirects to another place"):
         compile_shop(paths, openapi=f"{site}/old")
 
@@ -203,8 +205,8 @@ def test_a_document_is_read_by_https_or_from_loopback_only(paths: Paths, place: 
 def test_a_file_of_another_origin_or_of_a_private_address_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = {"https://example.com/shop.json": (b"{}", False), "https://example.com/a.json": (b"{}", True)}
-    monkeypatch.setattr(Sources, "_fetched", lambda self, url, name: answers[url])
+    is_private = {"https://example.com/shop.json": False, "https://example.com/a.json": True}
+    monkeypatch.setattr(Sources, "_fetched", lambda self, url, name: (b"{}", url, is_private[url]))
     sources = Sources("https://example.com/shop.json", tmp_path, "shop")
     assert sources.document() == b"{}"
     with pytest.raises(Refused, match="private address"):
@@ -212,7 +214,7 @@ def test_a_file_of_another_origin_or_of_a_private_address_is_not_read(
     for other in ("https://example.com:8443/a.json", "http://example.com/a.json", "https://10.0.0.1/a.json"):
         with pytest.raises(Refused, match="another origin"):
             sources.file(other)
-    answers["https://example.com/shop.json"] = (b"{}", True)
+    is_private["https://example.com/shop.json"] = True
     sources.document()
     assert sources.file("https://example.com/a.json") == b"{}"
 
