@@ -1,6 +1,7 @@
 """A compiled document: all that is needed of it to list an API's tools and to send its requests. `serve` reads this
 and never a document."""
 
+import hashlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,7 +113,10 @@ _operation = msgspec.json.Decoder(HttpOperation)
 
 
 def path_of(paths: "Paths", name: str, server: "Server") -> Path:
-    return paths.openapi / f"{name}-{server.snapshot_key}.json"
+    """The file of an entry's document. The same relative path in another configuration is another document."""
+    folder = "" if "://" in server.openapi else paths.config.parent.absolute()
+    key = hashlib.sha256(f"{folder} {server.snapshot_key}".encode()).hexdigest()
+    return paths.openapi / f"{name}-{key}.json"
 
 
 def encoded(document: CompiledDocument) -> bytes:

@@ -1,6 +1,7 @@
 """The file of a compiled document: JSON with an operation a line, and words where it cannot be read."""
 
 import json
+import re
 import stat
 
 import pytest
@@ -28,7 +29,8 @@ def test_it_is_read_as_it_was_written(paths: Paths) -> None:
 def test_it_is_json_with_one_operation_a_line_for_its_owner_alone(paths: Paths) -> None:
     save(paths)
     path = snapshot.path_of(paths, "shop", SERVER)
-    assert path == paths.data / "openapi" / f"shop-{SERVER.snapshot_key}.json"
+    assert path.parent == paths.data / "openapi"
+    assert re.fullmatch(r"shop-[0-9a-f]{64}\.json", path.name)
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
     whole = json.loads(path.read_bytes())
     assert [each["tool"] for each in whole["operations"]] == ["op0", "op1", "get_2"]
@@ -47,6 +49,14 @@ def test_a_new_one_replaces_older_ones_of_its_entry_alone(paths: Paths) -> None:
     assert {each.name for each in paths.openapi.iterdir()} == {*kept, snapshot.path_of(paths, "shop", SERVER).name}
     snapshot.remove(paths, "shop")
     assert {each.name for each in paths.openapi.iterdir()} == set(kept)
+
+
+def test_the_same_relative_file_of_another_configuration_is_another_document(paths: Paths) -> None:
+    save(paths)
+    elsewhere = Paths(config=paths.config.parent / "other" / "config.toml", data=paths.data)
+    assert snapshot.path_of(elsewhere, "shop", SERVER) != snapshot.path_of(paths, "shop", SERVER)
+    remote = Server(openapi="https://example.com/shop.json")
+    assert snapshot.path_of(elsewhere, "shop", remote) == snapshot.path_of(paths, "shop", remote)
 
 
 @for_each("server", [
