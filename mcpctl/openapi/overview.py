@@ -32,11 +32,16 @@ def facts(document: CompiledDocument, server: Server, config_path: Path) -> Row:
     valued = with_value(server, config_path)
     values = (
         about,
-        masked_url(document.base),
+        _shown_base(document.base, server),
         {reason: len(operations) for reason, operations in document.skipped.items()},
         {scheme: scheme in valued for scheme in document.schemes},
     )
     return dict(zip(FIELDS, values, strict=True))
+
+
+def _shown_base(base: str, server: Server) -> str:
+    """A base as it is shown: one of the entry may have a secret, and one of the document has none."""
+    return masked_url(base) if base == server.url.rstrip("/") else base
 
 
 def with_value(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Collection[str]:
@@ -89,7 +94,7 @@ def of_tool(paths: Paths, name: str, server: Server, tool: str) -> Row:
         operation = next(each for each in document.operations if each.tool == tool)
     except (Unusable, StopIteration):
         return {"http": None, "security": None}
-    request = {"method": operation.method, "path": operation.path, "base": masked_url(operation.base)}
+    request = {"method": operation.method, "path": operation.path, "base": _shown_base(operation.base, server)}
     return {"http": request, "security": _security(document, operation, with_value(server, paths.config))}
 
 

@@ -138,6 +138,14 @@ def test_an_api_that_nobody_has_said_yes_to_is_not_added(mcpctl: Mcpctl, paths: 
     add(mcpctl, "--from-script")
 
 
+def test_the_base_of_a_document_is_shown_whole_and_that_of_an_entry_without_secrets(mcpctl: Mcpctl, here: Path) -> None:
+    shop_api.write(here / "shop.json", shop_api.shop(servers=[{"url": "https://events.1password.example/v1"}]))
+    assert "at https://events.1password.example/v1" in add(mcpctl)
+    mcpctl("servers", "rm", "shop")
+    said = add(mcpctl, "--url", "https://me:open-sesame-9@api.example.com/v1")
+    assert ("at https://***@api.example.com/v1" in said, "open-sesame-9" in said) == (True, False)
+
+
 @for_each("options", [["--env", "A=b"], ["--cwd", "/"], ["--transport", "sse"], ["--oauth", "client_id=x"]])
 def test_options_of_other_servers_do_not_go_with_a_document(mcpctl: Mcpctl, options: list[str]) -> None:
     ran = mcpctl("servers", "add", "shop", "--openapi", "shop.json", *options)
