@@ -39,8 +39,8 @@ def write(path: Path, content: Any) -> Path:
 def compile_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have documents compiled in this process: one of its own for each takes a fifth of a second."""
 
-    def compiled(entry: ChosenEntry, sources: Sources) -> bytes:
-        whole = document.checked(document.value_of(Text(sources.document(), entry.name)), entry.name)
+    def compiled(entry: ChosenEntry, content: bytes, sources: Sources) -> bytes:
+        whole = document.checked(document.value_of(Text(content, entry.name)), entry.name)
         references = References(whole, entry.place, entry.name, lambda place: Text(sources.file(place), place))
         return snapshot.encoded(Operations(whole, references, entry).compiled("0" * 64, 1e9))
 
