@@ -8,15 +8,14 @@ import msgspec
 from mcpctl.openapi.faults import OperationFault
 from mcpctl.openapi.naming import holes
 from mcpctl.openapi.references import References
-from mcpctl.openapi.snapshot import Parameter
+from mcpctl.openapi.snapshot import NO_ARGUMENTS, Parameter
 
 STYLES = {  # https://spec.openapis.org/oas/v3.1.1#style-values, the default first
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
     "header": ("simple",),
-    "cookie": ("form",),
+    "cookie": ("form", "cookie"),  # the second is of 3.2
 }
-_IGNORED = frozenset(("accept", "content-type", "authorization"))
 _LONGEST = 100
 
 Place = tuple[str, str]  # where a parameter stands, and its name there; of a header in small letters
@@ -67,7 +66,7 @@ def _is_left_out(parameter: Parameter, given: NoArguments) -> bool:
     place = place_of_parameter(parameter)
     if parameter.place == "path":
         return False
-    return place in given.taken or (parameter.place == "header" and place[1] in _IGNORED)
+    return place in given.taken or (parameter.place == "header" and place[1] in NO_ARGUMENTS)
 
 
 def _set(described: Described, given: NoArguments) -> Described:
@@ -113,7 +112,7 @@ def _written(value: Mapping[str, Any], place: str) -> dict[str, Any]:
         raise OperationFault(f"a parameter in {place} has the style {str(style)[:_LONGEST]!r}")
     explode = value.get("explode")
     if not isinstance(explode, bool):
-        explode = style == "form"
+        explode = style in ("form", "cookie")
     return {
         "style": style,
         "explode": explode or style == "deepObject",

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
     from mcpctl.config.server_settings import Server
 
+NO_ARGUMENTS = frozenset((  # headers that the standard leaves to others, and those that frame a request
+    "accept", "authorization", "connection", "content-length", "content-type", "cookie", "host", "transfer-encoding",
+))  # fmt: skip
 FORMAT = 1  # an older one is made anew by `tools refresh`
 _END = b"]}"
 _KEY = re.compile(r"[0-9a-f]{64}\.json")

@@ -37,6 +37,7 @@ def arguments(*parameters: Any, path: str = "/x", **more: Any) -> list[str]:
     ("header", {"explode": True}, "simple", True, False),
     ("cookie", {}, "form", True, False),
     ("cookie", {"explode": False}, "form", False, False),
+    ("cookie", {"style": "cookie"}, "cookie", True, False),
 ])  # fmt: skip
 def test_styles_have_the_defaults_of_the_standard(
     place: str, written: Any, style: str, explode: bool, allow_reserved: bool
@@ -46,7 +47,7 @@ def test_styles_have_the_defaults_of_the_standard(
 
 
 @for_each("place, style", [
-    ("path", "form"), ("query", "simple"), ("header", "form"), ("cookie", "simple"), ("cookie", "cookie"),
+    ("path", "form"), ("query", "simple"), ("header", "form"), ("cookie", "simple"), ("query", "cookie"),
     ("query", "tabDelimited"), ("query", 7),
 ])  # fmt: skip
 def test_an_operation_is_skipped_with_a_style_that_its_place_does_not_have(place: str, style: Any) -> None:
@@ -109,7 +110,7 @@ def test_no_other_argument_is_taken() -> None:
     assert input_schema(of_operation({}))["additionalProperties"] is False
 
 
-@for_each("name", ["Accept", "content-type", "AUTHORIZATION"])
+@for_each("name", ["Accept", "content-type", "AUTHORIZATION", "Host", "Content-Length", "Cookie", "Connection"])
 def test_headers_that_the_standard_ignores_are_left_out(name: str) -> None:
     assert arguments(parameter(name, "header"), parameter(name, "query")) == [name]
 

@@ -16,7 +16,7 @@ from mcpctl.config.api_environment import Api, api
 from mcpctl.config.server_environment import HEADER_VALUE
 from mcpctl.config.server_settings import HEADER_NAME, Server
 from mcpctl.oauth.tokens import may_be_sent_to
-from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation, Parameter
+from mcpctl.openapi.snapshot import NO_ARGUMENTS, CompiledDocument, HttpOperation, Parameter
 from mcpctl.secrets.redact import MASK
 from mcpctl.upstreams.http_api import body, credentials
 from mcpctl.upstreams.http_api.credentials import SchemesInUse
@@ -26,9 +26,6 @@ from mcpctl.wire import jsonrpc
 _HOLE = re.compile(r"\{([^{}]*)\}")
 _LITERAL = "/:@!$&'()*+,;=~%"  # what stands in a path of a document as it is
 _IN_QUERY = f"{_LITERAL}?[]"
-_NO_ARGUMENTS = frozenset((
-    "accept", "authorization", "connection", "content-length", "content-type", "cookie", "host", "transfer-encoding",
-))  # fmt: skip
 _COOKIE_VALUE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*\Z")  # RFC 6265, 4.1.1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BASE = re.compile(r"(https?://[^/?#@\s]+)(/[^?#]*)?\Z", re.IGNORECASE)
@@ -117,7 +114,7 @@ class _Making:
         """The parameters that have a value; raises `Failed` for an argument that is none of them."""
         body_, names = self._operation.body, set()
         for parameter in self._operation.parameters:
-            if parameter.place == "header" and parameter.name.lower() in _NO_ARGUMENTS | self._set:
+            if parameter.place == "header" and parameter.name.lower() in NO_ARGUMENTS | self._set:
                 continue
             if (value := self._entry.parameters.get(parameter.name)) is None:
                 names |= {parameter.argument} - {""}
