@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from typing import Any
 
@@ -12,6 +12,7 @@ from msgspec import structs
 from mcpctl.base import bounds, feature_names, hints
 from mcpctl.base.errors import warn
 from mcpctl.base.models import Tool
+from mcpctl.catalog.common_parts import CommonParts
 from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
 from mcpctl.config import server_settings
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
@@ -203,8 +204,7 @@ def replace(
 
 def held(of: ListKey, definitions: Sequence[bytes], instructions: str = "") -> Listed:
     """A list that could not be kept in the database, for as long as this process runs."""
-    is_of_api = server_settings.is_of_api(of.fingerprint)
-    tools = tuple(tool(of.server, name, text, is_of_api=is_of_api) for name, text in _usable(of, definitions))
+    tools = _tools(of, _usable(of, definitions))
     return Listed(HELD, time.time(), tools, of.capabilities, instructions)
 
 
@@ -221,14 +221,23 @@ def load(state: State, of: ListKey) -> Listed | None:
     kept = state.listed(of)
     if kept is None:
         return None
-    is_of_api = server_settings.is_of_api(of.fingerprint)
-    tools = tuple(tool(of.server, name, text, is_of_api=is_of_api) for name, text in kept.tools)
+    tools = _tools(of, kept.tools)
     return Listed(kept.generation, kept.fetched_at, tools, of.capabilities, kept.instructions)
 
 
-def tool(server: str, name: str, text: str, *, is_of_api: bool = False) -> Tool:
+def _tools(of: ListKey, named: Iterable[tuple[str, str]]) -> tuple[Tool, ...]:
+    if not server_settings.is_of_api(of.fingerprint):
+        return tuple(tool(of.server, name, text) for name, text in named)
+    decode = CommonParts().definition
+    return tuple(tool(of.server, name, text, is_of_api=True, decode=decode) for name, text in named)
+
+
+def tool(
+    server: str, name: str, text: str, *, is_of_api: bool = False,
+    decode: Callable[[str], Mapping[str, Any]] = msgspec.json.decode,
+) -> Tool:  # fmt: skip
     """A tool as it is kept; only of one of an HTTP API, whose definition is made here, a method is believed."""
-    definition = msgspec.json.decode(text)
+    definition = decode(text)
     return Tool(server, name, definition, text, inferred=hints.inferred(definition) if is_of_api else None)
 
 

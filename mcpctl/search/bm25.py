@@ -14,7 +14,7 @@ from mcpctl.base.posix import give_back_memory
 from mcpctl.search import explaining, index_file
 from mcpctl.search.explaining import QueryScores
 from mcpctl.search.fields import texts
-from mcpctl.search.meaning import LARGE, Meaning, shipped
+from mcpctl.search.meaning import Meaning, shipped
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FEWEST, MOST = 15, 4_000  # the sizes between which the relevance of tools that nobody asked for grows with the catalog
 NOT_ENGLISH = 0.75  # the share of that relevance for a query in another language: the table knows fewer of its words
 WORTH_KEEPING = 100  # from so many tools on, the index is kept on disk: fewer are indexed as fast as a file is read
+MANY = 1_000  # from so many tools on, the memory that building has taken is worth being given back
 MEANING = 0.8  # the weight of the nearness of meaning beside BM25, each divided by its largest value or `HALF`
 HALF = 0.5  # if less than this of the words is met, or none is so near, the largest value counts less beside the other
 LEAST, ALONE = 0.15, 0.5  # the least nearness, by itself and beside the nearest, of a tool without a word of the query
@@ -174,7 +175,7 @@ class Bm25:
     def _build(self) -> index_file.Index:
         engine = Okapi(Corpus.read(self._read()))
         meaning = Meaning.of(engine, shipped())
-        if len(self.tools) >= LARGE:
+        if len(self.tools) >= MANY:
             give_back_memory()
         if len(self.tools) >= _TOLD:
             self._on_progress(len(self.tools), len(self.tools))
