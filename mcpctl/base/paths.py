@@ -36,6 +36,7 @@ class Paths:
     openapi = _InData("openapi")  # the compiled documents of HTTP APIs, one file for each of their entries
     installs = _InData("installs")  # clients' files before and after mcpctl was installed there
     dashboard = _InData("dashboard.json")  # where the dashboard runs, and the key of its logins; locked by its process
+    verdicts = _InData("verdicts.json")  # which tools look like an attack, derived from the catalog alone
     search_index = _InData("search-index.npz")  # the last search of a command, derived from the catalog alone
 
     @property

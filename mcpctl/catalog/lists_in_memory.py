@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -16,6 +16,9 @@ from mcpctl.store.state import ListKey
 _OF_FEATURES = {kind: list_of(kind) for kind in KINDS}
 STALE_S = 24 * 3600
 HELD = 0  # the generation of a list that is in no database
+
+
+Check = Callable[[Sequence[Tool], Mapping[str, Sequence[Tool]]], Collection[str]]
 
 
 class Listed(Struct, frozen=True, dict=True):
@@ -41,8 +44,10 @@ class Listed(Struct, frozen=True, dict=True):
 class Lists:
     """The lists in memory, which any thread may put and look at without waiting; they are replaced, never changed."""
 
-    def __init__(self, holding: Holding = NOTHING) -> None:
+    def __init__(self, holding: Holding = NOTHING, check: Check | None = None) -> None:
+        """`check` finds the suspicious ones of some tools beside all, as `suspicious` does."""
         self.holding = holding
+        self._suspicious_of = check or suspicious
         self.judged = 0  # grows whenever one of them is judged differently than before
         self.changes = 0  # grows whenever any of them changes
         self._of: Mapping[ListKey, Listed] = {}
@@ -115,7 +120,7 @@ class Lists:
         peers = self._peers() if peers is None else peers
         if not kind_of_list(of.capabilities):
             every = (*listed.tools, instructions_tool(of.server, listed.instructions))
-            self._note(of, suspicious(every, {**peers, of.server: listed.tools}))
+            self._note(of, self._suspicious_of(every, {**peers, of.server: listed.tools}))
             return
         before, names = self._checked.get(of, ({}, frozenset()))
         if before is not listed.by_name:

@@ -15,7 +15,7 @@ from mcpctl.config.server_settings import Server, without_values
 from mcpctl.secrets.redact import is_secret_name, mask
 
 _OURS = re.compile(
-    r"sessions|responses|toolsets|logs|installs|oauth|openapi|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
+    r"sessions|responses|toolsets|logs|installs|oauth|openapi|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|verdicts\.json|redaction\.key|evicted\.jsonl|dashboard\.json).*"
 )
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOCAL = re.compile(r"(?:.*\.)?localhost|.*\.(?:local|internal|lan|home\.arpa|test)|[^.]*", re.IGNORECASE)
