@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mcpctl.base.acting import acting_word
 from mcpctl.base.models import HINTS, HTTP, Tool
 
 DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
@@ -78,13 +77,19 @@ def trusted(tool: Tool, *, may_loosen: bool, may_infer: bool = False) -> Mapping
 def _deciding(tool: Tool, declared: Mapping[str, Any], may_infer: bool) -> dict[str, Hint]:
     overrides, inferred = tool.overrides, tool.inferred or _NOTHING
     if inferred:
-        only_reads = may_infer and inferred.get("readOnlyHint") and not acting_word(tool)
-        inferred = inferred if only_reads else tightening(inferred)
+        inferred = inferred if may_infer and _only_reads(tool) else tightening(inferred)
     if overrides is None or overrides.own:
         return _decide(declared, inferred, overrides.hints if overrides else {})
     without = _decide(declared, inferred, {})
     tighter = {n: v for n, v in overrides.hints.items() if v != _LOOSE[n] or without[n].value == v}
     return _decide(declared, inferred, tighter)
+
+
+def _only_reads(tool: Tool) -> bool:
+    """Whether it reads by its method, and nothing in it says that it acts."""
+    from mcpctl.base.acting import acting_word  # the tools of most servers have no method
+
+    return bool(tool.inferred and tool.inferred.get("readOnlyHint")) and not acting_word(tool)
 
 
 def tightening(hints: Mapping[str, bool]) -> dict[str, bool]:

@@ -12,7 +12,6 @@ from msgspec import structs
 from mcpctl.base import bounds, feature_names, hints
 from mcpctl.base.errors import warn
 from mcpctl.base.models import Tool
-from mcpctl.catalog.common_parts import CommonParts
 from mcpctl.catalog.lists_in_memory import HELD, Listed, Lists
 from mcpctl.config import server_settings
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
@@ -228,6 +227,8 @@ def load(state: State, of: ListKey) -> Listed | None:
 def _tools(of: ListKey, named: Iterable[tuple[str, str]]) -> tuple[Tool, ...]:
     if not server_settings.is_of_api(of.fingerprint):
         return tuple(tool(of.server, name, text) for name, text in named)
+    from mcpctl.catalog.common_parts import CommonParts
+
     decode = CommonParts().definition
     return tuple(tool(of.server, name, text, is_of_api=True, decode=decode) for name, text in named)
 

@@ -1,7 +1,7 @@
 """Which tools of long lists look like an attack, kept for the next process: to find that out takes seconds of CPU."""
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,29 +12,28 @@ from mcpctl.base import files
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.models import Tool
 from mcpctl.base.paths import private_dir
-from mcpctl.catalog.lists_in_memory import suspicious
 
-LONG = 300  # tools of a list whose verdict is kept: a short one is checked as fast as a file is read
 _MOST = 32  # verdicts, each of one list beside those of other servers
 _MOST_NAMES = 1_000
 _MAX_BYTES = 4_000_000
 _RULES = 1  # grows with the rules of `checks`: a verdict by others is none
 
 _Verdicts = dict[str, list[str]]
+Check = Callable[[Sequence[Tool], Mapping[str, Sequence[Tool]]], Collection[str]]
 
 
 class KeptVerdicts:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, check: Check) -> None:
+        """`check` finds the suspicious ones of some tools beside those of all servers."""
         self._path = path
+        self._check = check
 
     def suspicious(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
         """The names of those that look like an attack on the model, beside all servers' tools."""
-        if len(tools) < LONG:
-            return suspicious(tools, servers)
         mark = _mark(tools, servers)
         if (kept := self._read().get(mark)) is not None:
             return frozenset(kept)
-        names = suspicious(tools, servers)
+        names = self._check(tools, servers)
         if len(names) <= _MOST_NAMES:
             self._keep(mark, names)
         return names

@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,10 +16,8 @@ from mcpctl.store.state import ListKey
 
 _OF_FEATURES = {kind: list_of(kind) for kind in KINDS}
 STALE_S = 24 * 3600
+_LONG = 300  # tools of a list whose verdict is kept: a short one is checked as fast as a file is read
 HELD = 0  # the generation of a list that is in no database
-
-
-Check = Callable[[Sequence[Tool], Mapping[str, Sequence[Tool]]], Collection[str]]
 
 
 class Listed(Struct, frozen=True, dict=True):
@@ -44,10 +43,10 @@ class Listed(Struct, frozen=True, dict=True):
 class Lists:
     """The lists in memory, which any thread may put and look at without waiting; they are replaced, never changed."""
 
-    def __init__(self, holding: Holding = NOTHING, check: Check | None = None) -> None:
-        """`check` finds the suspicious ones of some tools beside all, as `suspicious` does."""
+    def __init__(self, holding: Holding = NOTHING, verdicts: Path | None = None) -> None:
+        """`verdicts` is the file that keeps for the next process what checks have found in long lists."""
         self.holding = holding
-        self._suspicious_of = check or suspicious
+        self._verdicts = verdicts
         self.judged = 0  # grows whenever one of them is judged differently than before
         self.changes = 0  # grows whenever any of them changes
         self._of: Mapping[ListKey, Listed] = {}
@@ -120,7 +119,7 @@ class Lists:
         peers = self._peers() if peers is None else peers
         if not kind_of_list(of.capabilities):
             every = (*listed.tools, instructions_tool(of.server, listed.instructions))
-            self._note(of, self._suspicious_of(every, {**peers, of.server: listed.tools}))
+            self._note(of, self._suspicious_ones(every, {**peers, of.server: listed.tools}))
             return
         before, names = self._checked.get(of, ({}, frozenset()))
         if before is not listed.by_name:
@@ -130,6 +129,13 @@ class Lists:
             names = frozenset((*names.intersection(same), *(suspicious(new, peers) if new else ())))
             self._checked[of] = listed.by_name, names
         self._note(of, names)
+
+    def _suspicious_ones(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
+        if self._verdicts is None or len(tools) < _LONG:
+            return suspicious(tools, servers)
+        from mcpctl.catalog.kept_verdicts import KeptVerdicts
+
+        return KeptVerdicts(self._verdicts, suspicious).suspicious(tools, servers)
 
     def _note(self, of: ListKey, suspicious_names: Collection[str]) -> None:
         with self._changing:

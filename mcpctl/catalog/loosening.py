@@ -18,7 +18,6 @@ from mcpctl.base.texts import beginning
 from mcpctl.base.tool_keys import join, split, split_typed
 from mcpctl.catalog import cache, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.kept_verdicts import KeptVerdicts
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.config.config import Config
@@ -141,9 +140,7 @@ def _known(paths: Paths, text: str) -> tuple[str | None, ListedTools]:
     used = {name: msgspec.structs.replace(entry, enabled=True) for name, entry in loaded.servers.items()}
     with State.opened(paths) as state:
         holding = rows.holding(paths, loaded)
-        catalog = Catalog(
-            View(replace(loaded, servers=used)), state, Lists(holding, KeptVerdicts(paths.verdicts).suspicious)
-        )
+        catalog = Catalog(View(replace(loaded, servers=used)), state, Lists(holding, paths.verdicts))
         catalog.check_together()
         return state.equipped(), {name: catalog.newest(name) or _earlier(state, holding, name) for name in used}
 

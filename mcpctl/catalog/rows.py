@@ -16,7 +16,6 @@ from mcpctl.base.near_names import nearest
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import split, split_typed
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.kept_verdicts import KeptVerdicts
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.config.config import Config
@@ -92,7 +91,7 @@ def catalog(
     with State.opened(paths) as state:
         view = View(loaded, in_force.current(paths, loaded, toolset, state))
         judged_by = holding(paths, loaded)
-        catalog = Catalog(view, state, lists or Lists(judged_by, KeptVerdicts(paths.verdicts).suspicious))
+        catalog = Catalog(view, state, lists or Lists(judged_by, paths.verdicts))
         if lists is not None:
             catalog.renew(judged_by)
         unlisted = [name for name in catalog.unlisted() if not servers or name in servers] if not quiet else []

@@ -15,7 +15,6 @@ from mcpctl.base.models import Row, Tool
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.kept_verdicts import KeptVerdicts
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.config import config
 from mcpctl.oauth.token_store import TokenStore
@@ -142,7 +141,7 @@ class _Catalog:
         loaded = config.load(self._paths.config)
         with (State.as_it_lies if self._paths.state.exists() else State.opened)(self._paths) as state:
             holding = rows.holding(self._paths, loaded, PolicyFile.as_it_lies)
-            catalog = Catalog(View(loaded), state, Lists(holding, KeptVerdicts(self._paths.verdicts).suspicious))
+            catalog = Catalog(View(loaded), state, Lists(holding, self._paths.verdicts))
             catalog.check_together()
             names = sorted({*loaded.servers, *loaded.problems})
             servers = {

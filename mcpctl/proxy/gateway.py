@@ -13,7 +13,6 @@ from mcpctl.base.feature_names import list_of
 from mcpctl.base.paths import Paths
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Features
-from mcpctl.catalog.kept_verdicts import KeptVerdicts
 from mcpctl.catalog.known_features import KnownFeatures
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.catalog.server_instructions import Introductions
@@ -65,7 +64,7 @@ class Gateway:
         self._toolset = toolset
         self._verbose = verbose
         self._transports = transports or Transports(paths, self.turn)
-        self._lists = Lists(check=KeptVerdicts(paths.verdicts).suspicious)
+        self._lists = Lists(verdicts=paths.verdicts)
         self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self.policy = PolicyMemory(paths)

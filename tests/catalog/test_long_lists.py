@@ -1,7 +1,7 @@
 """Long lists: what is found suspicious is kept for the next process, and common parts are in memory once."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.base.models import Tool
-from mcpctl.catalog import cache, kept_verdicts, lists_in_memory
+from mcpctl.catalog import cache, kept_verdicts
 from mcpctl.catalog.common_parts import CommonParts
 from mcpctl.catalog.kept_verdicts import KeptVerdicts
+from mcpctl.catalog.lists_in_memory import Listed, Lists, suspicious
 from mcpctl.config.server_settings import Server
+from mcpctl.policy.holding import Holding
 from mcpctl.store.state import ListKey
 from tests.table import for_each
 
@@ -28,70 +30,73 @@ def tools(count: int, server: str = "api", **descriptions: str) -> list[Tool]:
     return made
 
 
+class Counted:
+    """A file of verdicts, and how many tools each check has looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.counts = path, list[int]()
+
+    def suspicious(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
+        """As another process has it each time."""
+        return KeptVerdicts(self.path, self._check).suspicious(tools, servers)
+
+    def _check(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
+        self.counts.append(len(tools))
+        return suspicious(tools, servers)
+
+
 @pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many tools each check has looked at."""
-    counts: list[int] = []
-
-    def counted(tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Any:
-        counts.append(len(tools))
-        return lists_in_memory.suspicious(tools, servers)
-
-    monkeypatch.setattr(kept_verdicts, "suspicious", counted)
-    monkeypatch.setattr(kept_verdicts, "LONG", 3)
-    return counts
+def kept(tmp_path: Path) -> Counted:
+    return Counted(tmp_path / "verdicts.json")
 
 
-def test_a_long_list_is_checked_once_though_another_process_asks(tmp_path: Path, checked: list[int]) -> None:
+def test_a_long_list_is_checked_once_though_another_process_asks(kept: Counted) -> None:
     listed = tools(4, op2=EVIL)
     for _ in range(2):
-        kept = KeptVerdicts(tmp_path / "verdicts.json")
         assert set(kept.suspicious(listed, {"api": listed})) == {"op2"}
-    assert checked == [4]
-    assert (tmp_path / "verdicts.json").stat().st_mode & 0o777 == 0o600
+    assert kept.counts == [4]
+    assert kept.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_short_list_is_not_kept(tmp_path: Path, checked: list[int]) -> None:
-    kept = KeptVerdicts(tmp_path / "verdicts.json")
-    assert not kept.suspicious(tools(2), {})
-    assert not (tmp_path / "verdicts.json").exists()
+@for_each("is_long", [True, False])
+def test_only_of_a_long_list_it_is_kept(tmp_path: Path, is_long: bool) -> None:
+    path = tmp_path / f"{is_long}.json"
+    lists = Lists(Holding(checks="hold"), path)
+    of = ListKey("api", Server(openapi="a.json").fingerprint)
+    listed = lists.put(of, Listed(1, 0.0, tuple(tools(300 if is_long else 30, op2=EVIL))))
+    assert [tool.name for tool in listed.tools if tool.held] == ["op2"]
+    assert path.exists() == is_long
 
 
-@for_each(
-    "change",
-    [
-        {"op1": EVIL},
-        {"op1": "Gets part 9."},
-    ],
-)
-def test_a_verdict_is_of_exactly_these_tools(tmp_path: Path, checked: list[int], change: dict[str, str]) -> None:
-    kept = KeptVerdicts(tmp_path / f"{len(checked)}.json")
+@for_each("description", [EVIL, "Gets part 9."])
+def test_a_verdict_is_of_exactly_these_tools(tmp_path: Path, description: str) -> None:
+    kept = Counted(tmp_path / f"{len(description)}.json")
     kept.suspicious(tools(4), {})
-    assert set(kept.suspicious(tools(4, **change), {})) == ({"op1"} if EVIL in change.values() else set())
-    assert checked[-2:] == [4, 4]
+    assert set(kept.suspicious(tools(4, op1=description), {})) == ({"op1"} if description == EVIL else set())
+    assert kept.counts == [4, 4]
 
 
-def test_a_verdict_is_beside_exactly_these_other_tools(tmp_path: Path, checked: list[int]) -> None:
+def test_a_verdict_is_beside_exactly_these_other_tools(kept: Counted) -> None:
     listed, others = tools(4), [tools(1, "mail"), tools(2, "mail"), tools(1, "mail", op0="Another text.")]
     for other in others:
-        KeptVerdicts(tmp_path / "verdicts.json").suspicious(listed, {"api": listed, "mail": other})
-    assert checked == [4, 4, 4]
+        kept.suspicious(listed, {"api": listed, "mail": other})
+    assert kept.counts == [4, 4, 4]
 
 
 @for_each("content", [b"", b"[]", b"{", b'{"a": 1}', b"\xff", b"[" * 5000, None])
-def test_a_file_that_cannot_be_read_is_made_again(tmp_path: Path, checked: list[int], content: bytes | None) -> None:
-    path, before = tmp_path / f"verdicts{len(checked)}.json", len(checked)
-    path.mkdir() if content is None else path.write_bytes(content)
+def test_a_file_that_cannot_be_read_is_made_again(tmp_path: Path, content: bytes | None) -> None:
+    kept = Counted(tmp_path / f"{hash(content)}.json")
+    kept.path.mkdir() if content is None else kept.path.write_bytes(content)
     for _ in range(2):
-        assert not KeptVerdicts(path).suspicious(tools(4), {})
-    assert len(checked) - before == (2 if content is None else 1)
+        assert not kept.suspicious(tools(4), {})
+    assert kept.counts == ([4, 4] if content is None else [4])
 
 
-def test_only_the_newest_verdicts_are_kept(tmp_path: Path, checked: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_verdicts_are_kept(kept: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_verdicts, "_MOST", 2)
     for count in (4, 5, 6, 5, 4):
-        KeptVerdicts(tmp_path / "verdicts.json").suspicious(tools(count), {})
-    assert checked == [4, 5, 6, 4]
+        kept.suspicious(tools(count), {})
+    assert kept.counts == [4, 5, 6, 4]
 
 
 # ---- memory
