@@ -203,6 +203,7 @@ class HttpApi(Connection):
         more = b',"nextCursor":"%d"' % at if at < len(listed) else b""
         if not more:
             self._listed = []
+            self._turn.was_large()
         kind = b',"resultType":"complete"' if self.modern else b""
         return b'{"tools":[%b]%b%b}' % (b",".join(page), more, kind)
 
