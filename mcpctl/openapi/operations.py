@@ -110,13 +110,14 @@ class Operations:
     def _bounded(self, tools: Iterator[HttpOperation]) -> list[HttpOperation]:
         hint = "choose the operations that you need with --include"
         made: list[HttpOperation] = []
-        size = 0
+        size = whole = 0
         for each in tools:
             made.append(each)
             size += len(each.definition)
+            whole += len(msgspec.json.encode(each))
             if len(made) > bounds.TOOLS:
                 raise WrongDocument(f"{self._entry.name}#/paths has more than {bounds.TOOLS:,} operations", hint)
-            if size > bounds.LIST_BYTES:
+            if size > bounds.LIST_BYTES or whole > 2 * bounds.LIST_BYTES:
                 most = bounds.LIST_BYTES >> 20
                 raise WrongDocument(f"{self._entry.name}#/paths: its tools have more than {most} MB", hint)
         return made

@@ -100,7 +100,7 @@ class CompiledDocument(Struct, frozen=True, kw_only=True):
 
     format: int = FORMAT
     made_at: float  # seconds since the epoch
-    source: str  # the file or the address of the document, as the entry has it
+    source: str  # the file or the address of the document, as the entry has it, without secrets
     sha256: str  # of the document's bytes, and of those of the files that it refers to, in hex
     openapi: str  # the version of the specification that it is written in
     title: str = ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcpctl.base import bounds, files
-from mcpctl.base.errors import McpctlError, Refused
+from mcpctl.base.errors import Refused, UpstreamFailed
 from mcpctl.config.server_environment import is_here
 from mcpctl.openapi.bases import origin_of
 from mcpctl.openapi.faults import WrongDocument
@@ -32,7 +32,7 @@ class Sources:
         """Where the document is: references of it begin there."""
 
     def document(self) -> bytes:
-        """Raises `McpctlError`: the file's, or `WrongDocument`."""
+        """Raises `McpctlError`: that of the file, `UpstreamFailed` or `WrongDocument`."""
         if not self._is_remote:
             return self._counted(files.read(self._path, bounds.OPENAPI_TEXT, _CODE))
         parts = urlsplit(self.place)
@@ -93,7 +93,7 @@ class Sources:
             ):
                 if response.status_code != 200:
                     refusal = http_client.refusal(response, await http_client.body(response))
-                    raise McpctlError(f"cannot read {name}: {refusal}", "check its address", _CODE)
+                    raise UpstreamFailed(f"cannot read {name}: {refusal}", "check its address", _CODE)
                 content = bytes(await http_client.whole(response, bounds.OPENAPI_TEXT))
                 return content, str(response.url), _is_private(response)
 
@@ -101,10 +101,10 @@ class Sources:
             return asyncio.run(fetch())
         except TimeoutError:
             late = f"cannot read {name}: no answer within {_SECONDS:g} s"
-            raise McpctlError(late, "try again later", _CODE) from None
+            raise UpstreamFailed(late, "try again later", _CODE) from None
         except (Failed, httpx2.HTTPError, httpx2.InvalidURL) as error:
             words = http_client.in_words(error)
-            raise McpctlError(f"cannot read {name}: {words}", "check its address", _CODE) from None
+            raise UpstreamFailed(f"cannot read {name}: {words}", "check its address", _CODE) from None
 
 
 def _is_private(response: "httpx2.Response") -> bool:

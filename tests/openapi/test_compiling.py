@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mcpctl.base.errors import McpctlError, NotFound, Refused, WrongUsage
+from mcpctl.base.errors import McpctlError, NotFound, Refused, UpstreamFailed, WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import Server
@@ -63,6 +63,17 @@ def test_variables_of_a_place_are_expanded_and_kept_as_they_are_written(
     monkeypatch.setenv("SHOP", "shop")
     made = compile_shop(paths, openapi="${SHOP}.json", url="https://api.example.com/${SHOP}")
     assert (made.source, made.operations[0].base) == ("${SHOP}.json", "https://api.example.com/${SHOP}")
+
+
+@for_each(
+    "url", ["https://user:s3cret@example.com", "https://example.com/?key=s3cret", "https://${USER}@example.com/v1"]
+)
+def test_a_base_with_credentials_is_refused_and_kept_nowhere(paths: Paths, url: str) -> None:
+    write(paths, of_operation({}))
+    with pytest.raises(WrongUsage, match="url has more than a host and a path") as refused:
+        compile_shop(paths, url=url)
+    assert "s3cret" not in str(refused.value.body)
+    assert not paths.openapi.exists()
 
 
 def test_a_variable_in_a_document_is_a_text(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +203,18 @@ def test_redirects_are_followed_on_the_same_origin_only(paths: Paths, site: str)
 
 
 def test_a_refusal_is_told_with_its_status(paths: Paths, site: str) -> None:
-    with pytest.raises(McpctlError, match=r"HTTP 404 Not Found"):
+    with pytest.raises(UpstreamFailed, match=r"HTTP 404 Not Found"):
         compile_shop(paths, openapi=f"{site}/none")
+
+
+def test_a_secret_in_the_address_of_a_document_is_kept_nowhere(paths: Paths, site: str) -> None:
+    offer("/shop.json?token=s3cret", of_operation({}))
+    compile_shop(paths, openapi=f"{site}/shop.json?token=s3cret")
+    [kept] = paths.openapi.iterdir()
+    assert b"s3cret" not in kept.read_bytes()
+    with pytest.raises(UpstreamFailed) as refused:
+        compile_shop(paths, openapi=f"{site}/none?token=s3cret")
+    assert "s3cret" not in str(refused.value.body)
 
 
 @for_each("place", ["http://api.example.com/shop.json", "ftp://localhost/shop.json", "file:///etc/passwd"])
