@@ -60,7 +60,7 @@ class Received(Struct, frozen=True):
 def _blocks(received: Received, operation: HttpOperation) -> Iterator[list[bytes]]:
     """The block of the body, in pieces of JSON."""
     line = status_line(received.status)
-    whole_type = received.headers.get("content-type", "")
+    whole_type = received.headers.get("content-type", "")[: bounds.API_REST]
     kind = whole_type.partition(";")[0].strip().lower()
     is_text = _is_text(kind, received.body)
     if received.elsewhere:

@@ -17,7 +17,7 @@ from mcpctl.config.server_environment import HEADER_VALUE
 from mcpctl.config.server_settings import HEADER_NAME, Server
 from mcpctl.oauth.tokens import may_be_sent_to
 from mcpctl.openapi.snapshot import NO_ARGUMENTS, CompiledDocument, HttpOperation, Parameter
-from mcpctl.secrets.redact import MASK
+from mcpctl.secrets.redact import MASK, is_secret_name
 from mcpctl.upstreams.http_api import body, credentials
 from mcpctl.upstreams.http_api.credentials import SchemesInUse
 from mcpctl.upstreams.http_api.styles import Encode, as_it_is, percent, refused, reserved, text, written
@@ -29,7 +29,6 @@ _IN_QUERY = f"{_LITERAL}?[]"
 _COOKIE_VALUE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*\Z")  # RFC 6265, 4.1.1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BASE = re.compile(r"(https?://[^/?#@\s]+)(/[^?#]*)?\Z", re.IGNORECASE)
-_CREDENTIALS = {"authorization", "cookie", "proxy-authorization"}
 _ACCEPT = "application/json, */*;q=0.8"
 _RELATIVE = (".", "..")
 _NEVER_IN_SEGMENTS = frozenset(("", *_RELATIVE))
@@ -149,7 +148,8 @@ class _Making:
             raise refused(
                 f"it would go to {escaped(parts[1])}, which origins in its entry does not name", "other_origin"
             )
-        if (chosen.values or self._set & _CREDENTIALS) and not may_be_sent_to(base):
+        has_secrets = chosen.values or any(map(is_secret_name, (*entry.headers, *entry.parameters)))
+        if has_secrets and not may_be_sent_to(base):
             raise refused("its credentials go over https, or to this machine alone", "credentials_kept_back")
         return f"{parts[1]}{quote((parts[2] or '').rstrip('/'), safe=_LITERAL)}"
 

@@ -179,6 +179,21 @@ def test_an_api_that_cannot_be_reached_has_got_nothing(paths: Paths) -> None:
     assert (failure.code, failure.was_sent) == ("unreachable", False)
 
 
+def test_requests_go_through_the_proxy_of_the_environment(
+    paths: Paths, own: OwnApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", own.url)
+    monkeypatch.setenv("HTTPS_PROXY", own.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    called(paths, document("http://api.example.com", operation()))
+    assert own.target == "http://api.example.com/x"
+    own.respond = lambda *_: answer(status="403 Forbidden")
+    failure = refusal(paths, document("https://api.example.com", operation()))
+    assert (failure.code, failure.was_sent) == ("unreachable", False)
+    assert own.last.startswith(b"CONNECT api.example.com:443 ")
+
+
 def test_cancelling_closes_the_connection(paths: Paths, own: OwnApi) -> None:
     came, over = threading.Event(), threading.Event()
 

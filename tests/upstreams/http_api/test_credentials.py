@@ -106,7 +106,12 @@ def test_credentials_go_over_http_to_this_machine_alone(paths: Paths) -> None:
     of = operation("GET", "/x", security=[{"bearer": []}], base="http://api.example.com")
     compiled = document("http://api.example.com", of, schemes=SCHEMES)
     assert refusal(paths, compiled, auth={"bearer": "b-1"}).code == "credentials_kept_back"
-    assert refusal(paths, compiled, headers={"Authorization": "b"}).code == "credentials_kept_back"
+    for settings in (
+        {"headers": {"Authorization": "b"}},
+        {"headers": {"X-Api-Key": "b"}},
+        {"parameters": {"token": "b"}},
+    ):
+        assert refusal(paths, compiled, **settings).code == "credentials_kept_back"
 
 
 def test_a_redirect_to_another_place_gets_nothing(paths: Paths, own: OwnApi) -> None:
