@@ -37,7 +37,7 @@ if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
     if not room.f_flag & getattr(os, "ST_NOEXEC", 0) and room.f_bavail * room.f_frsize > 2 << 30:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 # How long an example takes says more of the machine than of the code; each run tries others.
-settings.register_profile("few", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("many", settings.get_profile("few"), max_examples=50)
 
 

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -98,11 +99,17 @@ def test_every_line_of_a_guide_works_with_the_servers_of_the_readme(
         shutil.rmtree(home)
 
 
+@cache
+def whole() -> Command:
+    """The command line with all its commands."""
+    return typer.main.get_command(tree())
+
+
 def parse(line: str) -> None:
     """Parse a command line, all its options and arguments; raises where mcpctl does not take it."""
     program, *words = shlex.split(line)
     assert program == "mcpctl"
-    command: Command = typer.main.get_command(tree())
+    command = whole()
     context = command.make_context("mcpctl", words)
     while isinstance(command, TyperGroup) and (words := [*context._protected_args, *context.args]):
         name, found, words = command.resolve_command(context, words)

@@ -23,6 +23,9 @@ _LABEL = "What to watch for"  # of a parameter of the demo's: no sentence
 _UNPLAIN = re.compile(r"(?:\A|[.!?:]\s+|\n\s*\n\s*)(?:What|Of|Whoever)\b(?![^.!]*\?)")
 
 
+_UNPLAIN_COMMENT = re.compile(r"#.*\b(?:What|Of|Whoever)\b")
+
+
 @cache
 def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
@@ -33,6 +36,7 @@ def forgotten() -> Iterator[None]:
     """The trees are large, and of use here alone."""
     yield
     parsed.cache_clear()
+    messages.cache_clear()
 
 
 def described(node: ast.AST) -> bool:
@@ -51,6 +55,7 @@ def literals(node: ast.AST) -> Iterator[str]:
             yield from literals(child)
 
 
+@cache
 def messages(file: Path) -> set[str]:
     """The texts of a module that are sentences, or parts of them."""
     return {
@@ -70,14 +75,16 @@ def test_messages_are_worded_as_this_file_has_them(snapshot: Snapshot) -> None:
 
 
 def prose(file: Path) -> Iterator[str]:
-    """The docstrings, the comments and the other texts of a module."""
+    """The docstrings, the other texts and, where one could be unplain, the comments of a module."""
     for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
-    for token in tokenize.generate_tokens(io.StringIO(file.read_text(encoding="utf-8")).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string.lstrip("# ")
     yield from messages(file)
+    text = file.read_text(encoding="utf-8")
+    if _UNPLAIN_COMMENT.search(text):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.string.lstrip("# ")
 
 
 def written(file: Path) -> Iterator[str]:

@@ -24,7 +24,7 @@ def test_a_long_text_is_read_in_pieces_as_it_is_read_in_one(text: str, escapes: 
         assert of_result(result).text == of_result(memoryview(result)).text == whole
 
 
-@pytest.mark.parametrize("text", ["x" * 20 * MB, "x" * 20 * MB + "\U0001f600", "\u4e2d" * 7 * MB, "a b,\n" * 4 * MB])
+@pytest.mark.parametrize("text", ["x" * 4 * MB, "x" * 4 * MB + "\U0001f600", "\u4e2d" * MB, "a b,\n" * MB])
 def test_a_large_text_is_in_memory_twice_and_not_more(text: str) -> None:
     result = memoryview(json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False).encode())
     tracemalloc.start()

@@ -247,7 +247,7 @@ def user(homes: Homes, home: Path, published: str, monkeypatch: pytest.MonkeyPat
 
 def in_homes(lines: Sequence[Any], name: Callable[[Any], str]) -> list[Any]:
     """Each in some homes, and slowly in all of them."""
-    some = [pytest.param(line, [HOMES[0], *HOMES[1 + n % 5 :: 5]], id=name(line)) for n, line in enumerate(lines)]
+    some = [pytest.param(line, [HOMES[0], *HOMES[1 + n % 8 :: 8]], id=name(line)) for n, line in enumerate(lines)]
     return [*some, *(pytest.param(line, HOMES, id=f"all: {name(line)}", marks=pytest.mark.slow) for line in lines)]
 
 
@@ -364,6 +364,7 @@ def test_an_agent_names_no_looser_project_for_a_call(
         ran = mcpctl("tools", "call", key, "--project", project)
         return ran.code == 6 and "only a person can" in ran.err
 
+    monkeypatch.setenv("PATH", "")  # what is called could not be started
     monkeypatch.setenv("CLAUDECODE", "1")
     assert refused("gh:delete", "loose")
     assert refused("gh.delete", "loose")
@@ -382,20 +383,19 @@ def test_what_is_loosened_again_later_is_on_record_again(paths: Paths) -> None:
         assert [state.claim_loosening(each) for each in ("a", "a", "b", "a")] == [True, False, True, True]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("install", "claude-code"),
-        ("servers", "import", "--from", "CLIENT", "--replace", "--no-check"),
-        ("servers", "set", "gh", "--unset", "only"),
-    ],
-    ids=" ".join,
+DRY = (
+    ("install", "claude-code"),
+    ("servers", "import", "--from", "CLIENT", "--replace", "--no-check"),
+    ("servers", "set", "gh", "--unset", "only"),
 )
+
+
+@pytest.mark.parametrize("command, among", in_homes(DRY, " ".join))
 def test_a_dry_run_says_what_would_be_refused(
-    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths, homes: Homes, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], among: Any, mcpctl: Mcpctl, paths: Paths, homes: Homes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = set()
-    for situation, equipped in HOMES:
+    for situation, equipped in among:
         monkeypatch.setattr("mcpctl.base.errors._warned", {})  # as in another process
         homes.begin(paths, situation, equipped)
         line = words(paths, command)

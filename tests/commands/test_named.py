@@ -11,6 +11,8 @@ from mcpctl.docgen.tree import Node, whole
 from tests.conftest import ROOT
 
 _NAMED = re.compile(r"\bmcpctl((?: +[^\s`'\")|;,]+)+)")
+_NAMED_NEAR = re.compile(r"\bmcpctl[\"']?\s")
+"""In every source that names a command, also where the text is in two pieces."""
 _NODES = {node.path: node for node in whole().walk()}
 _NOT_OURS = {"mcpctl -k -f -a"}
 """Of fish's script, where mcpctl is an argument."""
@@ -19,6 +21,8 @@ _NOT_OURS = {"mcpctl -k -f -a"}
 def texts(file: Path) -> Iterator[str]:
     """The texts of a module, or the lines of a page; what is filled in is X."""
     source = file.read_text(encoding="utf-8")
+    if not _NAMED_NEAR.search(source):
+        return
     if file.suffix != ".py":
         yield from source.splitlines()
         return

@@ -67,9 +67,7 @@ def test_plain_json_is_read_as_it_is(value: Any) -> None:
     assert decoded(json.dumps(value, indent=1, ensure_ascii=False).encode()) == value
 
 
-@pytest.mark.parametrize(
-    "text", ["/* " * 2_000_000, '{"a": 1} /*' + "*" * 2_000_000, "// \n" * 500_000, ", " * 500_000]
-)
+@pytest.mark.parametrize("text", ["/* " * 300_000, '{"a": 1} /*' + "*" * 300_000, "// \n" * 150_000, ", " * 150_000])
 def test_what_never_ends_costs_no_more_than_its_length(text: str) -> None:
     """Hours, were each beginning looked at to the end."""
     with pytest.raises(ValueError, match=r"line|column|Expecting|Extra"):

@@ -143,7 +143,7 @@ def test_no_number_in_a_notice_is_below_one(detail: str, scene: Play) -> None:
         world.begin()
         client = await world.client()
         notices, counts = [], set()
-        for asked in [{}, *({"maxResults": number} for number in range(1, 51, 3))]:
+        for asked in [{}, *({"maxResults": number} for number in range(1, 51, 7))]:
             for queries in (["send"], ["send", "number"], ["send number 7", "nothing of it", "zzq"]):
                 found = await discovered(client, queries, detail=detail, **asked)
                 notices.append(found.get("notice", ""))

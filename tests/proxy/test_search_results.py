@@ -129,11 +129,11 @@ def test_results_of_a_server_beyond_its_share_come_where_others_leave_room_in_th
     assert sum(each["toolKey"].startswith("many:") for each in without) == 4
 
 
-@pytest.mark.parametrize("tokens", [100, 600, 2000, 20_000])
-def test_a_huge_schema_is_not_gone_through(tokens: int) -> None:
+def test_a_huge_schema_is_not_gone_through() -> None:
     huge = [tool(n, 20_000) for n in range(4)]
     answer(huge)
-    assert calls(lambda: answer(huge, tokens)) < 10_000
+    for tokens in (100, 600, 2000, 20_000):
+        assert calls(lambda tokens=tokens: answer(huge, tokens)) < 10_000, tokens
 
 
 def deeper(frames: int, work: Callable[[], object]) -> object:

@@ -109,4 +109,4 @@ def test_many_entries_of_one_tool_are_work_by_their_number(mcpctl: Mcpctl, paths
         assert said["toolOverrides"][0] == overridden(KEY, title="T")
 
     changed(1)  # what is imported and looked up but once
-    assert calls(lambda: changed(600)) < 5 * calls(lambda: changed(150))
+    assert calls(lambda: changed(400)) < 5 * calls(lambda: changed(100))
