@@ -1,6 +1,7 @@
 """Every test has a home of its own, and one way to run a command: through `main`, with what holds for all checked."""
 
 import ctypes
+import gc
 import io
 import json
 import os
@@ -53,6 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [item for item in items if item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make, not among the tests, which all stay."""
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 CODES = {code.value for code in ExitCode}

@@ -10,7 +10,6 @@ and the capabilities that it was told, or with `{hangs: true}` in an older revis
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 REVISION = sys.argv[1]
@@ -135,4 +134,6 @@ for line in sys.stdin:
     elif message["method"] == "notifications/roots/list_changed":
         say(method="notifications/message", params={"level": "info", "data": "roots have changed"})
     elif message["method"] == "notifications/cancelled" and sys.argv[2:]:
+        from pathlib import Path
+
         Path(sys.argv[2]).write_text(message["params"]["reason"], encoding="utf-8")

@@ -4,9 +4,8 @@ schema of its `echo` is in $ECHO_SCHEMA."""
 import json
 import os
 import sys
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from mcpctl.demo.stdio_server import Json, text
 from tests.servers.tool_server import Request, ToolServer
@@ -43,6 +42,8 @@ def echo(request: Request) -> Json:
 
 if __name__ == "__main__":
     if path := sys.argv[1] if len(sys.argv) > 1 else os.environ.get("COUNTER_FILE"):
+        from pathlib import Path
+
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(f"{os.getpid()}\n")
     server.run()

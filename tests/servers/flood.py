@@ -1,9 +1,8 @@
 """`flood.py`: tells more than anybody reads, and asks before it was spoken to."""
 
 import sys
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from mcpctl.demo.stdio_server import Json, text
 from tests.servers.tool_server import Request, ToolServer

@@ -2,10 +2,9 @@
 
 import base64
 import sys
-from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from tests.servers.tool_server import Request, ToolServer
 

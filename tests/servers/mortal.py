@@ -5,9 +5,8 @@ import os
 import sys
 import threading
 import time
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from mcpctl.demo.stdio_server import Json, text
 from tests.servers.tool_server import Request, ToolServer
@@ -35,6 +34,8 @@ server = Asking("mortal")
 
 def note(request: Request) -> None:
     """Put the call on the file."""
+    from pathlib import Path
+
     with Path(sys.argv[1]).open("a", encoding="utf-8") as file:
         file.write(f"{request.params['name']} {json.dumps(request.arguments)}\n")
 

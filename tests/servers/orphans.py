@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from mcpctl.demo.stdio_server import Json, text
 from tests.servers.tool_server import Request, ToolServer

@@ -2,10 +2,9 @@
 
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from mcpctl.demo.stdio_server import Json, text
 from tests.servers.tool_server import Request, ToolServer
@@ -36,6 +35,8 @@ def work(request: Request) -> None:
     for done in range(1, n + 1):
         if cancelled[request.id].wait(request.arguments.get("pause", 0.01)):
             if len(sys.argv) > 1:
+                from pathlib import Path
+
                 with Path(sys.argv[1]).open("a", encoding="utf-8") as file:
                     file.write(f"{request.id}\n")
             return

@@ -5,9 +5,8 @@ import os
 import sys
 import threading
 import time
-from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from mcpctl.demo.stdio_server import Json, text
 from tests.servers.tool_server import Request, ToolServer
@@ -18,6 +17,8 @@ FILE = {"type": "object", "properties": {"file": {"type": "string"}}, "required"
 
 def splice(request: Request, member: bytes) -> None:
     """Answer with the file's bytes as `member`: no parser has seen them."""
+    from pathlib import Path
+
     content = Path(request.arguments["file"]).read_bytes()
     server.send_line(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (json.dumps(request.id).encode(), member, content))
 

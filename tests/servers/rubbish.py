@@ -2,10 +2,9 @@
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
 from mcpctl.demo.stdio_server import Json, text
 from tests.servers.tool_server import Request, ToolServer
