@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -81,7 +81,7 @@ def text(answer: dict[str, Any]) -> str:
 # ---- projects
 
 
-SEEN: dict[str | None, list[tuple[dict[str, Any], set[str], set[str]]]] = {
+SEEN: dict[str | None, list[tuple[dict[str, Any], Set[str], Set[str]]]] = {
     None: [
         ({}, EVERY, {"free"}),
         ({"projectId": ""}, {"free"}, {"free"}),
