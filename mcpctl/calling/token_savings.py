@@ -13,7 +13,7 @@ from mcpctl.base.models import Found, Row
 from mcpctl.base.paths import Paths
 from mcpctl.catalog import server_instructions
 from mcpctl.catalog.cache import Catalog
-from mcpctl.metatools import direct_tools, offers
+from mcpctl.metatools import direct_definitions, direct_tools, offers
 from mcpctl.metatools.offers import AnswerForm
 from mcpctl.store.recorder import ENCODING, tokens
 
@@ -94,5 +94,5 @@ def _definitions(
         tools=len(every),
         definitions_tokens=sum(tokens(len(msgspec.json.encode(tool.definition))) for tool in every),
         metatools_tokens=sum(tokens(len(text)) for text in ours),
-        direct_tokens=sum(tokens(len(direct_tools.definition(each))) for each in shown.named),
+        direct_tokens=sum(tokens(len(direct_definitions.definition(each))) for each in shown.named),
     )

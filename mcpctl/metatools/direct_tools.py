@@ -1,7 +1,7 @@
 """Tools that a client is shown directly, under names of their own: beside the meta-tools, or in their place.
 
 A pattern says which: `server:tool` with `*` and `?`, `@NAME` for the tools of a toolset, `equipped` for those of the
-toolset in force, `all` for every tool and no meta-tools. Definitions are the servers', member for member.
+toolset in force, `all` for every tool and no meta-tools.
 """
 
 import hashlib
@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -33,12 +31,10 @@ from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
 from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.toolset import Toolset
-from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     import asyncio
 
-KEY = "mcpctl/key"  # the member of a definition's `_meta` that has the tool's key
 _LONGEST = 64
 _DIGITS = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -256,40 +252,6 @@ def _shown(tool: Tool, view: View) -> Tool:
         # A client lets its user's models call by these hints: it is told no more than counts here.
         return replace_fields(shown, inferred=hints.tightening(tool.inferred))
     return shown
-
-
-_definitions: WeakKeyDictionary[Tool, bytes] = WeakKeyDictionary()
-
-
-def definition(named: tuple[str, Tool]) -> bytes:
-    """The definition of a tool under its name, made once: as its server sent it, but for its name and key, and for the
-    words of a toolset."""
-    name, tool = named
-    made = _definitions.get(tool)
-    if made is None:
-        made = _definitions[tool] = _definition(name, tool)
-    return made
-
-
-def _definition(name: str, tool: Tool) -> bytes:
-    members = jsonrpc.members(tool.text.encode("utf-8", "replace"))
-    members["name"] = msgspec.json.encode(name)
-    for text in ("title", "description"):
-        if (now := tool.definition.get(text)) != _value(members.get(text)):
-            members[text] = msgspec.json.encode(now)
-    decided = hints.deciding(tool, may_infer=True).items()
-    ours = {hint: value for hint, (value, source) in decided if source in ("override", "inferred")}
-    if ours:
-        declared = jsonrpc.members_or_empty(members.get("annotations", b""))
-        encoded = {hint: msgspec.json.encode(value) for hint, value in ours.items()}
-        members["annotations"] = jsonrpc.object_of({**declared, **encoded})
-    meta = jsonrpc.members_or_empty(members.get("_meta", b""))
-    members["_meta"] = jsonrpc.object_of({**meta, KEY: msgspec.json.encode(tool.key)})
-    return jsonrpc.object_of(members)
-
-
-def _value(text: bytes | None) -> Any:
-    return None if text is None else jsonrpc.value(text, object)
 
 
 class _Kept(NamedTuple):

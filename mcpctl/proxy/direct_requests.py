@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mcpctl.base.callers import Caller
 from mcpctl.base.errors import warn
-from mcpctl.metatools import client_limits, direct_tools
+from mcpctl.metatools import client_limits, direct_definitions
 from mcpctl.metatools.direct_tools import DirectChoice, DirectTools
 from mcpctl.policy.view import View
 from mcpctl.proxy.dispatch import Dispatch
@@ -70,7 +70,7 @@ class DirectRequests:
         ours = own(self._gateway.view(incoming.caller))
         self._warn(tools, len(ours), incoming.caller)
         listed = tools.named
-        return await beside(page, TOOLS.encode(), listed, direct_tools.definition, tools.generation, offset, ours)
+        return await beside(page, TOOLS.encode(), listed, direct_definitions.definition, tools.generation, offset, ours)
 
     async def tools(self, caller: Caller) -> DirectTools:
         """The tools that a client is shown at this moment."""

@@ -16,7 +16,7 @@ from mcpctl.catalog import cache, drift
 from mcpctl.checks.checker import Checker
 from mcpctl.config import config
 from mcpctl.config.server_settings import Server
-from mcpctl.metatools import direct_tools
+from mcpctl.metatools import direct_definitions
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.words import hints_of
 from mcpctl.store.state import ListKey, State
@@ -177,7 +177,7 @@ def test_records_and_people_are_told_that_it_was_inferred() -> None:
 
 def test_a_client_of_a_direct_tool_is_told_the_hints_that_count() -> None:
     def told(of: Tool) -> Any:
-        return json.loads(direct_tools.definition(("shop__orders", of))).get("annotations")
+        return json.loads(direct_definitions.definition(("shop__orders", of))).get("annotations")
 
     assert told(tool("GET")) == {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
     assert told(tool("GET", "/exec")) is None
