@@ -174,9 +174,9 @@ def asking(*, json: bool) -> "Iterator[AskHere | None]":
         yield asker
     except KeyboardInterrupt:
         if asker.approval:
-            from mcpctl.policy.words import clock
+            from mcpctl.store import clock
 
-            id_, until = asker.approval.id, clock(asker.approval.expires)
+            id_, until = asker.approval.id, clock.local(asker.approval.expires)
             warn(f"you gave no answer: it can be answered until {until}, with: mcpctl approvals allow {id_} (or deny)")
         raise
 

@@ -13,7 +13,7 @@ from mcpctl.base.tool_keys import is_plain
 from mcpctl.policy.approvals import ALLOWED, ALWAYS, DENIED, ONCE, PENDING, SESSION, USED, CallApproval
 from mcpctl.policy.consent import NOT_ALL, WHOLE, hidden_words
 from mcpctl.policy.shown_arguments import CUT, Block, Room, shown
-from mcpctl.policy.words import clock
+from mcpctl.store import clock
 
 LITTLE, PAGE = Room(36, 16, 140), Room(48, 24, 400)
 _BAR = "  | "
@@ -117,12 +117,12 @@ def question_of(approval: CallApproval, arguments: str = "", room: Room | None =
 
 def became(approval: CallApproval, now: float) -> str:
     """The state of it, for a person."""
-    state, ends = approval.state_at(now), clock(approval.expires)
+    state, ends = approval.state_at(now), clock.local(approval.expires)
     if state == PENDING:
         return f"It can be answered until {ends}."
     if approval.answered is None:
         return f"Nobody answered until {ends}."
-    where = f"{_WHERE.get(approval.channel or '', 'elsewhere')} at {clock(approval.answered)}"
+    where = f"{_WHERE.get(approval.channel or '', 'elsewhere')} at {clock.local(approval.answered)}"
     if state == DENIED:
         return f"It was denied {where}."
     how = _HOW.get(approval.scope or "", "once")

@@ -1,7 +1,6 @@
 """The sentences of a failure for a model and for a person: the only place where failures become sentences."""
 
 import shlex
-import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -311,12 +310,6 @@ def hints_of(effective: Mapping[str, Hint]) -> str:
         f"{name.removesuffix('Hint')} {forms[hint.source].format(str(hint.value).lower())}"
         for name, hint in effective.items()
     )
-
-
-def clock(moment: float) -> str:
-    """A time as people here read it: the hour, with the day where that is another."""
-    here = time.localtime(moment)
-    return time.strftime("%H:%M" if here[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M", here)
 
 
 def _rule_by(failure: Failure) -> str:

@@ -15,7 +15,7 @@ from mcpctl.base import bounds, posix
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.models import Newest
-from mcpctl.policy import approvals, words
+from mcpctl.policy import approvals
 from mcpctl.policy.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, PENDING, SESSION, CallApproval
 from mcpctl.policy.consent import digest_of
 from mcpctl.policy.policy_file import PolicyFile
@@ -34,6 +34,7 @@ from mcpctl.proxy.consent_forms import (
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.proxy.request import Request
+from mcpctl.store import clock
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire.threads import WorkQueue, beside
@@ -96,7 +97,7 @@ class Consent:
             call.record.note("unanswerable", failure, channel=why)
             return await self._pending(failure, approval)
         call.record.note("asked", failure, channel=TERMINAL if self.ask_here else CLIENT)
-        call.unanswered = failure.about(approval=approval.id, until=words.clock(approval.expires))
+        call.unanswered = failure.about(approval=approval.id, until=clock.local(approval.expires))
         if self.ask_here:
             return await self._ask_at_terminal(self.ask_here, approval, asked, call, failure)
         return await self._ask(approval, asked, call, failure)
@@ -313,7 +314,7 @@ class Consent:
         self._gateway.background(keep())
 
     async def _pending(self, failure: Failure, approval: CallApproval) -> Failure:
-        until = words.clock(approval.expires)
+        until = clock.local(approval.expires)
         from mcpctl.proxy.running_dashboard import dashboard_url
 
         dashboard = await beside(dashboard_url, self._gateway.paths)

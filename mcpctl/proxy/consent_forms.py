@@ -14,9 +14,9 @@ from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import ONCE, SESSION, CallApproval
 from mcpctl.policy.consent import BY_ITSELF_MS, NOT_ALL, WHOLE
 from mcpctl.policy.decide import Subject
-from mcpctl.policy.words import clock
 from mcpctl.proxy.questions import can_fill_forms
 from mcpctl.proxy.request import Request
+from mcpctl.store import clock
 from mcpctl.store.recordable import Recordable
 from mcpctl.wire import jsonrpc
 
@@ -167,7 +167,7 @@ def form_of(text: str, approval: CallApproval, scopes: tuple[str, ...], *, is_cu
         "enumNames": [titles[choice] for choice in choices],
     }
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-    end = f"It can be answered until {clock(approval.expires)}, also with: mcpctl approvals show {approval.id}"
+    end = f"It can be answered until {clock.local(approval.expires)}, also with: mcpctl approvals show {approval.id}"
     rest = (NOT_ALL, f"  {WHOLE} {approval.id}") if is_cut else ()
     message = msgspec.json.encode("\n".join((text, *rest, end)))
     return jsonrpc.object_of({"message": message, "requestedSchema": msgspec.json.encode(schema)})

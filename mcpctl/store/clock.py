@@ -1,4 +1,4 @@
-"""Times as records and commands write them: ISO 8601, UTC, milliseconds."""
+"""Times as records and commands write them: ISO 8601, UTC, milliseconds; and as people read them."""
 
 import time
 
@@ -19,3 +19,9 @@ def iso(seconds: float) -> str:
 
 def now() -> str:
     return iso(time.time())
+
+
+def local(seconds: float) -> str:
+    """The same as people here read it: the hour, with the day where that is another."""
+    here = time.localtime(seconds)
+    return time.strftime("%H:%M" if here[:3] == time.localtime()[:3] else "%Y-%m-%d %H:%M", here)

@@ -8,7 +8,7 @@ from unicodedata import east_asian_width
 
 from mcpctl.base.hints import Hint
 from mcpctl.policy.question import LITTLE, PAGE, ConsentQuestion, effect_of, question_of
-from mcpctl.policy.words import clock
+from mcpctl.store import clock
 from tests.commands.approvals.waiting import wanted
 from tests.table import for_each
 
@@ -221,5 +221,5 @@ def test_what_it_may_do_is_what_somebody_has_said(risk: str, read_only: Hint, de
 
 
 def test_times_are_those_of_here_with_the_day_where_that_is_another() -> None:
-    assert re.fullmatch(r"\d\d:\d\d", clock(time.time()))
-    assert clock(1_000_000) == time.strftime("%Y-%m-%d %H:%M", time.localtime(1_000_000))
+    assert re.fullmatch(r"\d\d:\d\d", clock.local(time.time()))
+    assert clock.local(1_000_000) == time.strftime("%Y-%m-%d %H:%M", time.localtime(1_000_000))

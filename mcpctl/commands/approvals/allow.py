@@ -30,7 +30,7 @@ def allow(
     from mcpctl.policy import pausing
     from mcpctl.policy.answering import answer, row
     from mcpctl.policy.approvals import ALWAYS, ONCE, SESSION
-    from mcpctl.policy.words import clock
+    from mcpctl.store import clock
 
     if approval == "last":
         raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
@@ -41,8 +41,8 @@ def allow(
     scope = ALWAYS if always or ends else SESSION if session else ONCE
     answered = answer(place.paths(), approval, scope, "terminal", end)
     output.write_done(place.json, lambda: row(answered), answered.id)
-    always_how = f"until {clock(end)}" if end else "always"
-    how = {ONCE: f"once, until {clock(answered.expires)}", SESSION: "for the session", ALWAYS: always_how}
+    always_how = f"until {clock.local(end)}" if end else "always"
+    how = {ONCE: f"once, until {clock.local(answered.expires)}", SESSION: "for the session", ALWAYS: always_how}
     paused = pausing.current(place.paths())
     then = f"but nothing is called while it is {paused.told}" if paused else "have it called again"
     output.say(f"{answered.key} is allowed {how[answered.scope or ONCE]}; {then}", always=paused is not None)
