@@ -24,6 +24,7 @@ KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"  # h
 ALLOW, REFUSE, LIST, ASK, COUNT = "allow", "refuse", "list", "ask", "count"
 _CALLS = (CALL, RESUME)
 _ASKED = (*_CALLS, FETCH)
+_WHATEVER_IS_BARRED = (SHOW, READ, FETCH)  # tools are barred by name: to look at one, and features, are not
 _PAUSED = (*_ASKED, ANNOTATE, COMPLETE)  # lists stay as they are, so that no client takes them for changed
 
 
@@ -54,8 +55,7 @@ class Subject(NamedTuple):
     @property
     def grant(self) -> Grant:
         """The yes that would apply to this call, and to others of the tool, in this session."""
-        pin = definitions.pin_of(self.tool) if self.tool else ""
-        return Grant(self.key, pin, self.view.project or "", self.view.token_id, self.session)
+        return Grant(self.key, self.pin, self.view.project or "", self.view.token_id, self.session)
 
     @property
     def binding(self) -> str:
@@ -88,26 +88,19 @@ def decide(subject: Subject) -> Verdict:
         return Verdict(REFUSE, failure)
     if subject.server == OWN:
         return _of_own(subject)
-    failure = _of_server(subject)
-    if failure is None and subject.verb == READ:
-        return _of_feature(subject)
-    if failure is None and subject.verb == FETCH:
-        return _of_policy(subject)
-    if failure is None and subject.verb != SHOW:
-        failure = _of_name(subject)
-    if failure:
+    if failure := _of_server(subject) or (None if subject.verb in _WHATEVER_IS_BARRED else _of_name(subject)):
         return Verdict(REFUSE, failure)
+    if subject.verb in (READ, FETCH):
+        return _of_feature(subject) if subject.verb == READ else _of_policy(subject)
     if subject.verb in _CALLS:
         return _of_call(subject)
     if subject.tool is None and not _is_named(subject):
         return Verdict(REFUSE, _failure(subject, "unknown_tool"))
-    if subject.verb != SHOW and _is_left_out(subject):
+    if subject.verb == SHOW:
+        return _ALLOWED
+    if _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
-    return _of_found(subject) if subject.verb == FIND else _ALLOWED if subject.verb == SHOW else _of_policy(subject)
-
-
-def _of_found(subject: Subject) -> Verdict:
-    if subject.tool and "_meta" in subject.tool.definition and _is_for_pages_alone(subject):
+    if subject.verb == FIND and subject.tool and "_meta" in subject.tool.definition and _is_for_pages_alone(subject):
         return Verdict(REFUSE, _failure(subject, "for_pages"))
     return _of_policy(subject)
 
