@@ -43,7 +43,7 @@ class _Secrets(msgspec.Struct, frozen=True, kw_only=True):
         return "_Secrets()"
 
 
-class _Kept(Tokens, frozen=True, kw_only=True):
+class _KeptTokens(Tokens, frozen=True, kw_only=True):
     keyring: str = ""
 
     @property
@@ -111,7 +111,7 @@ class TokenStore:
         kept = _read(path)
         self._write(path, tokens, in_keyring=bool(kept and kept.keyring))
 
-    def _with_secrets(self, kept: _Kept) -> Tokens:
+    def _with_secrets(self, kept: _KeptTokens) -> Tokens:
         if kept.keyring:
             with _keyring() as keyring:
                 text = keyring.get_password(_SERVICE, self.path(kept.server_url, kept.issuer).stem)
@@ -133,14 +133,14 @@ class TokenStore:
             with _keyring() as keyring:  # first, so that no file ever speaks of secrets that are not there
                 keyring.set_password(_SERVICE, path.stem, secrets)
                 rest["keyring"] = str(keyring.get_keyring().name)
-        content = msgspec.json.encode(_Kept(**rest))
+        content = msgspec.json.encode(_KeptTokens(**rest))
         if len(content) > _MOST_BYTES:
             raise Unusable(f"the login has more than {_MOST_BYTES >> 10} kB", "log in again", "login_too_large")
         files.edit(path, lambda _: content, _HINT)
 
     # ---- files
 
-    def _of(self, server_url: str, issuer: str) -> list[_Kept]:
+    def _of(self, server_url: str, issuer: str) -> list[_KeptTokens]:
         paths = [self.path(server_url, issuer)] if issuer else self._files()
         url = canonical(server_url)
         return [kept for path in paths if (kept := _read(path)) and canonical(kept.server_url) == url]
@@ -203,10 +203,10 @@ def _keyring() -> Iterator[Any]:
         raise Unusable(why, hint, "keyring_unusable") from None
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _KeptTokens | None:
     """The login in a file; None where there is none, or something else, with a warning."""
     try:
-        kept = msgspec.json.decode(files.read(path, _MOST_BYTES), type=_Kept)
+        kept = msgspec.json.decode(files.read(path, _MOST_BYTES), type=_KeptTokens)
     except NotFound:
         return None
     except (McpctlError, ValueError, RecursionError) as error:
