@@ -186,45 +186,47 @@ def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, sce
     scene(played)
 
 
-@ERAS
-@pytest.mark.parametrize(
-    "answer",
-    [
-        DECLINED, {"result": {"action": "cancel"}}, {"result": {"action": "accept"}},
-        {"result": {"action": "accept", "content": {}}}, said(True), said("yes"), said(["once"]), said("always"),
-        {"result": {"action": "decline", "content": {"answer": "once"}}}, {"result": {}},
-        {"result": {"action": "accept", "content": {"confirm": True}}},
-    ],
+NO_YES: tuple[dict[str, Any], ...] = (
+    DECLINED, {"result": {"action": "cancel"}}, {"result": {"action": "accept"}},
+    {"result": {"action": "accept", "content": {}}}, said(True), said("yes"), said(["once"]), said("always"),
+    {"result": {"action": "decline", "content": {"answer": "once"}}}, {"result": {}},
+    {"result": {"action": "accept", "content": {"confirm": True}}},
 )  # fmt: skip
+
+
+@ERAS
 def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
-    revision: str, answer: dict[str, Any], scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
+    revision: str, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consent_forms, "BY_ITSELF_MS", 3_600_000)
 
     async def played(world: World) -> None:
-        server, asked = began(world), await person(world, revision)
-        text = await asked.call(answer)
-        (approval,) = kept(paths)
-        assert text.splitlines()[0].startswith(
-            f"mcpctl: not run yet: files:delete may make changes that cannot be undone and needs the user's"
-            f" consent (approval {approval.id},"
-            " which can be answered until "
-        )
-        assert text.splitlines()[1:] == [
-            f"Ask the user to answer in a terminal of their own: mcpctl approvals show {approval.id}. Do not run that"
-            " command yourself, and do not call another tool instead.",
-            "When the user says it is approved, call the tool again with the same arguments.",
-        ]
-        assert approval.state == "pending"
-        assert await asked.call(None) == text, "it is asked about once"
-        answered(paths, "once")
-        assert await asked.call(None) == "{}"
-        assert len(server.calls) == 1
-        assert "not run yet" in await asked.call(None), "nor again for the same call in this session"
+        server = began(world)
+        for number, answer in enumerate(NO_YES):
+            asked, arguments = await person(world, revision), {"number": number}
+            text = await asked.call(answer, arguments=arguments)
+            approval = kept(paths)[0]
+            assert text.splitlines()[0].startswith(
+                f"mcpctl: not run yet: files:delete may make changes that cannot be undone and needs the user's"
+                f" consent (approval {approval.id},"
+                " which can be answered until "
+            ), answer
+            assert text.splitlines()[1:] == [
+                f"Ask the user to answer in a terminal of their own: mcpctl approvals show {approval.id}. Do not run"
+                " that command yourself, and do not call another tool instead.",
+                "When the user says it is approved, call the tool again with the same arguments.",
+            ]
+            assert (approval.state, len(kept(paths))) == ("pending", 2 * number + 1), answer
+            assert await asked.call(None, arguments=arguments) == text, "it is asked about once"
+            answered(paths, "once")
+            assert json.loads(await asked.call(None, arguments=arguments)) == arguments
+            assert len(server.calls) == number + 1
+            again = await asked.call(None, arguments=arguments)
+            assert "not run yet" in again, "nor again for the same call in this session"
 
     scene(played)
     made = ["asked client", "unanswerable client", "unanswerable asked", "allowed terminal once", "unanswerable asked"]
-    assert decisions(home) == made
+    assert decisions(home) == made * len(NO_YES)
 
 
 def test_an_error_is_no_answer(scene: Play, paths: Paths) -> None:

@@ -134,17 +134,16 @@ def test_a_long_list_comes_in_pages(scene: Play, revision: str) -> None:
     scene(played)
 
 
-@pytest.mark.parametrize(
-    "cursor",
-    ["", "x", "1.0", "1.2000", "1.+1000", "1. 1000", "1.01000", "1.1000000000", "2.1000", 5, [], True],
-)
-def test_a_cursor_of_another_list_is_refused(scene: Play, cursor: Any) -> None:
+def test_a_cursor_of_another_list_is_refused(scene: Play) -> None:
+    odd = ["", "x", "1.0", "1.2000", "1.+1000", "1. 1000", "1.01000", "1.1000000000", "2.1000", 5, [], True]
+
     async def played(world: World) -> None:
         client = await begun(world)
         see(world, *many(2000))
         _, following = await uris(client)
         assert following
-        assert (await client.request("resources/list", {"cursor": cursor}))["error"]["code"] == -32602
+        for cursor in odd:
+            assert (await client.request("resources/list", {"cursor": cursor}))["error"]["code"] == -32602, cursor
         assert (await client.request("prompts/list", {"cursor": following}))["error"]["code"] == -32602
         see(world, *many(2000), generation="3")
         assert (await client.request("resources/list", {"cursor": following}))["error"]["code"] == -32602

@@ -165,20 +165,6 @@ def test_a_serve_with_a_named_toolset_and_no_policy_is_paused_too(scene: Play) -
     scene(played)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_pause_outlasts_the_removal_of_policy_db_under_a_running_serve(scene: Play, paths: Paths) -> None:
-    async def played(world: World) -> None:
-        world.configure()
-        world.begin()
-        client = await world.client()
-        pausing.pause(world.paths, None, "script")
-        assert "paused since" in await client.call("shop:buy")
-        paths.policy.unlink()
-        assert "paused since" in await client.call("shop:buy")
-
-    scene(played)
-
-
 def overwrite(path: Path) -> None:
     with path.open("r+b") as opened:  # never shorter than it was: a thread may have it mapped
         opened.write(b"x" * 4096)
@@ -206,14 +192,15 @@ def test_without_a_policy_nothing_is_called_where_a_pause_may_have_been_lost(
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_pause_outlasts_damage_to_policy_db_under_a_running_serve(scene: Play, paths: Paths) -> None:
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_pause_outlasts_the_loss_of_policy_db_under_a_running_serve(scene: Play, paths: Paths, loss: str) -> None:
     async def played(world: World) -> None:
         world.configure()
         world.begin()
         client = await world.client()
         pausing.pause(world.paths, None, "script")
         assert "paused since" in await client.call("shop:buy")
-        overwrite(paths.policy)
+        LOSSES[loss](paths.policy)
         assert "paused since" in await client.call("shop:buy")
 
     scene(played)

@@ -10,6 +10,7 @@ from mcpctl.base.paths import Paths
 from tests.commands.annotate.test_check import CASES, GOOD
 from tests.configured import demo_tools
 from tests.conftest import Mcpctl
+from tests.table import for_each
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def validator(mcpctl: Mcpctl) -> Any:
     return jsonschema.Draft202012Validator(schema)
 
 
-@pytest.mark.parametrize("rule", CASES)
+@for_each("rule", CASES)
 def test_what_is_right_is_valid(validator: Any, rule: str) -> None:
     validator.validate(CASES[rule][1])
     validator.validate({"toolsets": [GOOD]})
