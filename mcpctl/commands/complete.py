@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 
-_SMALL = 1 << 20  # bytes of a document that is read for its names
 MOST = 200  # the most tools, arguments, prompts or resources that are offered at once
 
 
@@ -36,7 +35,7 @@ def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The names of servers, those of unusable entries too."""
     from mcpctl.config import config
 
-    loaded = config.load(_paths(ctx).config)
+    loaded = config.load(paths_of(ctx).config)
     about = {
         name: (Path(entry.command).name or entry.kind) if entry.enabled else "disabled"
         for name, entry in loaded.servers.items()
@@ -47,7 +46,7 @@ def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
 def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.config import config
 
-    loaded = config.load(_paths(ctx).config)
+    loaded = config.load(paths_of(ctx).config)
     members: dict[str, list[str]] = {name: [] for name in loaded.projects}
     for server, entry in loaded.servers.items():
         for name in entry.projects:
@@ -71,7 +70,7 @@ def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list
     from mcpctl.config import config
     from mcpctl.store.state import State
 
-    paths = _paths(ctx)
+    paths = paths_of(ctx)
     with State.as_it_lies(paths) as state:
         places = list(_listed(state, config.load(paths.config), incomplete, code))
         if len(places) > MOST:
@@ -116,24 +115,6 @@ def _files(incomplete: str) -> list[Pair]:
     return _begun(incomplete, offered)[:MOST]
 
 
-def schemes(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The security schemes of the document that is given, where it is a small file of JSON, or of a server's."""
-    from mcpctl.base import files
-    from mcpctl.config import config
-    from mcpctl.openapi import overview, snapshot
-
-    paths = _paths(ctx)
-    if place := ctx.params.get("openapi"):
-        named = overview.schemes_of(files.read(Path(place).expanduser(), _SMALL))
-    else:
-        servers = config.load(paths.config).servers
-        # An option without its value hides the words before it.
-        name = next(word for word in (ctx.params["name"], *ctx.args) if word in servers)
-        found = snapshot.head(paths, name, servers[name]).schemes
-        named = {scheme: found[scheme].kind for scheme in found}
-    return _begun(incomplete, [(f"{scheme}=", kind) for scheme, kind in named.items()])[:MOST]
-
-
 def _given(ctx: typer.Context) -> set[str]:
     return {word.partition("=")[0] for word in ctx.params.get("arguments") or ()}
 
@@ -146,7 +127,7 @@ def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
     from mcpctl.config import config
     from mcpctl.store.state import State
 
-    paths = _paths(ctx)
+    paths = paths_of(ctx)
     server, name = split_typed(ctx.params["key"])
     with State.as_it_lies(paths) as state:
         for tool, place in _listed(state, config.load(paths.config), f"{server}:{name}", None):
@@ -207,7 +188,7 @@ def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.store.records import Records
 
-    with Records.as_they_lie(_paths(ctx)) as records:
+    with Records.as_they_lie(paths_of(ctx)) as records:
         rows = records.newest_calls(incomplete)
     pairs = [
         (row["id"], f"{row['server']}:{row['tool']}, {row['status']}, {_minute(row['started_at'])}") for row in rows
@@ -218,7 +199,7 @@ def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
 def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.store.records import Records
 
-    with Records.as_they_lie(_paths(ctx)) as records:
+    with Records.as_they_lie(paths_of(ctx)) as records:
         rows = records.newest_sessions(incomplete)
     return _with_last([(row["id"], _about_session(row)) for row in rows], incomplete, "the last session")
 
@@ -230,14 +211,14 @@ def approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
 def open_approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.policy import approvals
 
-    return _begun(incomplete, [(id_, key) for id_, key in approvals.glance(_paths(ctx)) if key.isprintable()])
+    return _begun(incomplete, [(id_, key) for id_, key in approvals.glance(paths_of(ctx)) if key.isprintable()])
 
 
 def standing(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.policy import approvals
     from mcpctl.policy.policy_file import PolicyFile
 
-    with PolicyFile.as_it_lies(_paths(ctx)) as file:
+    with PolicyFile.as_it_lies(paths_of(ctx)) as file:
         return _begun(incomplete, [(key, "") for key in sorted({each.grant.key for each in approvals.given(file)})])
 
 
@@ -250,14 +231,14 @@ def clients(incomplete: str) -> list[Pair]:
 def recorded_clients(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.store.records import Records
 
-    with Records.as_they_lie(_paths(ctx)) as records:
+    with Records.as_they_lie(paths_of(ctx)) as records:
         names = {str(row["client_name"] or "") for row in records.newest_sessions(at_most=1000)}
     return _begun(incomplete, [(name, "") for name in sorted(names)])
 
 
 def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
     return _begun(
-        incomplete, [(name, "") for name in sorted(file.stem for file in _paths(ctx).toolsets.glob("*.json"))]
+        incomplete, [(name, "") for name in sorted(file.stem for file in paths_of(ctx).toolsets.glob("*.json"))]
     )
 
 
@@ -265,7 +246,7 @@ def notes(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.catalog import tool_notes
 
     key, toolset, project = (ctx.params.get(name) for name in ("key", "toolset", "project"))
-    rows = tool_notes.listed(tool_notes.ToolsetChoice(_paths(ctx), toolset, project), key).rows(None, 0)
+    rows = tool_notes.listed(tool_notes.ToolsetChoice(paths_of(ctx), toolset, project), key).rows(None, 0)
     return _begun(incomplete, [(row["name"], row["value"]) for row in rows if row["kind"] == "note"])
 
 
@@ -273,7 +254,7 @@ def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.policy import tokens
     from mcpctl.policy.policy_file import PolicyFile
 
-    paths = _paths(ctx)
+    paths = paths_of(ctx)
     if not paths.policy.exists():
         return []
     with PolicyFile.as_it_lies(paths) as file:
@@ -344,7 +325,7 @@ def _catalog(ctx: typer.Context) -> "Iterator[Catalog]":
     from mcpctl.policy.view import View
     from mcpctl.store.state import State
 
-    paths = _paths(ctx)
+    paths = paths_of(ctx)
     with State.as_it_lies(paths) as state:
         yield Catalog(View(config.load(paths.config)), state)
 
@@ -362,7 +343,7 @@ def _minute(when: str) -> str:
     return f"{when[:10]} {when[11:16]}Z"
 
 
-def _paths(ctx: typer.Context) -> Paths:
+def paths_of(ctx: typer.Context) -> Paths:
     """The paths of the options before the cursor; no shell has expanded their `~` yet."""
     config, data_dir = (ctx.params.get(name) for name in ("config", "data_dir"))
     return find(Path(config).expanduser() if config else None, Path(data_dir).expanduser() if data_dir else None)

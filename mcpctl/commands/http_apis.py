@@ -40,12 +40,15 @@ def place_of(document: str, config_path: Path) -> str:
 def read_first(paths: Paths, name: str, table: Row, addition: Callable[[Any], None]) -> Iterator[None]:
     """Read the document of an entry before it is added; raises `McpctlError` for one that cannot be used."""
     editing.edited(paths.config, addition)  # that it can be added is known before anything is read
+    server = check_server(name, table)
+    is_new = not snapshot.path_of(paths, name, server).exists()
     with output.progress(_READING):
-        compiling.compile_entry(paths, name, check_server(name, table))
+        compiling.compile_entry(paths, name, server)
     try:
         yield
     except BaseException:
-        snapshot.remove(paths, name)
+        if is_new:
+            snapshot.remove(paths, name, server)
         raise
 
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+import typer
+
 from mcpctl.base.errors import WrongUsage
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
@@ -48,6 +50,16 @@ class _Started(_Remote, section="A server with a command"):
     cwd: str | None = opt.option("--cwd", "DIR", "The folder in which the command runs.")
 
 
+def _schemes(ctx: typer.Context, incomplete: str) -> list[complete.Pair]:
+    """The security schemes of the document that is given, where it is a small file of JSON, or of a server's."""
+    from mcpctl.openapi import overview
+
+    paths = complete.paths_of(ctx)
+    # An option without its value hides the words before it.
+    named = overview.schemes_of(paths, ctx.params.get("openapi"), (ctx.params["name"], *ctx.args))
+    return [(f"{name}=", kind) for name, kind in named if name.startswith(incomplete) and name.isprintable()]
+
+
 class _OfApi(_Started, section="An HTTP API"):
     openapi: str | None = opt.option(
         "--openapi", "FILE|URL", "The OpenAPI document whose operations are tools; --url is then its base."
@@ -58,7 +70,7 @@ class _OfApi(_Started, section="An HTTP API"):
     exclude: list[str] | None = opt.option("--exclude", "PATTERN", "Not these, of those that are included.")
     auth: list[str] | None = opt.option(
         "--auth", "SCHEME=VALUE", "A credential, by its security scheme; '${VAR}' or '${cmd:COMMAND}' keeps it out.",
-        complete.schemes,
+        _schemes,
     )  # fmt: skip
 
 

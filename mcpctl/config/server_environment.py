@@ -12,16 +12,15 @@ import subprocess
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from mcpctl.base import files
 from mcpctl.base.errors import McpctlError
-from mcpctl.config.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, ClientCredentials, OAuth, Server
+from mcpctl.config.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, OAuth, Server, texts_of_api
 from mcpctl.config.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -68,8 +67,6 @@ class Endpoint(Struct, frozen=True):
 
 
 VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
-
-
 UNKNOWN = "\ufffd"  # in place of a value that is not known before its server starts
 
 
@@ -225,20 +222,9 @@ def unset(server: Server, config_path: Path, env: Mapping[str, str] = os.environ
         return missing
     missing += lacking(server.env.values(), known)
     login = [server.oauth.issuer, server.oauth.client_id, server.oauth.client_secret] if server.oauth else []
-    texts = [server.command, *server.args, server.cwd, server.url, *server.headers.values(), *login, *_of_api(server)]
+    texts = [server.command, *server.args, server.cwd, server.url, *server.headers.values(), *login]
+    texts += texts_of_api(server)
     return list(dict.fromkeys([*missing, *lacking(texts, {**known, **server.env})]))
-
-
-def _of_api(server: Server) -> Iterator[str]:
-    """The texts of an HTTP API's entry that are expanded; those in its parameters at any depth."""
-    values: list[Any] = list(server.parameters.values())
-    for value in values:
-        values += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for given in (*values, *server.auth.values()):
-        if isinstance(given, str):
-            yield given
-        elif isinstance(given, ClientCredentials):
-            yield from (given.client_id, given.client_secret)
 
 
 def lacking(texts: Iterable[str | None], known: Mapping[str, str]) -> list[str]:

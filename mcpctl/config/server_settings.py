@@ -3,7 +3,7 @@
 import hashlib
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -299,6 +299,18 @@ def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
         raise ValueError(".oauth.client_id: is missing; a client_secret needs one")
     if oauth.grant == CLIENT_CREDENTIALS and not oauth.client_secret:
         raise ValueError(f".oauth: {CLIENT_CREDENTIALS} needs client_id and client_secret")
+
+
+def texts_of_api(server: Server) -> Iterator[str]:
+    """The texts of an HTTP API's entry that are expanded; those in its parameters at any depth."""
+    values: list[Any] = list(server.parameters.values())
+    for value in values:
+        values += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for given in (*values, *server.auth.values()):
+        if isinstance(given, str):
+            yield given
+        elif isinstance(given, ClientCredentials):
+            yield from (given.client_id, given.client_secret)
 
 
 def without_values(text: str) -> str:

@@ -1,16 +1,18 @@
 """A compiled document as people see it: what it is, what of it are no tools, and which of its schemes have a value."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from mcpctl.base import files
 from mcpctl.base.errors import Unusable
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
+from mcpctl.config import config
 from mcpctl.config.entry_secrets import masked_url
 from mcpctl.config.server_environment import UNKNOWN, CannotLaunch, expand, known_to
 from mcpctl.config.server_settings import ClientCredentials, Server
@@ -18,6 +20,7 @@ from mcpctl.openapi import snapshot
 from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
 
 BEARER = "bearer"  # the name in `auth` of the token for a document that has no schemes
+_SMALL = 1 << 20  # bytes of a document that is read for its names
 FIELDS = ("document", "base", "skipped", "schemes")
 
 
@@ -80,10 +83,16 @@ class _Document(Struct, frozen=True):
     components: _Components = _Components()
 
 
-def schemes_of(document: bytes) -> Mapping[str, str]:
-    """The names and types of the security schemes in a document, of which nothing else is looked at."""
-    decoded = msgspec.json.decode(document, type=_Document)
-    return {name: str(scheme.get("type", "")) for name, scheme in decoded.components.securitySchemes.items()}
+def schemes_of(paths: Paths, document: str | None, names: Sequence[str | None]) -> Sequence[tuple[str, str]]:
+    """The names and types of security schemes: of a document, of which nothing else is looked at, else of that which
+    the first of these servers has. Raises `McpctlError` and others where there is none, or it is large."""
+    if document:
+        content = files.read(Path(document).expanduser(), _SMALL)
+        written = msgspec.json.decode(content, type=_Document).components.securitySchemes
+        return [(name, str(scheme.get("type", ""))) for name, scheme in written.items()]
+    servers = config.load(paths.config).servers
+    name = next(name for name in names if name and name in servers)
+    return [(scheme, each.kind) for scheme, each in snapshot.head(paths, name, servers[name]).schemes.items()]
 
 
 def of_tool(paths: Paths, name: str, server: Server, tool: str) -> Row:

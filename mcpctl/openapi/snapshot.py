@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NO_ARGUMENTS = frozenset((  # headers that the standard leaves to others, and those that frame a request
     "accept", "authorization", "connection", "content-length", "content-type", "cookie", "host", "transfer-encoding",
 ))  # fmt: skip
+_KEPT = 4  # documents of one name: another configuration may have it, and a changed entry be changed back
 FORMAT = 1  # an older one is made anew by `tools refresh`
 _END = b"]}"
 _KEY = re.compile(r"[0-9a-f]{64}\.json")
@@ -129,21 +130,21 @@ def encoded(document: CompiledDocument) -> bytes:
 
 
 def save(paths: "Paths", name: str, server: "Server", content: bytes) -> None:
-    """Keep the document of an entry in place of older ones of that name; raises `Unusable`."""
+    """Keep the document of an entry, and of older ones of that name the last few; raises `Unusable`."""
     from mcpctl.base import files
     from mcpctl.base.paths import private_dir
 
     path = path_of(paths, name, server)
     private_dir(path.parent)
     files.edit(path, lambda _: content, "make room there, or name another place with --data-dir")
-    remove(paths, name, but=path)
+    # The names of entries may begin alike.
+    named = [each for each in path.parent.glob(f"{name}-*.json") if _KEY.fullmatch(each.name.removeprefix(f"{name}-"))]
+    for old in sorted(named, key=lambda each: (files.stamp(each) or (0, 0))[1], reverse=True)[_KEPT:]:
+        old.unlink(missing_ok=True)
 
 
-def remove(paths: "Paths", name: str, but: Path | None = None) -> None:
-    """Remove the documents of an entry, `but` one. The names of entries may begin alike."""
-    for path in paths.openapi.glob(f"{name}-*.json"):
-        if path != but and _KEY.fullmatch(path.name.removeprefix(f"{name}-")):
-            path.unlink(missing_ok=True)
+def remove(paths: "Paths", name: str, server: "Server") -> None:
+    path_of(paths, name, server).unlink(missing_ok=True)
 
 
 def head(paths: "Paths", name: str, server: "Server") -> CompiledDocument:

@@ -1,6 +1,7 @@
 """The file of a compiled document: JSON with an operation a line, and words where it cannot be read."""
 
 import json
+import os
 import re
 import stat
 
@@ -38,17 +39,18 @@ def test_it_is_json_with_one_operation_a_line_for_its_owner_alone(paths: Paths) 
     assert [json.loads(line.removesuffix(","))["tool"] for line in lines[1:-1]] == ["op0", "op1", "get_2"]
 
 
-def test_a_new_one_replaces_older_ones_of_its_entry_alone(paths: Paths) -> None:
-    others = [Server(openapi="shop.json", include=["a"]), Server(openapi="b.json")]
-    for name in ("shop", "shop-2", "sho"):
-        for server in others:
-            snapshot.path_of(paths, name, server).parent.mkdir(parents=True, exist_ok=True)
-            snapshot.path_of(paths, name, server).touch()
+def test_of_older_ones_of_its_entry_alone_the_last_few_are_kept(paths: Paths) -> None:
+    servers = [Server(openapi="shop.json", include=[str(number)]) for number in range(6)]
+    others = [snapshot.path_of(paths, name, SERVER) for name in ("shop-2", "sho")]
+    paths.openapi.mkdir(parents=True)
+    for age, path in enumerate([*others, *(snapshot.path_of(paths, "shop", server) for server in servers)], 1):
+        path.touch()
+        os.utime(path, (age, age))
     save(paths)
-    kept = [snapshot.path_of(paths, name, server).name for name in ("shop-2", "sho") for server in others]
-    assert {each.name for each in paths.openapi.iterdir()} == {*kept, snapshot.path_of(paths, "shop", SERVER).name}
-    snapshot.remove(paths, "shop")
-    assert {each.name for each in paths.openapi.iterdir()} == set(kept)
+    kept = [snapshot.path_of(paths, "shop", server) for server in (*servers[3:], SERVER)]
+    assert {*paths.openapi.iterdir()} == {*others, *kept}
+    snapshot.remove(paths, "shop", SERVER)
+    assert {*paths.openapi.iterdir()} == {*others, *kept[:-1]}
 
 
 def test_the_same_relative_file_of_another_configuration_is_another_document(paths: Paths) -> None:

@@ -16,15 +16,17 @@ def rm(names: opt.ServerNames, change: opt.ChangeOptions) -> None:
       mcpctl servers rm github weather notes
     """
     from mcpctl import output
-    from mcpctl.config import editing
+    from mcpctl.config import config, editing
     from mcpctl.openapi import snapshot
     from mcpctl.store import server_logs
 
     paths = change.paths()
+    before = config.load(paths.config).servers
     editing.remove(paths.config, names, change.gate(paths).config)
     for name in names:
         server_logs.remove(paths, name)
-        snapshot.remove(paths, name)
+        if name in before:
+            snapshot.remove(paths, name, before[name])
     removed = list(dict.fromkeys(names))
     output.write_done(change.json, lambda: [{"name": name, "removed": True} for name in removed], *removed)
     output.say(f"removed from {paths.config}")
