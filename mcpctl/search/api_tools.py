@@ -79,12 +79,14 @@ _READING = """
 _DELETING = "delete remove drop erase destroy revoke purge clear unfollow unstar unsubscribe discard"
 _CHANGING = """
     create add make set update open start stop cancel publish send enable disable change edit write put give invite run
-    store register merge fork insert replace rename approve reject upload submit assign close
+    store register merge fork insert replace rename approve reject upload submit assign close require propose squash
+    withdraw attach react dismiss sync transfer install trigger retry restart reset lock unlock pin unpin share schedule
+    capture confirm verify generate scale evict drain cordon grant deploy apply move restore suspend resume renew reopen
 """
 _AFTER_VERBS = """
     a an the my our this that these those his her their its your someone somebody anyone everyone everything something
     another all any one two some every each to on off up over out down in into with from for new old me us it them
-    people users
+    people users and
 """
 _LOOK, _TAKE, _DO = (frozenset(verbs.split()) for verbs in (_READING, _DELETING, _CHANGING))
 _AFTER_A_VERB = frozenset(_AFTER_VERBS.split())
