@@ -14,6 +14,7 @@ import pytest
 from mcpctl.base import bounds
 from mcpctl.base.failure import Failure
 from mcpctl.base.paths import Paths
+from mcpctl.upstreams.http_api import answer as http_answer
 from tests.table import for_each
 from tests.upstreams.http_api.own_api import OwnApi, answer, called, document, operation, own_api, parameter, refusal
 
@@ -214,7 +215,7 @@ def test_more_than_32_mb_fails_and_says_how_much(paths: Paths, own: OwnApi, monk
     own.respond = endless
     of = refusal(paths, document(own.url, operation("GET", "/x")))
     assert (of.code, of.facts["reason"]) == ("answer_unreadable", "its answer has more than 1 MB")
-    bomb = answer(gzip.compress(bytes(100 << 20)), Content_Encoding="gzip")
+    bomb = answer(gzip.compress(bytes(8 << 20)), Content_Encoding="gzip")
     assert failure(paths, own, bomb).facts["reason"] == "its answer has more than 1 MB"
     whole = b"x" * (1 << 20)
     assert texts(result(paths, own, answer(whole, Content_Type="text/plain"))) == [whole.decode()]
@@ -239,3 +240,9 @@ def test_an_answer_that_breaks_off_or_is_none_fails_as_sent(paths: Paths, own: O
 
 def test_a_result_of_the_newer_era_says_that_it_is_complete(paths: Paths, own: OwnApi) -> None:
     assert "resultType" not in json.dumps(result(paths, own, answer(b"{}")))
+
+
+def test_a_bomb_grows_by_no_more_than_a_piece_at_once() -> None:
+    bomb = gzip.compress(bytes(8 << 20))
+    sizes = [len(piece) for piece in http_answer._Inflated(bomb).pieces(bomb)]
+    assert (max(sizes), sum(sizes)) == (http_answer._PIECE, 8 << 20)

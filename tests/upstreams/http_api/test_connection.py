@@ -17,6 +17,8 @@ from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import Server
 from mcpctl.openapi import snapshot
 from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.http_api import answer as http_answer
+from mcpctl.upstreams.http_api import request
 from mcpctl.upstreams.http_api.connection import HttpApi
 from mcpctl.upstreams.transports import initialize, speaks_modern
 from mcpctl.wire.jsonrpc import Message
@@ -265,29 +267,35 @@ def test_a_result_says_that_it_is_complete_in_the_newer_era(paths: Paths, own: O
     assert "resultType" not in called(paths, document(own.url, operation()))
 
 
-def test_a_large_answer_and_a_large_body_leave_others_their_turn(paths: Paths, own: OwnApi) -> None:
-    """The loop goes round while they are read, made and taken apart; how often is counted, not how fast."""
-    big = b'{"a":"%b"}' % (b"\xc3\xa4" * (8 << 20))
+def test_large_answers_and_bodies_and_those_with_files_are_made_beside_the_event_loop(
+    paths: Paths, own: OwnApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    big = b'{"a":"%b"}' % (b"\xc3\xa4" * (1 << 20))
     own.respond = lambda request, _: answer(big if b"/big" in request else b"{}", Content_Type="application/json")
+    aside: dict[str, list[bool]] = {"made": [], "result": []}
+
+    def watched(module: Any, name: str) -> None:
+        work = getattr(module, name)
+
+        def watching(*given: Any, **named: Any) -> Any:
+            aside[name].append(threading.current_thread() is not threading.main_thread())
+            return work(*given, **named)
+
+        monkeypatch.setattr(module, name, watching)
+
+    watched(request, "made")
+    watched(http_answer, "result")
 
     async def calls(connection: HttpApi) -> None:
-        turns = 0
-
-        async def count() -> None:
-            nonlocal turns
-            while True:
-                await asyncio.sleep(0)
-                turns += 1
-
-        counting = asyncio.create_task(count())
-        body = b'{"body":%b}' % big
-        results = await asyncio.gather(sent(connection, b"{}", "big")[1].answered, sent(connection, body)[1].answered)
-        counting.cancel()
-        assert results[0]["content"][0]["text"] == big.decode()
-        assert own.requests and max(map(len, own.requests)) > len(big)
-        assert turns > 100
+        result = await sent(connection, b"{}", "big")[1].answered
+        assert result["content"][0]["text"] == big.decode()
+        await sent(connection, b'{"body":%b}' % big)[1].answered
+        assert own.body == big
+        await sent(connection, {"body": {"text": "t"}}, "file")[1].answered
 
     compiled = document(
-        own.url, operation("GET", "/big", tool="big"), operation("POST", "/x", body=("application/json", "json"))
-    )
+        own.url, operation("GET", "/big", tool="big"), operation("POST", "/x", body=("application/json", "json")),
+        operation("POST", "/y", body=("image/png", "binary"), tool="file"),
+    )  # fmt: skip
     with_api(paths, compiled, calls)
+    assert aside == {"made": [False, True, True], "result": [True, False, False]}
