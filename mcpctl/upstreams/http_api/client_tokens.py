@@ -4,6 +4,7 @@ https://www.rfc-editor.org/rfc/rfc6749#section-4.4"""
 import asyncio
 import hashlib
 import time
+from typing import Any
 
 import msgspec
 
@@ -62,8 +63,11 @@ class ClientTokens:
 
     def _has_renewed(self, task: "asyncio.Task[str | None]") -> None:
         self._renewing.discard(task)
+        self._has_ended(task)
+
+    def _has_ended(self, task: "asyncio.Task[Any]") -> None:
         if not task.cancelled():
-            task.exception()  # the next request that needs one is told
+            task.exception()  # whoever needs it next is told
 
     async def settle(self) -> None:
         for opening in self._bearers.values():
@@ -76,6 +80,7 @@ class ClientTokens:
         opening = self._bearers.get((client.key, way))
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
             opening = asyncio.get_running_loop().create_task(self._opened(client, way))
+            opening.add_done_callback(self._has_ended)
             self._bearers[client.key, way] = opening
         return await asyncio.shield(opening)
 

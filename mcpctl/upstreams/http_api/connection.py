@@ -127,6 +127,7 @@ class HttpApi(Connection):
             return
         if self._reading is None or self._reading.done():
             self._reading = self._loop.create_task(self._read())
+            self._reading.add_done_callback(_heard)
         await asyncio.shield(self._reading)
 
     async def _read(self) -> None:
@@ -280,7 +281,14 @@ class HttpApi(Connection):
         place = url[: url.index("/", url.index("//") + 2)]
         if (opening := self._clients.get(place)) is None or (opening.done() and opening.exception()):
             self._clients[place] = opening = apart(_client, place)
+            opening.add_done_callback(_heard)
         return await asyncio.shield(opening)
+
+
+def _heard(done: "asyncio.Future[Any]") -> None:
+    """Whoever waited for it may have been taken back: its failure is nobody's then."""
+    if not done.cancelled():
+        done.exception()
 
 
 def _client(place: str) -> httpx2.AsyncClient:

@@ -1,6 +1,7 @@
 """An HTTP API as a server: what MCP asks of it in both eras, how calls end, and how a new document is taken."""
 
 import asyncio
+import gc
 import json
 import socket
 import threading
@@ -96,6 +97,24 @@ def test_without_a_document_it_is_down_with_the_command_that_makes_one(paths: Pa
     with pytest.raises(CannotLaunch) as raised:
         asyncio.run(opened(paths, Server(openapi="api.json")))
     assert raised.value.hint == "run: mcpctl tools refresh shop"
+
+
+def test_a_start_that_is_taken_back_while_it_reads_leaves_no_failure_behind(paths: Paths) -> None:
+    async def taken_back() -> list[dict[str, Any]]:
+        heard: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
+        opening = asyncio.create_task(opened(paths, Server(openapi="api.json")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        opening.cancel()
+        await asyncio.wait([opening])
+        while len(asyncio.all_tasks()) > 1:
+            await asyncio.sleep(0)
+        del opening
+        gc.collect()
+        return heard
+
+    assert asyncio.run(taken_back()) == []
 
 
 def test_a_document_of_an_older_format_is_told_from_none(paths: Paths, own: OwnApi) -> None:
