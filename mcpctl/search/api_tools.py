@@ -26,7 +26,6 @@ _METHODS = {
 _READS, _CHANGES, _DELETES = 1, 2, 3
 _KINDS = {"GET": _READS, "HEAD": _READS, "DELETE": _DELETES}
 _HOLE = re.compile(r"\{[^{}]*\}")
-_DOER = re.compile(r"\b(\w{3,}?)(?:ers?|ors?|ees?)\b", re.IGNORECASE)  # whoever follows is a follower
 _OF_CALLER = re.compile(r"\b(?:authenticated|current|logged[- ]in|signed[- ]in) user\b", re.IGNORECASE)
 _PATH_OF_CALLER = re.compile(r"/(?:v\d+/)?(?:user|me|self|account|profile)(?:/|\Z)|.*?/(?:me|self)(?:/|\Z)")
 _MARK = "[deprecated]"
@@ -43,12 +42,11 @@ def texts(tool: Tool, notes: str) -> tuple[str, ...]:
     summary, _, rest = said.removeprefix(title).lstrip().partition("\n\n")
     if not title:
         title, summary = summary, ""
-    tags = " ".join((*tool.tags, *_DOER.findall(title)))
     also = {said for word, said in _ALSO.items() if word in title.lower()}
     caller = _CALLER if _OF_CALLER.search(title) or _PATH_OF_CALLER.match(path) else ""
     return (
         tool.name, " ".join((title, *sorted(also))), tool.server, summary, rest, notes, " ".join(_arguments(tool)),
-        f"{_HOLE.sub(' ', path)} {tags}", f"{_METHODS.get(method, '')} {caller}",
+        f"{_HOLE.sub(' ', path)} {' '.join(tool.tags)}", f"{_METHODS.get(method, '')} {caller}",
     )  # fmt: skip
 
 
