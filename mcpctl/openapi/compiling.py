@@ -79,8 +79,12 @@ def _check_base(url: str) -> None:
 
     from mcpctl.config.server_settings import without_values
 
-    parts = urlsplit(without_values(url))
-    if "@" in parts.netloc or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(without_values(url))
+        is_plain = "@" not in parts.netloc and not parts.query and not parts.fragment
+    except ValueError:
+        is_plain = False
+    if not is_plain:
         raise WrongUsage(
             "url has more than a host and a path", "write credentials in auth, headers or parameters", "wrong_base"
         )

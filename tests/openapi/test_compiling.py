@@ -88,21 +88,13 @@ def test_a_variable_in_a_document_is_a_text(paths: Paths, monkeypatch: pytest.Mo
     )
 
 
-@for_each("content, message", [
-    ("{", "shop.json is not JSON"),
-    ({"swagger": "2.0"}, "shop.json#/swagger: Swagger 2.0 is not read"),
-    (of_paths({}), "shop.json#/paths: no operation is usable"),
-])  # fmt: skip
-def test_a_wrong_document_ends_with_status_2_and_leaves_what_there_was(
-    paths: Paths, content: Any, message: str
-) -> None:
+def test_a_wrong_document_ends_with_status_2_and_leaves_what_there_was(paths: Paths) -> None:
     write(paths, of_operation({}))
     before = compile_shop(paths)
-    path = write(paths, content)
+    path = write(paths, of_paths({}))
     with pytest.raises(WrongUsage) as refused:
         compile_shop(paths)
-    assert message in refused.value.message
-    assert refused.value.message.startswith(str(path))
+    assert refused.value.message == f"{path}#/paths: no operation is usable"
     assert snapshot.load(paths, "shop", Server(openapi="shop.json")) == before
 
 
@@ -111,23 +103,22 @@ def test_a_document_that_is_not_there_is_not_found(paths: Paths) -> None:
         compile_shop(paths)
 
 
-@for_each(
-    "reference",
-    ["../outside.json", "/etc/passwd", "link.json", "folder/inside.json", "missing.json", "\0.json", "folder"],
-)
-def test_no_file_outside_of_the_folder_is_read(paths: Paths, reference: str) -> None:
+def test_no_file_outside_of_the_folder_is_read(paths: Paths) -> None:
     outside = write(paths, PET, "../outside.json")
     write(paths, PET, "../elsewhere/inside.json")
-    for name, target in (("link.json", outside), ("folder", outside.parent / "elsewhere")):
-        link = paths.config.parent / name
-        link.unlink(missing_ok=True)
-        link.symlink_to(target)
-    content = {"application/json": {"schema": {"$ref": reference}}}
-    write(paths, of_paths({"/a": {"post": {"requestBody": {"content": content}}}, "/b": {"get": {}}}))
+    paths.config.parent.mkdir(exist_ok=True)
+    (paths.config.parent / "link.json").symlink_to(outside)
+    (paths.config.parent / "folder").symlink_to(outside.parent / "elsewhere")
+    names = ["../outside.json", "/etc/passwd", "link.json", "folder/inside.json", "missing.json", "\0.json", "folder"]
+    operations: dict[str, Any] = {
+        f"/{i}": {"post": {"requestBody": {"content": {"application/json": {"schema": {"$ref": name}}}}}}
+        for i, name in enumerate(names)
+    }
+    write(paths, of_paths({**operations, "/kept": {"get": {}}}))
     made = compile_shop(paths)
-    [reason] = made.skipped
-    assert reason.startswith(reference.removeprefix("./"))
-    assert [each.tool for each in made.operations] == ["get_b"]
+    assert [each.tool for each in made.operations] == ["get_kept"]
+    assert all(reason.startswith(f"{name}: ") for name, reason in zip(names, made.skipped, strict=True))
+    assert sum("outside of the folder" in reason for reason in made.skipped) == 5
 
 
 def test_more_files_than_may_be_read_are_an_error(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,6 +177,7 @@ def test_texts_of_the_document_are_kept_in_bounds() -> None:
     assert made.description.endswith(CUT)
 
 
+@pytest.mark.slow
 def test_ten_thousand_operations_are_tools() -> None:
     paths = {f"/{i}/{{id}}": {"get": {"operationId": f"op{i}", "summary": "List"}} for i in range(10_000)}
     assert len(tools(of_paths(paths))) == 10_000
