@@ -87,7 +87,9 @@ class Operations:
         """The document with all operations that can be sent; raises `WrongDocument`."""
         made = self._bounded(self._tools())
         if not made:
-            raise WrongDocument(f"{self._entry.name}#/paths: no operation is usable{self._reasons()}", _FIX)
+            is_chosen = self._entry.include or self._entry.exclude
+            hint = "check the patterns of include and exclude" if is_chosen else _FIX
+            raise WrongDocument(f"{self._entry.name}#/paths: no operation is usable{self._reasons()}", hint)
         info = self._document.get("info") or {}
         return CompiledDocument(
             made_at=made_at,

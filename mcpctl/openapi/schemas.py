@@ -21,6 +21,7 @@ ONE = frozenset((
     "unevaluatedProperties", "contentSchema", "items",
 ))  # fmt: skip
 SEVERAL = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
+_OF_ONE_VALUE = ("allOf", "anyOf", "oneOf")  # whose schemas are for the same value
 NAMED = frozenset(("properties", "patternProperties", "dependentSchemas"))
 _ANY, _TEXT, _FLAG, _NUMBER, _LIST = (), (str,), (bool,), (int, float), (list,)
 _VALUES: dict[str, tuple[type, ...]] = {  # the types that each may have
@@ -110,6 +111,8 @@ class Schemas:
             description = schema.get("description")
             return {**reference, "description": description} if isinstance(description, str) else reference
         beside = {name: value for name, value in schema.items() if name != "$ref"}
+        if "required" in beside:
+            outer = self._properties_around(schema, place, outer)
         return {**reference, **self._converted_keywords(beside, place, used, outer)} if beside else reference
 
     def _converted_keywords(self, schema: Mapping[str, Any], place: str, used: Used, outer: Properties) -> Any:
@@ -124,7 +127,7 @@ class Schemas:
             elif keyword in NAMED and isinstance(value, dict):
                 result[keyword] = {name: self.converted(each, place, used) for name, each in value.items()}
             elif keyword in SEVERAL and isinstance(value, list) and value:
-                around = self._properties_around(schema, place, outer) if keyword == "allOf" else _NO_PROPERTIES
+                around = self._properties_around(schema, place, outer) if keyword in _OF_ONE_VALUE else _NO_PROPERTIES
                 result[keyword] = [self.converted(each, place, used, around) for each in value]
         self._correct(result)
         if "required" in result:

@@ -152,6 +152,9 @@ def test_a_document_without_a_usable_operation_is_an_error_with_the_reasons(memb
     with pytest.raises(WrongDocument, match=r"^shop\.json#/paths: no operation is usable") as refused:
         compiled(whole, **members)
     assert reason in refused.value.message
+    assert refused.value.hint == (
+        "check the patterns of include and exclude" if members else "correct it there, or get another document"
+    )
 
 
 @for_each("value", [None, 1, "x", [], True])

@@ -146,6 +146,14 @@ def test_bodies_do_not_require_what_only_the_api_writes(schema: Any, required: A
     assert inner.get("required") == required
 
 
+def test_parts_for_the_same_value_do_not_require_what_only_the_api_writes() -> None:
+    parts = [{"required": ["id"]}, {"required": ["name", "id"]}]
+    schema = body_schema({**USER, "anyOf": parts}, components=MADE)
+    assert schema["anyOf"] == [{}, {"required": ["name"]}]
+    beside = body_schema({"$ref": "#/components/schemas/User", "required": ["id", "name"]}, components=MADE)
+    assert beside == {"$ref": "#/$defs/User", "required": ["name"]}
+
+
 def test_in_3_1_read_only_beside_a_reference_counts() -> None:
     schema = {"required": ["a"], "properties": {"a": {**REF, "readOnly": True}}}
     assert "required" not in body_schema(schema, **COMPONENTS)
