@@ -267,9 +267,14 @@ class Operations:
 
 
 def _pattern(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """A pattern that is any of these, in which `*` stands for any text; runs of it are one."""
-    each = ["[\\s\\S]*".join(map(re.escape, re.split(r"\*+", pattern))) for pattern in patterns]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in each)) if each else None
+    """A pattern that is any of these, in which `*` stands for any text. What one has taken it never gives back, so that
+    no tag of a stranger makes it try for ever."""
+    each = []
+    for pattern in patterns:
+        first, *parts = map(re.escape, re.split(r"\*+", pattern))
+        between = "".join(f"(?>.*?{part})" for part in parts[:-1])
+        each.append(f"(?:{first}{between}{f'.*{parts[-1]}' if parts else ''})")
+    return re.compile("|".join(each), re.DOTALL) if each else None
 
 
 def _named(parameters: list[Described], body: DescribedBody | None) -> tuple[list[Described], DescribedBody | None]:

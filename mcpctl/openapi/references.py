@@ -59,7 +59,7 @@ class References:
         """Raises `WrongDocument` where a chain of references comes back to where it was; notes that it was here."""
         key = (target.place, target.pointer)
         if key in passed:
-            file = self._name if target.place == self.place else target.place
+            file = self._name if target.place == self.place else target.place[:_LONGEST]
             raise WrongDocument(
                 f"{file}#{target.pointer[:_LONGEST]} is a circle of references without anything in it",
                 "correct it there, or leave out the operations that use it with --exclude",

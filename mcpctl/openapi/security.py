@@ -30,7 +30,7 @@ class Security:
             try:
                 scheme = _scheme(references.followed(value, references.place).value, references.place)
             except OperationFault as fault:
-                pointer = f"#/components/securitySchemes/{key}"
+                pointer = f"#/components/securitySchemes/{key[:_LONGEST]}"
                 raise WrongDocument(f"{name}{pointer}: {fault}", "correct it there") from None
             if isinstance(scheme, Scheme):
                 self.schemes[key] = scheme

@@ -137,11 +137,18 @@ PATHS = {
     (["repos/*"], ["repos/x"], ["repos/get"]),
     ([], ["GET *"], ["issues/create", "repos/x"]),
     ([], ["tag:issues", "*/x"], ["issues/create", "repos/get"]),
+    (["*s*e*/*a*"], [], ["issues/create"]),
+    (["repos/x*", "issues.list"], [], ["repos/x"]),
 ])  # fmt: skip
 def test_patterns_choose_by_name_tag_or_method_and_path(include: Any, exclude: Any, names: list[str]) -> None:
     made = compiled(of_paths(PATHS), include=include, exclude=exclude)
     assert [each.tool for each in made.operations] == names
     assert sum(map(len, made.skipped.values())) == 4 - len(names)
+
+
+def test_no_tag_makes_a_pattern_try_for_ever() -> None:
+    whole = of_operation({"tags": ["a" * 50_000]})
+    assert skipped(whole, include=["*a*a*a*a*a*a*b", "kept"]) == {"left out by include or exclude": ["POST /x"]}
 
 
 @for_each("members, reason", [
