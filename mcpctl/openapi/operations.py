@@ -267,7 +267,7 @@ class Operations:
 
 
 def _pattern(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """A pattern that is any of these, in which `*` stands for any text. What one has taken it never gives back, so that
+    """A pattern that is any of these, in which `*` stands for any text. None gives back what it has taken, so that
     no tag of a stranger makes it try for ever."""
     each = []
     for pattern in patterns:
