@@ -12,11 +12,11 @@ from mcpctl.base import definitions, hints
 from mcpctl.base.acting import acting_word
 from mcpctl.base.models import HINTS, Overrides, Tool
 from mcpctl.base.paths import Paths
-from mcpctl.catalog import cache, drift
+from mcpctl.catalog import cache, drift, rows
 from mcpctl.checks.checker import Checker
 from mcpctl.config import config
 from mcpctl.config.server_settings import Server
-from mcpctl.metatools import direct_definitions
+from mcpctl.metatools import direct_definitions, direct_tools
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.words import hints_of
 from mcpctl.store.state import ListKey, State
@@ -184,6 +184,27 @@ def test_a_client_of_a_direct_tool_is_told_the_hints_that_count() -> None:
     assert told(tool("POST")) == {"readOnlyHint": False, "idempotentHint": False}
     assert told(tool("DELETE")) == {"readOnlyHint": False, "destructiveHint": True}
     assert told(tool("POST", annotations={"destructiveHint": False}))["destructiveHint"] is False
+
+
+@for_each("trust", ["yes", "pinned", "no"])
+def test_a_client_of_a_direct_tool_is_told_no_more_than_counts_for_its_server(tmp_path: Path, trust: str) -> None:
+    folder = tmp_path / trust
+    folder.mkdir()
+    entry = f'[servers.shop]\nopenapi = "shop.json"\nurl = "https://api.example.com"\ntrust_hints = "{trust}"\n'
+    (folder / "config.toml").write_text(entry, encoding="utf-8")
+    paths = Paths(folder / "config.toml", folder / "data")
+    fingerprint = config.load(paths.config).fingerprints["shop"]
+    with State.opened(paths, create=True) as state:
+        listed = [json.dumps(defined(method, name=method)).encode() for method in ("GET", "DELETE")]
+        cache.replace(state, ListKey("shop", fingerprint), listed)
+    with rows.catalog(paths) as catalog:
+        shown, _ = direct_tools.of_command(paths, catalog, ["all"])
+        told = {
+            tool.name: json.loads(direct_definitions.definition((n, tool))).get("annotations")
+            for n, tool in shown.named
+        }
+    assert (told["GET"] is not None) == (trust == "yes")
+    assert told["DELETE"] == {"readOnlyHint": False, "destructiveHint": True}
 
 
 def test_a_tool_that_sends_another_request_is_another_tool() -> None:
