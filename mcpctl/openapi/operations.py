@@ -25,7 +25,7 @@ _NOT_SENT = ("options", "trace", "query")
 _CHOSEN_BY = "contentType"
 _TAGS, _LONGEST_TAG = 10, 100
 _LONGEST = 200
-_LONGEST_REASON = 300
+_LONGEST_REASON, _LONGEST_VERSION = 300, 20
 _FIX = "correct it there, or get another document"
 
 
@@ -95,7 +95,7 @@ class Operations:
             made_at=made_at,
             source=self._entry.source,
             sha256=sha256,
-            openapi=self._document["openapi"],
+            openapi=self._document["openapi"][:_LONGEST_VERSION],
             title=descriptions.title(info.get("title")),
             version=str(info.get("version", ""))[:_LONGEST],
             description=descriptions.cut(descriptions.plain(info.get("description"))),
