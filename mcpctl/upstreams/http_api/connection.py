@@ -286,7 +286,7 @@ class HttpApi(Connection):
 
 
 def _heard(done: "asyncio.Future[Any]") -> None:
-    """Whoever waited for it may have been taken back: its failure is nobody's then."""
+    """A failure is nobody's where the request that waited for it was taken back."""
     if not done.cancelled():
         done.exception()
 
