@@ -82,7 +82,7 @@ class Bodies:
             shown = ", ".join(content)[:_LONGEST]
             raise OperationFault(f"its body has a type that cannot be sent: {shown}")
         ranked.sort(key=lambda each: each[0])  # which keeps the order of those that are alike
-        by_type = {media_types.sent(written): written for _, written in reversed(ranked)}
+        by_type = {media_types.sent(written): written for _, written in reversed(ranked)}  # the first of those alike
         ways = [
             self._way(written, content[written], place, used) for _, written in ranked if written in by_type.values()
         ]

@@ -1,7 +1,6 @@
 """Definitions of tools, each with all schemas that it refers to, made smaller until it fits."""
 
 from collections.abc import Mapping, Sequence, Set
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -69,35 +68,26 @@ class _Reachable:
             if key not in self._all:
                 self._all[key] = schemas.shared(key)
                 waiting.extend(self._all[key].used)
-        self._whole: dict[int, bytes] = {}
-        self._cut: dict[int, bytes] = {}
+        self._sizes: dict[int, int] = {}  # of all of them, by the characters that descriptions may have
+        self._whole: dict[int, bytes] = {}  # their JSON, likewise
+        self._cut: dict[int, bytes] = {}  # the same by how many are not shown
 
     def fitted(self, room: int) -> bytes | None:
         """The `$defs` in their JSON, of at most so many bytes: as they are, else with shorter descriptions, else
         without the deepest ones; None where not even that helps."""
         if not self._all:
             return b""
-        for most, size in ((_WHOLE, self._size), (_SHORT, self._short_size), (_NONE, self._bare_size)):
-            if size <= room:
+        for most in (_WHOLE, _SHORT, _NONE):
+            if self._size(most) <= room:
                 if most not in self._whole:
                     self._whole[most] = _text({each.name: _json(each, most) for each in self._all.values()})
                 return self._whole[most]
         return self._without_deepest(room)
 
-    @cached_property
-    def _size(self) -> int:
-        return self._size_with(_WHOLE)
-
-    @cached_property
-    def _short_size(self) -> int:
-        return self._size_with(_SHORT)
-
-    @cached_property
-    def _bare_size(self) -> int:
-        return self._size_with(_NONE)
-
-    def _size_with(self, most: int) -> int:
-        return _size({each.name: _json(each, most) for each in self._all.values()})
+    def _size(self, most: int) -> int:
+        if most not in self._sizes:
+            self._sizes[most] = _size({each.name: _json(each, most) for each in self._all.values()})
+        return self._sizes[most]
 
     def _without_deepest(self, room: int) -> bytes | None:
         """Halves between none and all of them; each one less is smaller, or as large."""
