@@ -99,7 +99,10 @@ class Config(Struct, frozen=True, eq=False, dict=True):
         return any("resources" in self.exposes(server) for server in self.enabled)
 
     def exposes(self, server: str) -> Collection[str]:
-        own = self.servers[server].expose if server in self.servers else None
+        entry = self.servers.get(server)
+        if entry and entry.openapi:
+            return ()  # an HTTP API has tools alone
+        own = entry.expose if entry else None
         return self.serve.expose if own is None else own
 
     @property

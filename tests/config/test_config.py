@@ -477,3 +477,9 @@ def test_a_server_may_have_a_limit_of_its_own_or_none(file: Path) -> None:
     assert limits == [0, 20, 28, 28]
     assert (loaded.least_limit, loaded.shortens) == (20, True)
     assert not load(file, GOOD).shortens
+
+
+def test_an_http_api_exposes_nothing_beside_its_tools() -> None:
+    text = '[servers.a]\nopenapi = "a.json"\nurl = "https://api.example.com"\n[servers.b]\ncommand = "x"\n'
+    loaded = config.parsed(Path("config.toml"), text)
+    assert [bool(loaded.exposes(name)) for name in ("a", "b")] == [False, True]
