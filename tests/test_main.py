@@ -314,12 +314,12 @@ MUST_NOT = (
     [
         "--help",
         "calls ls --json",
-        "calls show last",
-        "sessions ls --json",
+        pytest.param("calls show last", marks=pytest.mark.slow),
+        pytest.param("sessions ls --json", marks=pytest.mark.slow),
         "sessions show last",
-        "tools ls --json",
+        pytest.param("tools ls --json", marks=pytest.mark.slow),
         "tools ls --json --sort usage",
-        "db path",
+        pytest.param("db path", marks=pytest.mark.slow),
     ],
 )
 def test_a_command_that_reads_imports_nothing_heavy(paths: Paths, words: str) -> None:
@@ -385,7 +385,9 @@ def test_help_ends_as_the_parser_does_where_nobody_reads_it(option: str) -> None
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("format", ["json", "jsonl", "tsv", "table"])
+@pytest.mark.parametrize(
+    "format", ["jsonl", "table", *(pytest.param(each, marks=pytest.mark.slow) for each in ("json", "tsv"))]
+)
 def test_a_reader_that_goes_ends_a_command_silently(paths: Paths, format: str) -> None:
     # More than a pipe holds, so that the writer is still at it.
     session(paths, rest=[line for n in range(1500) for line in call(f"{n:05}-0000-4000-8000-000000000000", n % 60)])

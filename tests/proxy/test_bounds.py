@@ -178,7 +178,7 @@ def test_a_schema_that_would_fill_the_answer_is_left_out_and_said(detail: str, s
 
 
 def test_a_notice_is_bounded(serve: Serve) -> None:
-    servers: dict[str, Any] = {f"server-number-{number}": command("exits") for number in range(30)}
+    servers: dict[str, Any] = {f"server-number-{number}": ["no-such-program"] for number in range(30)}
     client = serve({**servers, "counter": command("counter")})
     notice = client.discover("count the calls")["notice"]
     assert len(notice.encode()) <= 600

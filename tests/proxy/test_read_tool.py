@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base import bounds
 from mcpctl.base.paths import Paths
 from mcpctl.metatools.offers import Offer
 from mcpctl.store import responses
@@ -157,8 +158,7 @@ def test_what_cannot_be_read_is_said_once(arguments: dict[str, Any], reason: str
     scene(played)
 
 
-@pytest.mark.parametrize("path", ["items[", "x" * 1001, " | ".join(["[@,@]"] * 60), "(" * 900, "foo(@)"])
-def test_a_path_that_is_wrong_or_hostile_is_an_error_and_harms_nobody(path: str, scene: Play) -> None:
+def play_failing(scene: Play, path: str) -> None:
     async def played(world: World) -> None:
         client = await began(world)
         uri = await uri_of(client)
@@ -169,6 +169,19 @@ def test_a_path_that_is_wrong_or_hostile_is_an_error_and_harms_nobody(path: str,
         assert text_of(answer).startswith("mcpctl: path: ")
 
     scene(played)
+
+
+@pytest.mark.parametrize("path", ["items[", "x" * 1001, "(" * 900, "foo(@)"])
+def test_a_path_that_is_wrong_is_an_error_and_harms_nobody(path: str, scene: Play) -> None:
+    play_failing(scene, path)
+
+
+@pytest.mark.parametrize("memory", [64 << 20, pytest.param(bounds.PATH_MEMORY, marks=pytest.mark.slow)])
+def test_a_path_that_takes_too_much_is_an_error_and_harms_nobody(
+    memory: int, scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "PATH_MEMORY", memory)
+    play_failing(scene, " | ".join(["[@,@]"] * 60))
 
 
 def test_it_is_a_call_on_record_whose_answer_is_not(scene: Play, home: Path) -> None:

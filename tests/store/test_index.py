@@ -266,8 +266,15 @@ def test_where_no_index_can_be_the_journals_are_read_in_memory(paths: Paths) -> 
 
 @pytest.mark.process
 @pytest.mark.skipif(os.geteuid() == 0 and sys.platform != "linux", reason="root writes everywhere")
-@pytest.mark.parametrize("is_indexed", [True, False])
-@pytest.mark.parametrize("words", ["calls ls --json", "tools ls --json"])
+@pytest.mark.parametrize(
+    ("words", "is_indexed"),
+    [
+        ("calls ls --json", False),
+        ("tools ls --json", True),
+        pytest.param("calls ls --json", True, marks=pytest.mark.slow),
+        pytest.param("tools ls --json", False, marks=pytest.mark.slow),
+    ],
+)
 def test_a_home_that_cannot_be_written_is_read_all_the_same(
     mcpctl: Mcpctl, paths: Paths, home: Path, words: str, is_indexed: bool
 ) -> None:
