@@ -176,7 +176,7 @@ def test_a_path_that_is_wrong_is_an_error_and_harms_nobody(path: str, scene: Pla
     play_failing(scene, path)
 
 
-@pytest.mark.parametrize("memory", [64 << 20, pytest.param(bounds.PATH_MEMORY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("memory", [32 << 20, pytest.param(bounds.PATH_MEMORY, marks=pytest.mark.slow)])
 def test_a_path_that_takes_too_much_is_an_error_and_harms_nobody(
     memory: int, scene: Play, monkeypatch: pytest.MonkeyPatch
 ) -> None:
