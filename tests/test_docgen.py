@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -24,12 +25,16 @@ from tests.conftest import ROOT
 from tests.table import for_each
 from tests.test_layout import EVERY
 
-PAGES = docgen.man_pages()
+
+@cache
+def pages() -> dict[str, str]:
+    """The manual pages by their names, made once, and not where these tests are only collected."""
+    return docgen.man_pages()
 
 
 def test_the_man_pages_are_made_from_the_tree(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT
-    folders = {f"man{part}": {name: text for name, text in PAGES.items() if name.endswith(part)} for part in "157"}
+    folders = {f"man{part}": {name: text for name, text in pages().items() if name.endswith(part)} for part in "157"}
     snapshot.assert_match_dir(folders, "man")
 
 
@@ -40,11 +45,11 @@ def test_the_help_that_is_printed_is_that_of_the_tree(snapshot: Snapshot) -> Non
 
 def test_every_command_has_a_page() -> None:
     for path, _ in EVERY:
-        assert f"{'-'.join(('mcpctl', *path))}.1" in PAGES
+        assert f"{'-'.join(('mcpctl', *path))}.1" in pages()
 
 
 def test_making_the_pages_twice_makes_the_same_pages() -> None:
-    assert docgen.man_pages() == PAGES
+    assert docgen.man_pages() == pages()
 
 
 @pytest.mark.slow
@@ -86,7 +91,7 @@ def test_every_exit_code_has_its_meaning_in_the_manual_and_in_the_readme() -> No
     assert all(code.meaning.endswith(".") for code in ExitCode)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for code in ExitCode:
-        assert f"\n\\fB{int(code)}\\fR\n" in PAGES["mcpctl.1"]
+        assert f"\n\\fB{int(code)}\\fR\n" in pages()["mcpctl.1"]
         assert re.search(rf"^\|[\d, ]*\b{int(code)}\b[\d, ]*\|", readme, re.MULTILINE), code
 
 
@@ -108,7 +113,7 @@ def test_every_section_of_the_configuration_is_in_the_manual() -> None:
 
 
 def test_every_member_of_a_line_and_every_column_is_in_the_manual() -> None:
-    page = PAGES["mcpctl-records.5"]
+    page = pages()["mcpctl-records.5"]
     shown = [records_page.members(line) for line in fields.LINES]
     shown += [{name: meaning for name, (_, meaning) in table.items()} for kind in ("table", "view")
               for table in records_page.tables(kind).values()]  # fmt: skip
@@ -131,13 +136,13 @@ def test_examples_in_help_are_examples_in_the_manual() -> None:
     for node in tree.whole().walk():
         if not node.children:
             assert node.examples, node.path
-            assert ".SH EXAMPLES\n.nf\n" in PAGES[f"{node.page}.1"]
+            assert ".SH EXAMPLES\n.nf\n" in pages()[f"{node.page}.1"]
 
 
 def test_what_is_shipped_is_what_there_is() -> None:
     shared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     mapping = shared["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
-    expected = {f"man/man{name[-1]}/{name}": f"share/man/man{name[-1]}/{name}" for name in PAGES}
+    expected = {f"man/man{name[-1]}/{name}": f"share/man/man{name[-1]}/{name}" for name in pages()}
     expected["completions/mcpctl.bash"] = "share/bash-completion/completions/mcpctl"
     expected["completions/_mcpctl"] = "share/zsh/site-functions/_mcpctl"
     expected["completions/mcpctl.fish"] = "share/fish/vendor_completions.d/mcpctl.fish"

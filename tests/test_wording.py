@@ -44,15 +44,19 @@ def described(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def literals(node: ast.AST) -> Iterator[str]:
+def literals(tree: ast.AST) -> Iterator[str]:
     """The texts of a piece of code but for its docstrings; `{}` stands for each value in an f-string."""
-    if isinstance(node, ast.JoinedStr):
-        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
-    for child in ast.iter_child_nodes(node):
-        if not described(child) and not (isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)):
-            yield from literals(child)
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            left += [part for part in node.values if not isinstance(part, ast.Constant)]
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                yield node.value
+        elif not described(node):
+            left += ast.iter_child_nodes(node)
 
 
 @cache

@@ -221,4 +221,4 @@ def test_four_times_the_text_is_four_times_the_work(piece: str) -> None:
         check(made(description=piece * times), OTHER)
 
     checked(1)
-    assert calls(lambda: checked(2000)) < 6 * calls(lambda: checked(500)) + 500
+    assert calls(lambda: checked(1000)) < 6 * calls(lambda: checked(250)) + 250

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -153,20 +154,23 @@ SPELLINGS = [
 ]  # fmt: skip
 
 
-@for_each(("entry", "sections"), BOUND)
-@for_each("line", SPELLINGS)
-def test_a_bound_server_cannot_be_called_by_another_command_line(
-    mcpctl: Mcpctl, paths: Paths, line: str, entry: dict[str, Any], sections: dict[str, Any]
-) -> None:
-    import shlex
-
-    configure(paths, {"gh": {"command": "npx", "args": ["-y", "server-github"], **entry}}, **sections)
-    for verb in (["call", "drop"], ["ls"], ["show", "drop"]):
-        ran = mcpctl("tools", *verb, "--", *shlex.split(line))
-        assert (ran.code, ran.err.splitlines()) == (6, [
-            "mcpctl: this is the program of server 'gh', whose rules are by its name",
-            "hint: name its tools as gh:TOOL; another entry of it is made with: mcpctl servers add",
-        ]), verb  # fmt: skip
+@pytest.mark.parametrize(
+    "table",
+    [
+        [*((bound, SPELLINGS[0]) for bound in BOUND), *((BOUND[0], line) for line in SPELLINGS[1:])],
+        pytest.param([(bound, line) for bound in BOUND for line in SPELLINGS], marks=pytest.mark.slow),
+    ],
+    ids=["each once", "each with each"],
+)
+def test_a_bound_server_cannot_be_called_by_another_command_line(mcpctl: Mcpctl, paths: Paths, table: Any) -> None:
+    for (entry, sections), line in table:
+        configure(paths, {"gh": {"command": "npx", "args": ["-y", "server-github"], **entry}}, **sections)
+        for verb in (["call", "drop"], ["ls"], ["show", "drop"]):
+            ran = mcpctl("tools", *verb, "--", *shlex.split(line))
+            assert (ran.code, ran.err.splitlines()) == (6, [
+                "mcpctl: this is the program of server 'gh', whose rules are by its name",
+                "hint: name its tools as gh:TOOL; another entry of it is made with: mcpctl servers add",
+            ]), (entry, sections, line, verb)  # fmt: skip
     ran = mcpctl("tools", "ls", "--url", "http://127.0.0.1:1/gh")
     assert ran.code == 4  # another program is another server
 
@@ -234,7 +238,6 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words_of(line: str, script: Path) -> list[str]:
-    import shlex
 
     return shlex.split(line.format(P=script, D=script.parent))
 
