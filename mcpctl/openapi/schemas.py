@@ -27,7 +27,8 @@ _ANY, _TEXT, _FLAG, _NUMBER, _LIST = (), (str,), (bool,), (int, float), (list,)
 _VALUES: dict[str, tuple[type, ...]] = {  # the types that each may have
     "title": _TEXT, "description": _TEXT, "format": _TEXT, "pattern": _TEXT, "contentEncoding": _TEXT,
     "contentMediaType": _TEXT, "$comment": _TEXT, "default": _ANY, "const": _ANY, "type": (str, list), "enum": _LIST,
-    "required": _LIST, "deprecated": _FLAG, "readOnly": _FLAG, "writeOnly": _FLAG, "uniqueItems": _FLAG,
+    "required": _LIST, "dependentRequired": (dict,), "deprecated": _FLAG, "readOnly": _FLAG, "writeOnly": _FLAG,
+    "uniqueItems": _FLAG,
     "minimum": _NUMBER, "maximum": _NUMBER, "exclusiveMinimum": (*_NUMBER, bool), "exclusiveMaximum": (*_NUMBER, bool),
 }  # fmt: skip
 _COUNTS = frozenset((  # which are numbers of things
@@ -37,7 +38,6 @@ _COUNTS = frozenset((  # which are numbers of things
 _TYPES = frozenset(("string", "number", "integer", "boolean", "object", "array", "null"))
 _OUTSIDE = ("title", "description", "default", "deprecated", "readOnly", "writeOnly")
 _BY_NAME = frozenset(("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"))
-_DEEPEST_CHAIN = 100
 _NO_PROPERTIES: Properties = {}
 
 

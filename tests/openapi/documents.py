@@ -1,6 +1,6 @@
 """Documents for tests, compiled in this process: that is what the one of `compiling` does."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -72,6 +72,3 @@ def skipped(whole: Json, **wanted: Any) -> dict[str, list[str]]:
 
 def tools(whole: Json, **wanted: Any) -> list[str]:
     return [each.tool for each in compiled(whole, **wanted).operations]
-
-
-Change = Callable[[Json], Json]

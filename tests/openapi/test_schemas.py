@@ -95,6 +95,7 @@ def test_beside_a_reference_3_0_has_a_description_alone_and_3_1_any_keyword(vers
     ({"dependentSchemas": {"a": {"xml": {}}}}, {"dependentSchemas": {"a": {}}}),
     ({"if": {"xml": {}}, "then": {}, "else": {}}, {"if": {}, "then": {}, "else": {}}),
     ({"contains": {"xml": {}}, "propertyNames": {"xml": {}}}, {"contains": {}, "propertyNames": {}}),
+    ({"dependentRequired": {"a": ["b"]}, "minContains": 1}, {"dependentRequired": {"a": ["b"]}, "minContains": 1}),
     ({"type": "date"}, {}),
     ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
     ({"type": "object", "required": True, "enum": "a", "description": 1}, {"type": "object"}),
