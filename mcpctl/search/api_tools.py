@@ -12,6 +12,7 @@ from mcpctl.base.models import Tool
 _CALLER = "selfcaller"  # stands for the words by which an API calls its caller, and by which people call themselves
 _UNFITTING = 0.5  # how much a tool counts that reads where something is to be changed, or the other way round
 _HALF_FITTING = 0.7  # the same of one that changes where something is to be deleted
+_DEPRECATED = 0.5  # the same of one that another stands for by now
 _MAX_PARAMETERS = 256
 _READ = 300  # the characters of a query that are looked at for what it wants
 _METHODS = {
@@ -100,6 +101,8 @@ class ApiTools:
     def __init__(self, tools: Sequence[Tool]) -> None:
         found = (0 if tool.inferred is None else _KINDS.get(tool.request[0], _CHANGES) for tool in tools)
         self._kinds: NDArray[np.int8] = np.fromiter(found, np.int8, len(tools))
+        marked = (tool.inferred is not None and tool.description.startswith(_MARK) for tool in tools)
+        self._deprecated: NDArray[np.bool_] = np.fromiter(marked, np.bool_, len(tools))
 
     def fitting(self, query: str) -> NDArray[np.float64]:
         """How much each tool counts for a query by what it does: one that reads changes nothing."""
@@ -107,6 +110,7 @@ class ApiTools:
         fits[(kinds > 0) & ((kinds == _READS) != (wanted == _READS))] = _UNFITTING
         if wanted != _READS:
             fits[(kinds > _READS) & (kinds != wanted)] = _HALF_FITTING if wanted == _DELETES else _UNFITTING
+        fits[self._deprecated] *= _DEPRECATED
         return fits
 
     def pronoun(self, query: str) -> str:

@@ -113,6 +113,11 @@ def test_who_am_i_finds_what_is_about_the_one_who_asks(operation_of_caller: dict
     assert best("who am I", *others) == ""
 
 
+def test_a_deprecated_operation_comes_after_the_one_in_its_place() -> None:
+    old, new = operation("a", text="[deprecated] Lists orders."), operation("b", text="Lists orders.")
+    assert best("list orders", old, new) == "b"
+
+
 def test_the_parts_of_an_explanation_are_the_relevance() -> None:
     tools = [
         operation(f"o{n}", m, "/orders", "Delete my order", "It is gone.") for n, m in enumerate(("GET", "DELETE"))
