@@ -39,8 +39,6 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
 
     def value(written: str, *, is_secret: bool = False) -> str:
         text = expand(written, known, printed).strip(" \t")
-        if not HEADER_VALUE.match(text):
-            raise CannotLaunch("a value of its entry has characters that a header cannot have", "fix that value")
         secrets.extend(expand(match[0], known, printed).strip() for match in VALUE.finditer(written))
         if not is_secret or not text:
             return text
@@ -50,7 +48,10 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
 
     def header(name: str, written: str) -> str:
         is_whole = not masked or VALUE.search(written) is None  # with a variable, its scheme is shown
-        return value(written, is_secret=is_secret_name(name) and is_whole)
+        text = value(written, is_secret=is_secret_name(name) and is_whole)
+        if not HEADER_VALUE.match(text):
+            raise CannotLaunch(f"its header {name} has characters that a header cannot have", "fix the header's value")
+        return text
 
     auth: dict[str, str | ClientCredentials] = {}
     for scheme, of in server.auth.items():

@@ -15,7 +15,7 @@ _RANKS = {
 _OTHER_JSON, _TEXT, _BINARY = 2, 7, 8
 _KINDS = {_RANKS[_FORM]: FORM, _RANKS[_MULTIPART]: MULTIPART, _TEXT: TEXT, _BINARY: BINARY}  # others are JSON
 _TEXTS = re.compile(
-    r"text/.*|.*\+(?:xml|yaml)|application/(?:x-)?(?:xml|xml-.*|yaml|ndjson|jsonl|jsonlines|json-seq|javascript"
+    r"(?:text|message)/.*|.*\+(?:xml|yaml)|application/(?:x-)?(?:xml|xml-.*|yaml|ndjson|jsonl|jsonlines|json-seq|javascript"
     r"|ecmascript|graphql|sql|toml|jwt|csv|pem-.*|sparql-.*|n-triples|n-quads|trig)\Z"
 )
 _CONCRETE = {"*/*": "application/json", "text/*": "text/plain", "application/*+json": "application/json",
@@ -36,7 +36,7 @@ def rank(written: str) -> int | None:
         return _RANKS[plain]
     if plain.endswith("+json"):
         return _OTHER_JSON
-    if plain.startswith(("multipart/", "message/")):
+    if plain.startswith("multipart/"):
         return None
     return _TEXT if _TEXTS.match(plain) else _BINARY
 

@@ -101,8 +101,10 @@ def _field(name: str, value: bytes, encoding: Encoding) -> str:
         and not any(each[:1] in (b"[", b"{") for each in taken)
     ):
         return written("form", True, name, value, encode) if taken else ""
-    plain = value.decode("utf-8", "replace") if isinstance(taken, list | dict) else taken or ""
-    return f"{percent(name)}={encode(plain)}"
+    if isinstance(taken, str | None):
+        return f"{percent(name)}={encode(taken or '')}"
+    _check_json(name, encoding.media_type)
+    return f"{percent(name)}={encode(value.decode('utf-8', 'replace'))}"
 
 
 # ---- parts: https://www.rfc-editor.org/rfc/rfc7578
@@ -139,6 +141,7 @@ def _parts(name: str, value: bytes, encoding: Encoding, root: Path | None) -> It
             fixed = "" if "*" in kind else kind
             yield _head(name, encoding, binary.filename or name, binary.media_type or fixed or OCTETS), binary.data
         elif each[:1] in (b"[", b"{") or is_json(kind):
+            _check_json(name, kind)
             yield _head(name, encoding, kind=kind or _JSON), each
         else:
             yield _head(name, encoding, kind=kind), (text(each) or "").encode()
@@ -156,6 +159,12 @@ def _headers(encoding: Encoding) -> dict[str, str]:
         if not HEADER_NAME.match(name) or not HEADER_VALUE.match(value):
             raise refused("a header of a part has characters that no header can have")
     return given
+
+
+def _check_json(name: str, kind: str) -> None:
+    """Raise `Failed` where an object or array is to be sent as another kind than JSON."""
+    if kind and not is_json(kind):
+        raise refused(f"{escaped(name)} must be one text, which is sent as {kind}")
 
 
 def is_json(media_type: str) -> bool:

@@ -87,8 +87,10 @@ class _Making:
                 keys.append(f"{percent(name)}={percent(value)}")
             elif place == "cookie":
                 cookies.append(f"{name}={_cookie_value(value)}")
-            else:
+            elif HEADER_VALUE.match(value):
                 headers[name] = value
+            else:
+                raise refused("a credential in its entry has characters that a header cannot have", "bad_header")
         if cookies:
             headers["Cookie"] = "; ".join(cookies)
         content: list[bytes] = []

@@ -118,6 +118,14 @@ def test_a_form_follows_its_encodings(paths: Paths, own: OwnApi) -> None:
     )
 
 
+def test_an_object_is_sent_as_no_other_type_than_json(paths: Paths, own: OwnApi) -> None:
+    encodings = {"x": Encoding(media_type="application/xml")}
+    for kind, name in ((FORM, "form"), (MULTIPART, "multipart")):
+        for value in ({"a": 1}, [{"a": 1}]):
+            code, message = refused(paths, own, Content(kind, name, encodings), {"x": value})
+            assert (code, "x must be one text, which is sent as application/xml" in message) == ("bad_argument", True)
+
+
 def test_a_form_that_is_no_object_is_refused(paths: Paths, own: OwnApi) -> None:
     for kind, name in ((FORM, "form"), (MULTIPART, "multipart")):
         for body in ("a=b", [1], 1):
