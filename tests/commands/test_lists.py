@@ -11,6 +11,7 @@ from mcpctl.base.paths import Paths
 from tests.configured import DEMO, configure, demo_tools, noted, stub, toolset
 from tests.conftest import Mcpctl
 from tests.recorded import two_sessions
+from tests.table import for_each
 
 LISTS = {
     "calls ls": "id",
@@ -23,7 +24,7 @@ LISTS = {
 }
 """Every list that needs no running server, and the field that tells its rows apart."""
 
-lists = pytest.mark.parametrize("words", LISTS)
+lists = for_each("words", LISTS)
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +57,7 @@ def test_jsonl_has_the_rows_of_json_one_a_line(mcpctl: Mcpctl, words: str) -> No
 
 
 @lists
-@pytest.mark.parametrize("format", ["json", "jsonl", "tsv", "table"])
+@for_each("format", ["json", "jsonl", "tsv", "table"])
 def test_format_names_any_format(mcpctl: Mcpctl, words: str, format: str) -> None:
     ran = mcpctl(*words.split(), "--format", format)
     if format in ("json", "jsonl"):
@@ -83,7 +84,7 @@ def test_a_terminal_gets_a_table_with_headings(mcpctl: Mcpctl, words: str) -> No
 
 
 @lists
-@pytest.mark.parametrize("option", ["--json", "--jsonl"])
+@for_each("option", ["--json", "--jsonl"])
 def test_fields_choose_and_order_the_members_of_json(mcpctl: Mcpctl, words: str, option: str) -> None:
     first, *_, last = rows(mcpctl, words)[0]
     printed = mcpctl(*words.split(), "--fields", f"{last},{first}", option)
@@ -114,7 +115,7 @@ def test_an_unknown_field_is_refused_with_the_fields_there_are(mcpctl: Mcpctl, w
     assert all(name in ran.err for name in rows(mcpctl, words)[0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "title", "field"),
     [("calls ls", "when", "started_at"), ("calls ls", "MS", "duration_ms"), ("tools ls", "read", "read_only"),
      ("tools search note", "rel", "relevance"), ("sessions ls", "calls", "tool_call_count")],
@@ -145,7 +146,7 @@ def test_fields_that_name_none_are_refused(mcpctl: Mcpctl, words: str) -> None:
 
 
 @lists
-@pytest.mark.parametrize("two", ["--json --jsonl", "--json --format tsv", "--jsonl --format json"])
+@for_each("two", ["--json --jsonl", "--json --format tsv", "--jsonl --format json"])
 def test_two_formats_are_refused(mcpctl: Mcpctl, words: str, two: str) -> None:
     ran = mcpctl(*words.split(), *two.split())
     assert ran.code == 2
@@ -174,7 +175,7 @@ def test_a_limit_of_zero_is_no_limit(mcpctl: Mcpctl, words: str) -> None:
 
 
 @lists
-@pytest.mark.parametrize("bad", ["-1", "x", "1.5"])
+@for_each("bad", ["-1", "x", "1.5"])
 def test_a_limit_that_is_no_number_is_refused(mcpctl: Mcpctl, words: str, bad: str) -> None:
     assert mcpctl(*words.split(), "--limit", bad).code == 2
 
@@ -186,9 +187,7 @@ def test_count_prints_the_true_total_alone(mcpctl: Mcpctl, words: str) -> None:
         assert mcpctl(*words.split(), "--count", *options).out == f"{total}\n"
 
 
-@pytest.mark.parametrize(
-    "words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x", "toolsets ls"]
-)
+@for_each("words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x", "toolsets ls"])
 def test_nothing_is_an_empty_array_and_no_failure(
     mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
@@ -200,9 +199,7 @@ def test_nothing_is_an_empty_array_and_no_failure(
     assert mcpctl(*words.split(), "--count").out == "0\n"
 
 
-@pytest.mark.parametrize(
-    "words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x", "toolsets ls"]
-)
+@for_each("words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x", "toolsets ls"])
 def test_a_terminal_is_told_what_to_do_when_there_is_nothing(
     mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
@@ -244,7 +241,7 @@ def test_a_server_that_is_not_asked_about_is_not_named(mcpctl: Mcpctl, paths: Pa
 
 
 @lists
-@pytest.mark.parametrize("format", ["table", "tsv", "json"])
+@for_each("format", ["table", "tsv", "json"])
 def test_the_same_data_looks_the_same(mcpctl: Mcpctl, snapshot: Snapshot, words: str, format: str) -> None:
     options = [*words.split(), "--format", format]
     if format == "json" and LISTS[words] in ("key", "name"):
@@ -257,7 +254,7 @@ def test_the_same_data_looks_the_same(mcpctl: Mcpctl, snapshot: Snapshot, words:
     snapshot.assert_match(mcpctl(*options).out, f"{words.replace(' ', '_')}.{format}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     ["servers ls", "servers check", "tools ls", "tools search x", "tools refresh", "prompts ls", "resources ls"],
 )

@@ -1,12 +1,11 @@
 """A word that is no command of mcpctl, and what it may have meant."""
 
-import pytest
-
 from mcpctl.cli import command_run
 from tests.conftest import Mcpctl
+from tests.table import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "meant"),
     [
         ("call time:now", ["tools call", "calls"]),
@@ -37,7 +36,7 @@ def test_a_word_that_is_no_command_is_told_with_what_it_may_mean(mcpctl: Mcpctl,
     assert (ran.code, ran.err.splitlines(keepends=True)[-1]) == (2, told)
 
 
-@pytest.mark.parametrize("word", ["completion", "completions", "upgrade", "self-update"])
+@for_each("word", ["completion", "completions", "upgrade", "self-update"])
 def test_what_is_done_in_another_way_is_told(mcpctl: Mcpctl, word: str) -> None:
     ran = mcpctl(word, "x")
     assert ran.code == 2

@@ -12,6 +12,7 @@ from mcpctl.search.ranking import MAX_QUERIES, Provider
 from mcpctl.search.tokens import MAX_TEXT
 from tests.effort import calls
 from tests.search.test_bm25 import CATALOG, keys, tool
+from tests.table import for_each
 
 VERBS, NOUNS = ("create", "delete", "list", "update", "search"), ("issue", "branch", "comment", "channel", "calendar")
 MANY = [tool(f"{noun}hub:{verb}_{noun}", f"{verb.title()} one {noun}") for verb in VERBS for noun in NOUNS]
@@ -36,12 +37,12 @@ def test_names_joined_with_the_words_around_them_are_found(provider: Provider) -
     assert keys(provider, "how to createissue please")[0] == "issuehub:create_issue"
 
 
-@pytest.mark.parametrize("query", ["必应图片", "搜索图片", "图片", "使用必应搜索图片"])
+@for_each("query", ["必应图片", "搜索图片", "图片", "使用必应搜索图片"])
 def test_chinese_words_of_a_description_find_it(query: str, provider: Provider) -> None:
     assert keys(provider, query)[0] == "bing:image_search"
 
 
-@pytest.mark.parametrize("tools", [[], [tool("a:b")], [tool("a:create_issue", "Open an issue")]])
+@for_each("tools", [[], [tool("a:b")], [tool("a:create_issue", "Open an issue")]])
 def test_a_catalog_of_none_or_one_is_searched(tools: Sequence[Tool]) -> None:
     for query in ("", "the", "create issue", "unheard of"):
         found = build(tools).search([query])
@@ -54,7 +55,7 @@ def test_one_tool_that_fits_is_a_good_match() -> None:
     assert found.hits[0].relevance > 0.5
 
 
-@pytest.mark.parametrize(
+@for_each(
     "piece",
     [
         "word",
@@ -89,7 +90,7 @@ def test_of_very_many_queries_the_first_are_searched(provider: Provider) -> None
     assert calls(lambda: provider.search(queries)) <= 1.1 * first
 
 
-@pytest.mark.parametrize("query", ["", " ", "the of and", "is it what", "!!! ???", "\x00\x01\x02", "\u202e\u200b"])
+@for_each("query", ["", " ", "the of and", "is it what", "!!! ???", "\x00\x01\x02", "\u202e\u200b"])
 def test_a_query_without_a_word_finds_nothing_and_says_it_is_no_match(query: str, provider: Provider) -> None:
     ranking = provider.search([query])
     assert ranking.hits == ()
@@ -115,11 +116,11 @@ def test_any_text_is_searched(queries: list[str], described: list[str], context:
     assert list(hits) == sorted(hits, key=lambda hit: (-hit.relevance, hit.key))
 
 
-@pytest.mark.parametrize("query", ["translate this poem into french", "book a table for two", "weigh the elephant"])
+@for_each("query", ["translate this poem into french", "book a table for two", "weigh the elephant"])
 def test_a_request_that_no_tool_answers_is_weak(query: str, provider: Provider) -> None:
     assert provider.search([query]).weak
 
 
-@pytest.mark.parametrize("query", ["remove a comment", "create new branch", "send a message to a channel"])
+@for_each("query", ["remove a comment", "create new branch", "send a message to a channel"])
 def test_a_request_that_a_tool_answers_is_not_weak(query: str, provider: Provider) -> None:
     assert not provider.search([query]).weak

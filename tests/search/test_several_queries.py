@@ -10,6 +10,7 @@ from tests.bench import search_quality
 from tests.search.conftest import Made
 from tests.search.test_bm25 import CATALOG, keys, tool
 from tests.servers import service
+from tests.table import for_each
 
 ASKED = ("list the issues of a repository", "longitude of a place", "post to a channel")
 BEST = ("weather:forecast", "slack:send_message")
@@ -21,7 +22,7 @@ def provider() -> Provider:
     return build([*CATALOG, *LISTS])
 
 
-@pytest.mark.parametrize("limit", range(3, 28))
+@for_each("limit", range(3, 28))
 def test_each_query_gets_its_best_hit_before_any_gets_a_second(provider: Provider, limit: int) -> None:
     found = provider.search(ASKED, limit=limit)
     assert {keys(provider, query, limit=1)[0] for query in ASKED} == found.firsts > set(BEST)
@@ -32,7 +33,7 @@ def test_each_query_gets_its_best_hit_before_any_gets_a_second(provider: Provide
     assert {hit.key for hit in chosen} >= found.firsts
 
 
-@pytest.mark.parametrize("limit", [1, 2])
+@for_each("limit", [1, 2])
 def test_of_more_queries_than_results_the_best_hits_are_shown(provider: Provider, limit: int) -> None:
     found = provider.search(ASKED, limit=limit)
     first = sorted((hit for hit in provider.search(ASKED, limit=30).hits if hit.key in found.firsts), key=_order)

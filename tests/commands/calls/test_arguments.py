@@ -36,7 +36,7 @@ def calls(paths: Paths) -> None:
     session(paths, CLAUDE, 0, journal)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "numbers"),
     [
         (["city=Oslo"], [1]),
@@ -72,7 +72,7 @@ def test_calls_are_chosen_by_the_value_of_an_argument(
     assert mcpctl("calls", "ls", "--count", *words).out == f"{len(numbers)}\n"
 
 
-@pytest.mark.parametrize("option", ["city", "=Oslo", "."])
+@for_each("option", ["city", "=Oslo", "."])
 def test_an_argument_without_a_name_or_a_value_is_refused(mcpctl: Mcpctl, option: str) -> None:
     failed = mcpctl("calls", "ls", "--arg", option)
     assert failed.code == 2
@@ -85,7 +85,7 @@ def test_calls_in_which_something_was_redacted_say_where(mcpctl: Mcpctl, calls: 
     assert mcpctl("calls", "stats", "--redacted", "--json").json[0]["calls"] == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "numbers"),
     [("duration_ms", [7, 4, 1, 8, 5, 2, 9, 6, 3]), ("response_bytes", [3, 6, 9, 2, 5, 8, 1, 4, 7])],
 )

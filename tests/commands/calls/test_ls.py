@@ -26,6 +26,7 @@ from tests.recorded import (
     started,
     two_sessions,
 )
+from tests.table import for_each
 
 
 def numbers(mcpctl: Mcpctl, *options: str) -> list[int]:
@@ -96,7 +97,7 @@ def test_since_counts_back_from_now(mcpctl: Mcpctl, paths: Paths, ago: int, sinc
     assert numbers(mcpctl, "--since", since) == [1] * is_listed
 
 
-@pytest.mark.parametrize("bad", ["tomorrow", "2x", "30m1h", "1h1h", "", "m", "2026-13-01", "12:00", "0001-01-01"])
+@for_each("bad", ["tomorrow", "2x", "30m1h", "1h1h", "", "m", "2026-13-01", "12:00", "0001-01-01"])
 def test_a_time_that_is_none_is_refused(mcpctl: Mcpctl, bad: str) -> None:
     ran = mcpctl("calls", "ls", "--since", bad)
     assert ran.code == 2
@@ -109,7 +110,7 @@ def test_a_time_before_all_records_is_all_of_them(mcpctl: Mcpctl, paths: Paths, 
     assert len(numbers(mcpctl, "--since", far)) == 6
 
 
-@pytest.mark.parametrize("option", ["status", "kind"])
+@for_each("option", ["status", "kind"])
 def test_an_unknown_value_is_refused_with_the_values_there_are(mcpctl: Mcpctl, option: str) -> None:
     ran = mcpctl("calls", "ls", f"--{option}", "bogus")
     assert ran.code == 2
@@ -160,7 +161,7 @@ def test_project_chooses_what_was_in_force(
     assert listed() == both
 
 
-@pytest.mark.parametrize("option", ["--server", "--tool", "--status"])
+@for_each("option", ["--server", "--tool", "--status"])
 def test_searches_have_no_server_tool_or_status(mcpctl: Mcpctl, option: str) -> None:
     assert mcpctl("calls", "ls", "--kind", "discovery", option, "ok").code == 2
 
