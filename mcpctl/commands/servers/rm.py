@@ -15,13 +15,20 @@ def rm(names: opt.ServerNames, change: opt.ChangeOptions) -> None:
       mcpctl servers rm github
       mcpctl servers rm github weather notes
     """
+    from collections.abc import Mapping
+    from contextlib import suppress
+
     from mcpctl import output
+    from mcpctl.base.errors import McpctlError
     from mcpctl.config import config, editing
+    from mcpctl.config.server_settings import Server
     from mcpctl.openapi import snapshot
     from mcpctl.store import server_logs
 
     paths = change.paths()
-    before = config.load(paths.config).servers
+    before: Mapping[str, Server] = {}
+    with suppress(McpctlError):  # a fault elsewhere in the file keeps no entry in it
+        before = config.load(paths.config).servers
     editing.remove(paths.config, names, change.gate(paths).config)
     for name in names:
         server_logs.remove(paths, name)
