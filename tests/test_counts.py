@@ -11,12 +11,13 @@ from tests.bench.counters import Measured
 from tests.bench.counts import Kept
 from tests.bench.raw_client import Unavailable
 from tests.conftest import ROOT
+from tests.table import for_each
 
 EXACT, ROUGH = "call: functions", "all Python functions: one at a time"
 KEPT = {EXACT: Kept(110), ROUGH: Kept(150.0)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "number", "is_over"),
     [(EXACT, 110, False), (EXACT, 111, True), (EXACT, 100, False), (ROUGH, 154.4, False), (ROUGH, 154.6, True)],
 )

@@ -16,6 +16,7 @@ from mcpctl.config import config
 from mcpctl.demo import notes, weather
 from tests.configured import configure
 from tests.conftest import Mcpctl
+from tests.table import for_each
 from tests.test_readme import ROOT, shell
 
 EXAMPLES = ROOT / "examples"
@@ -102,7 +103,7 @@ def test_a_check_in_ci_passes_for_the_sample_and_fails_for_a_broken_one(
     assert "E113" in failed.out
 
 
-@pytest.mark.parametrize("name", CI)
+@for_each("name", CI)
 def test_a_file_for_ci_has_no_tabs_and_is_indented_by_steps_of_two(name: str) -> None:
     for line in (EXAMPLES / "ci" / name).read_text(encoding="utf-8").splitlines():
         assert "\t" not in line

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,7 +100,7 @@ def test_every_json_has_a_short_one(value: Any) -> None:
     assert len(example(text)) < 400
 
 
-@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a":', b"[1,", b'{"a":NaN}', b"[\xff]", b"", b"[,]"])
+@for_each("text", [b"[" * 100_000, b'{"a":', b"[1,", b'{"a":NaN}', b"[\xff]", b"", b"[,]"])
 def test_what_is_not_json_has_one_too(text: bytes) -> None:
     assert len(shape(text)) < 40
     assert len(example(text)) < 40

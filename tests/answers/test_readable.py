@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mcpctl.answers import readable
 from mcpctl.answers.readable import of_result
+from tests.table import for_each
 
 MB = 1_000_000
 _ODD = st.sampled_from(["\\", '"', "\n", "\x00", "x" * 13, "\u4e2d", "\U0001f600", "\\u0041", "\ud83d", " "])
@@ -24,7 +25,7 @@ def test_a_long_text_is_read_in_pieces_as_it_is_read_in_one(text: str, escapes: 
         assert of_result(result).text == of_result(memoryview(result)).text == whole
 
 
-@pytest.mark.parametrize("text", ["x" * 4 * MB, "x" * 4 * MB + "\U0001f600", "\u4e2d" * MB, "a b,\n" * MB])
+@for_each("text", ["x" * 4 * MB, "x" * 4 * MB + "\U0001f600", "\u4e2d" * MB, "a b,\n" * MB])
 def test_a_large_text_is_in_memory_twice_and_not_more(text: str) -> None:
     result = memoryview(json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False).encode())
     tracemalloc.start()
@@ -36,7 +37,7 @@ def test_a_large_text_is_in_memory_twice_and_not_more(text: str) -> None:
     assert peak < 2.4 * len(result)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "block",
     ['{"type":"text"}', '{"type":"text","text":""}', '{"type":"text","text":"\\ud83d"}', '{"type":"text","text":7}'],
 )

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from mcpctl.base import hints
 from mcpctl.base.models import Overrides, Tool
 from tests.table import for_each
@@ -43,7 +41,7 @@ def test_the_risk_is_what_the_declared_hints_leave_open_at_worst(
     assert risk(read_only, destructive) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("overrides", "expected"),
     [
         ({"readOnlyHint": True}, "read-only"),
@@ -78,7 +76,7 @@ def test_a_tool_that_a_toolset_calls_destructive_is_so_whatever_else_it_declares
 LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
-@pytest.mark.parametrize("name", LOOSE)
+@for_each("name", LOOSE)
 def test_what_a_file_of_others_loosens_is_shown_and_decides_nothing(name: str) -> None:
     theirs = tool(None, None, own=False, **{name: LOOSE[name]})
     assert hints.effective(theirs)[name] == hints.Hint(LOOSE[name], "override")
@@ -87,7 +85,7 @@ def test_what_a_file_of_others_loosens_is_shown_and_decides_nothing(name: str) -
     assert hints.deciding(mine)[name] == hints.Hint(LOOSE[name], "override")
 
 
-@pytest.mark.parametrize("name", LOOSE)
+@for_each("name", LOOSE)
 def test_what_a_file_of_others_tightens_decides(name: str) -> None:
     theirs = tool(None, None, own=False, **{name: not LOOSE[name]})
     assert hints.deciding(theirs)[name] == hints.Hint(not LOOSE[name], "override")

@@ -12,6 +12,7 @@ import pytest
 
 from mcpctl.base import posix
 from tests.conftest import without_privileges
+from tests.table import for_each
 from tests.terminal import Terminal
 
 pytestmark = pytest.mark.process
@@ -41,7 +42,7 @@ def test_a_process_knows_what_has_started_it() -> None:
     assert through.split()[1:] == [str(os.getpid())]
 
 
-@pytest.mark.parametrize(("script", "status"), [("exit 7", 7), ("kill -9 $$", -9)])
+@for_each(("script", "status"), [("exit 7", 7), ("kill -9 $$", -9)])
 def test_how_a_child_ended_is_known_before_its_id_is_free(script: str, status: int) -> None:
     with subprocess.Popen(["/bin/sh", "-c", script]) as child:
         assert posix.await_exit(child) == status
@@ -93,7 +94,7 @@ def test_who_is_in_front_of_a_terminal_has_it() -> None:
     assert alone.stdout == "not in front\n"
 
 
-@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+@for_each(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
 def test_who_is_at_the_other_end_of_a_connection_is_known(family: socket.AddressFamily, host: str) -> None:
     try:
         listening = socket.create_server((host, 0), family=family)

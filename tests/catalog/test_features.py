@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from mcpctl.base import bounds
 from mcpctl.base.failure import Failed
 from mcpctl.base.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
@@ -103,7 +101,7 @@ def test_a_uri_is_of_who_lists_it_or_whose_template_it_is_or_who_has_its_scheme(
     assert owner(seen(*WORLD), uri) == whose
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("template", "uri", "whose"),
     [
         ("wiki://{+any}", "wiki://of/b", ("ambiguous_resource", ["a", "b"])),

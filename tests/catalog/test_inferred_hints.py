@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from mcpctl.base import definitions, hints
 from mcpctl.base.acting import acting_word
@@ -217,7 +216,7 @@ def test_a_tool_that_sends_another_request_is_another_tool() -> None:
     assert len(set(map(definitions.pin_of, of_others))) == 1
 
 
-@pytest.mark.parametrize("meta", [None, [], {}, {"mcpctl/http": None}, {"mcpctl/http": {"method": ["GET"]}}])
+@for_each("meta", [None, [], {}, {"mcpctl/http": None}, {"mcpctl/http": {"method": ["GET"]}}])
 def test_a_definition_without_a_method_implies_nothing(meta: Any) -> None:
     made = cache.tool("shop", "t", msgspec.json.encode({"name": "t", "_meta": meta}).decode(), is_of_api=True)
     assert (made.inferred, made.request) == ({}, ("", ""))

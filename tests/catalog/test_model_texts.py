@@ -25,7 +25,7 @@ def test_what_nobody_sees_is_left_out(hidden: str) -> None:
     assert visible(f"a{hidden}b\n\tc") == "ab\n\tc"
 
 
-@pytest.mark.parametrize("text", ["", "plain", "two\nlines\tand a tab", "é 日本語 😀 \u00a0 «x»", "\u2028x"])
+@for_each("text", ["", "plain", "two\nlines\tand a tab", "é 日本語 😀 \u00a0 «x»", "\u2028x"])
 def test_what_a_person_sees_stays(text: str) -> None:
     assert visible(text) == text
 
@@ -63,7 +63,7 @@ def test_a_schema_without_end_is_cut_where_it_may_hide_something() -> None:
     assert "deepest" not in json.dumps(model_texts.of(made(inputSchema=schema)).input_schema)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "heading",
     [
         "### Additional Tool Notes",

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +38,7 @@ def test_required_parameters_come_first_in_the_order_of_the_schema() -> None:
     assert written(schema) == "(owner*: str, repo*: str, state: open|closed = open, labels: [str])"
 
 
-@pytest.mark.parametrize("schema", [{}, None, [], "x", {"type": "object"}, {"properties": {}}, {"properties": "x"}])
+@for_each("schema", [{}, None, [], "x", {"type": "object"}, {"properties": {}}, {"properties": "x"}])
 def test_a_tool_without_parameters_has_empty_brackets(schema: Any) -> None:
     assert written(schema) == "()"
 
@@ -109,12 +108,12 @@ def test_a_required_parameter_that_is_not_described_is_still_named() -> None:
     assert written({"properties": {"a": {"type": "string"}}, "required": ["b", 5, None]}) == "(b*: any, a: str)"
 
 
-@pytest.mark.parametrize("required", [None, "p", {"p": 1}, 5, [["p"]]])
+@for_each("required", [None, "p", {"p": 1}, 5, [["p"]]])
 def test_a_broken_list_of_required_parameters_requires_nothing(required: Any) -> None:
     assert written({"properties": {"p": {"type": "string"}}, "required": required}) == "(p: str)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ref", "expected"),
     [
         ("#/$defs/State", "open|closed"),
@@ -155,7 +154,7 @@ def test_what_does_not_fit_is_marked() -> None:
     assert written(schema, limit=10) == "(…)"
 
 
-@pytest.mark.parametrize("name", ["a\nb", "a\x1b[31mb", "a\u202eb", "a\u2028b", "a\ud800b", "a\x00b"])
+@for_each("name", ["a\nb", "a\x1b[31mb", "a\u202eb", "a\u2028b", "a\ud800b", "a\x00b"])
 def test_control_characters_are_replaced(name: str) -> None:
     text = written({"properties": {name: {"enum": [name], "default": name}}})
     assert text.isprintable()
@@ -179,7 +178,7 @@ def nested(outer: Callable[[Any], Any]) -> Any:
     return schema
 
 
-@pytest.mark.parametrize(
+@for_each(
     "schema",
     [
         nested(lambda inner: {"type": ["array"] * 50, "items": inner}),

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,7 +52,7 @@ def test_a_template_stands_for_what_it_expands_to(template: str, uri: str, match
     assert UriTemplate(template).matches(uri) is matches
 
 
-@pytest.mark.parametrize("template", ["{+uri}", "{scheme}://x", "", "{", "no scheme {x}"])
+@for_each("template", ["{+uri}", "{scheme}://x", "", "{", "no scheme {x}"])
 def test_one_whose_scheme_is_not_written_out_stands_for_nothing(template: str) -> None:
     """Else one server would be sent whatever no other has."""
     assert not UriTemplate(template).matches("secret://of/another")

@@ -12,6 +12,7 @@ from mcpctl.clients.client_config import missing_program
 from mcpctl.config.server_settings import Server
 from tests.configured import DEMO, configure
 from tests.conftest import Mcpctl
+from tests.table import for_each
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_a_program_is_looked_for_as_it_would_be_started(
     assert [missing_program(server, theirs) for server in there] == [""] * len(there)
 
 
-@pytest.mark.parametrize("command", ["./gone", "${cmd:echo gone}", "${NOT_SET}"])
+@for_each("command", ["./gone", "${cmd:echo gone}", "${NOT_SET}"])
 def test_what_only_a_start_can_tell_is_not_said_to_be_missing(command: str) -> None:
     assert missing_program(Server(command=command), {}) == ""
 

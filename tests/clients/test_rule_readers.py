@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mcpctl.clients.permission_rules import Names, NotCarried
 from mcpctl.clients.rule_readers import READERS, gemini_files
 from mcpctl.config import config
@@ -96,7 +94,7 @@ def test_claude_code(effect: str, rule: str, expected: str) -> None:
     assert carried("claude-code", {"permissions": {effect: [rule]}}) == [expected]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "document",
     [{}, {"permissions": 1}, {"permissions": {"allow": "mcp__github"}}, {"permissions": {"allow": [1, None, {}]}}],
 )
@@ -240,7 +238,7 @@ def policies(*rules: tuple[str, str, int]) -> list[dict[str, Any]]:
     return [{"mcpName": name, "decision": decision, "priority": priority} for name, decision, priority in rules]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rules", "expected"),
     [
         ([("*", "ask_user", 10), ("github", "allow", 200)], ["default ask", "allow github:*"]),

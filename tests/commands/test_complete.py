@@ -258,7 +258,7 @@ def test_what_a_running_serve_has_just_written_is_offered(paths: Paths) -> None:
     live.close()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "values"),
     [
         ("calls ls --format ", ["table", "tsv", "json", "jsonl"]),
@@ -362,7 +362,7 @@ def test_fields_are_offered_after_a_comma_but_none_twice() -> None:
     assert offered("sessions ls --fields client_name,id,client_") == ["client_name,id,client_version"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "kind"),
     [
         ("serve --config ", "files"),
@@ -389,7 +389,7 @@ def test_a_home_that_is_named_on_the_line_is_the_one_that_is_read(
     assert offered("calls show 6") == [recorded.call_id(6)]
 
 
-@pytest.mark.parametrize("line", ["bogus ", "calls bogus ", "calls bogus --", "--bogus "])
+@for_each("line", ["bogus ", "calls bogus ", "calls bogus --", "--bogus "])
 def test_after_a_word_that_is_none_nothing_is_offered(line: str) -> None:
     assert tab_completion.answer(tree, "zsh", [f"mcpctl {line}"]) in ("", "words\n") or line == "--bogus "
 
@@ -398,8 +398,8 @@ def test_the_version_is_not_printed_among_the_candidates() -> None:
     assert tab_completion.answer(tree, "fish", ["mcpctl --version cal"]).startswith("words\ncalls\t")
 
 
-@pytest.mark.parametrize("asked", [["mcpctl calls "], [], ["a", "b", "c"]])
-@pytest.mark.parametrize("shell", ["tcsh", "zsh"])
+@for_each("asked", [["mcpctl calls "], [], ["a", "b", "c"]])
+@for_each("shell", ["tcsh", "zsh"])
 def test_a_question_that_is_none_has_no_answer(shell: str, asked: list[str]) -> None:
     assert tab_completion.answer(tree, shell, asked) == "" or (shell, len(asked)) == ("zsh", 1)
 

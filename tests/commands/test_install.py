@@ -23,6 +23,7 @@ from mcpctl.commands import confirmation
 from mcpctl.config import config
 from mcpctl.main import main
 from tests.conftest import MCPCTL, ROOT, Mcpctl, without_privileges
+from tests.table import for_each
 
 SAMPLES = ROOT / "tests" / "clients"
 PLACES = {
@@ -184,7 +185,7 @@ def test_a_dry_run_shows_both_files_and_the_clients_own_command(mcpctl: Mcpctl, 
     assert not home.exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("client", "command"),
     [
         ("claude-code", "claude mcp add -e 'A=b c' --scope user mcpctl -- /bin/mcpctl serve --project x"),

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from mcpctl.docgen.tree import Node, whole
 from tests.conftest import ROOT
+from tests.table import for_each
 
 _NAMED = re.compile(r"\bmcpctl((?: +[^\s`'\")|;,]+)+)")
 _NAMED_NEAR = re.compile(r"\bmcpctl[\"']?\s")
@@ -66,7 +65,7 @@ def test_every_command_that_is_named_is_there() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "wrong"),
     [("calls lss", "no command lss"), ("calls ls --sinse 1h", "no option --sinse"), ("is gone", ""),
      ("servers add x -- npx --yes", ""), ("calls ls --json", "")],

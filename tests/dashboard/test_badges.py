@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from mcpctl.base import hints
 from mcpctl.base.models import Overrides, Tool
 from mcpctl.dashboard import badges
@@ -74,7 +72,7 @@ def test_a_badge_has_words_a_symbol_and_its_source() -> None:
     assert badge.title == "This tool only reads data, as a toolset says instead of its server"
 
 
-@pytest.mark.parametrize("odd", [None, [], "x", {"readOnlyHint": True}, {"readOnlyHint": {"value": "yes"}}])
+@for_each("odd", [None, [], "x", {"readOnlyHint": True}, {"readOnlyHint": {"value": "yes"}}])
 def test_a_record_that_is_odd_says_nothing(odd: Any) -> None:
     assert kinds(odd) == ["undeclared"]
 

@@ -13,6 +13,8 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.table import for_each
+
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 10
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -332,10 +334,8 @@ def test_a_client_that_stops_reading_and_leaves_causes_no_words(notes: Peer) -> 
     assert notes.process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("mode, version", [("auto", MODERN), ("legacy", "2025-11-25")])
-@pytest.mark.parametrize(
-    "name, tool, arguments", [("notes", "list_notes", {}), ("weather", "get_forecast", {"city": "Oslo"})]
-)
+@for_each("mode, version", [("auto", MODERN), ("legacy", "2025-11-25")])
+@for_each("name, tool, arguments", [("notes", "list_notes", {}), ("weather", "get_forecast", {"city": "Oslo"})])
 def test_the_sdk_client_lists_and_calls(name: str, tool: str, arguments: Json, mode: str, version: str) -> None:
     from mcp import Client, StdioServerParameters
 

@@ -5,7 +5,6 @@ import json
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,7 +131,7 @@ def test_what_is_appended_and_dropped_again_leaves_no_trace(
         assert json_edit.drop(after, (*place, len(inside(value, place)))) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "after"),
     [
         ('{\n  "a": []\n}', '{\n  "a": [\n    {\n      "b": 1\n    }\n  ]\n}'),
@@ -148,7 +147,7 @@ def test_what_is_new_is_written_as_its_surroundings_are(before: str, after: str)
     assert json_edit.append(before, ["a"], {"b": 1}) == after
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "after"),
     [
         ('{\n   "a": [\n      1,\n      3\n   ]\n}\n', '{\n   "a": [\n      1,\n      2,\n      3\n   ]\n}\n'),
@@ -190,7 +189,7 @@ def test_comments_beside_what_is_dropped_stay(text: str, names: str) -> None:
     assert "\n\n" not in after
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "after"),
     [
         ('{\n  "a": 1, // one\n}', '{\n  "a": 1, // one\n  "n": 2,\n}'),

@@ -34,12 +34,12 @@ def test_comments_and_trailing_commas_are_no_part_of_the_value(text: str, value:
     assert decoded(text.encode()) == value
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+@for_each("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
 def test_any_unicode_encoding_is_read(encoding: str) -> None:
     assert decoded('{"é": 1}'.encode(encoding)) == {"é": 1}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "where"),
     [
         ('{\n  // one\n  "a": 1\n  "b": 2\n}', "line 4, column 3"),
@@ -67,14 +67,14 @@ def test_plain_json_is_read_as_it_is(value: Any) -> None:
     assert decoded(json.dumps(value, indent=1, ensure_ascii=False).encode()) == value
 
 
-@pytest.mark.parametrize("text", ["/* " * 300_000, '{"a": 1} /*' + "*" * 300_000, "// \n" * 150_000, ", " * 150_000])
+@for_each("text", ["/* " * 300_000, '{"a": 1} /*' + "*" * 300_000, "// \n" * 150_000, ", " * 150_000])
 def test_what_never_ends_costs_no_more_than_its_length(text: str) -> None:
     """Hours, were each beginning looked at to the end."""
     with pytest.raises(ValueError, match=r"line|column|Expecting|Extra"):
         decoded(text.encode())
 
 
-@pytest.mark.parametrize("text", ['{"a": 1} /* never ends', '{"a": 1, /*/}', "/*"])
+@for_each("text", ['{"a": 1} /* never ends', '{"a": 1, /*/}', "/*"])
 def test_a_comment_without_an_end_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="line"):
         decoded(text.encode())

@@ -71,7 +71,7 @@ def test_a_refusal_may_say_where_the_server_says_what_it_is() -> None:
     assert web.asked == [URL, there, METADATA]
 
 
-@pytest.mark.parametrize("place", [f"{RESOURCE}/v1/mcp", RESOURCE])
+@for_each("place", [f"{RESOURCE}/v1/mcp", RESOURCE])
 def test_else_it_is_where_the_standard_says(place: str) -> None:
     assert issuer(Web({place: resource(), METADATA: metadata()})).name == ISSUER
 
@@ -81,7 +81,7 @@ def test_a_server_that_answers_all_the_same_may_have_a_login() -> None:
     assert found(Web({}, status=200)) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "place",
     [
         "https://as.test/.well-known/openid-configuration/tenant",
@@ -108,7 +108,7 @@ def test_of_several_issuers_it_is_the_first_unless_the_configuration_names_one()
     assert issuer(Web(answers), OAuth(issuer=other)).name == other
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "challenge", "asked"),
     [
         ({}, "Bearer", None),

@@ -14,6 +14,7 @@ from mcpctl.output import table
 from tests.configured import configure, listed, noted, stub, toolset
 from tests.conftest import MCPCTL, Mcpctl
 from tests.recorded import CURSOR, call, call_id, session, two_sessions
+from tests.table import for_each
 
 Numbers = tuple[int, ...]
 
@@ -158,7 +159,7 @@ def test_wide_characters_are_cut_to_the_columns_they_take(monkeypatch: pytest.Mo
     assert "…" in found[1]
 
 
-@pytest.mark.parametrize("value", ["[/bold]", "[red]x[/red]", "[link=http://x]y", ":smile:", "\\[x]"])
+@for_each("value", ["[/bold]", "[red]x[/red]", "[link=http://x]y", ":smile:", "\\[x]"])
 def test_markup_in_a_value_is_text(value: str) -> None:
     assert lines(["A"], [[value]])[1] == value
 
@@ -168,7 +169,7 @@ def test_a_value_that_looks_like_a_number_is_not_styled(monkeypatch: pytest.Monk
     assert lines(["A"], [["12:30 True 'x' http://y"]])[1] == "12:30 True 'x' http://y"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("seconds", "age"),
     [(0, "0s ago"), (59, "59s ago"), (61, "1m ago"), (3599, "59m ago"), (7300, "2h ago"), (200_000, "2d ago")],
 )
@@ -177,7 +178,7 @@ def test_times_show_as_ages(seconds: int, age: str) -> None:
     assert lines(["A"], [[then.isoformat()]], times=(0,))[1] in (age, age.replace("59s", "1m"))
 
 
-@pytest.mark.parametrize("time", ["", "no time", "0"])
+@for_each("time", ["", "no time", "0"])
 def test_a_time_that_is_none_shows_as_it_is(time: str) -> None:
     assert lines(["A", "B"], [[time, "x"]], times=(0,))[1].split() == [*time.split(), "x"]
 

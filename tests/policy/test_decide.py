@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mcpctl.base.definitions import hash_of
 from mcpctl.base.models import Tool
 from mcpctl.config.config import Config, parsed
@@ -71,12 +69,12 @@ def test_nothing_is_had_of_a_server_that_is_not_in_use(verb: str, server: str, c
     assert verdict(verb, server) == code
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@for_each("verb", VERBS)
 def test_nothing_is_had_of_a_server_of_another_project(verb: str) -> None:
     assert verdict(verb, config=config("acme", ("s",))) == "not_in_project"
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@for_each("verb", VERBS)
 def test_a_tool_set_false_can_only_be_shown(verb: str) -> None:
     assert verdict(verb, config=config(t=False)) == (ALLOW if verb == SHOW else "not_permitted")
 
@@ -95,12 +93,12 @@ def test_what_only_has_is_allowed_unless_it_is_set_false(verb: str, only: list[s
     assert verdict(verb, config=config(only=only, T=False)) == (ALLOW if verb == SHOW else "not_permitted")
 
 
-@pytest.mark.parametrize("name", ["T", " t", "t\u200b", "\uff54"])
+@for_each("name", ["T", " t", "t\u200b", "\uff54"])
 def test_only_has_no_name_but_as_it_is_written(name: str) -> None:
     assert verdict(name=name, tool=None, config=config(only=["t"])) == "not_permitted"
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@for_each("verb", VERBS)
 def test_a_tool_that_nothing_refuses_is_allowed(verb: str) -> None:
     assert verdict(verb) == ALLOW
     assert verdict(verb, config=config(other=False)) == ALLOW
@@ -144,7 +142,7 @@ def test_a_call_of_a_tool_that_is_not_listed(verb: str, listing: str, tools: dic
         assert verdict(verb, tool=None, listing=listing, config=config(only=["t", "u"])) == expected
 
 
-@pytest.mark.parametrize("listing", [KEPT, CURRENT, ANEW, UNAVAILABLE])
+@for_each("listing", [KEPT, CURRENT, ANEW, UNAVAILABLE])
 def test_a_name_that_a_toolset_cannot_have_is_refused_without_a_list(listing: str) -> None:
     assert verdict(tool=None, listing=listing, toolset=toolset(OTHER)) == "not_in_toolset"
 
@@ -175,7 +173,7 @@ def test_where_hints_decide_they_are_those_of_the_connection(
     assert verdict(verb, listing=listing, execute_class=execute_class) == expected
 
 
-@pytest.mark.parametrize("verb", [FIND, SHOW, COMPLETE])
+@for_each("verb", [FIND, SHOW, COMPLETE])
 def test_what_is_not_listed_is_not_there(verb: str) -> None:
     assert verdict(verb, tool=None) == "unknown_tool"
 

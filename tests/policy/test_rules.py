@@ -39,7 +39,7 @@ DESTROY, SILENT = tool(readOnly=False, destructive=True), tool()
 PLAIN = "auto_approve_read_only = false\nconfirm_destructive = false\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("subject", "expected"),
     [
         (READ, "allow: auto_approve_read_only @read-only built in"),
@@ -69,7 +69,7 @@ def test_the_first_list_that_matches_decides_whatever_is_more_specific(policy: s
     assert decided(PLAIN + policy, tool()) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("entry", "expected"),
     [
         ('t = "allow"', "allow: allow s:t config.toml:6"),
@@ -100,9 +100,7 @@ def test_a_repository_s_ask_goes_before_the_entry_of_a_tool_and_an_own_one_does_
     assert decided(PLAIN, tool(), of_toolset("deny", "@not-declared", own=False), servers).startswith("deny: deny @not")
 
 
-@pytest.mark.parametrize(
-    "name", ["delete_repo", "DELETE_REPO", " delete_repo", "delete_repo\u200b", "\uff44elete_repo"]
-)
+@for_each("name", ["delete_repo", "DELETE_REPO", " delete_repo", "delete_repo\u200b", "\uff44elete_repo"])
 def test_deny_and_ask_compare_names_as_servers_may_read_them(name: str) -> None:
     assert decided(PLAIN + 'deny = ["s:delete_*"]', tool(name)).startswith("deny")
     assert decided(PLAIN + 'ask = ["s:delete_repo"]', tool(name)).startswith("ask")
@@ -126,7 +124,7 @@ def test_a_pattern_of_many_stars_is_no_work() -> None:
     assert decided(f'{PLAIN}deny = ["{pattern}"]', tool("a" * 1000)) == "allow: default allow"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("trust", "is_approved", "counts"),
     [("yes", False, True), ("yes", True, True), ("pinned", False, False), ("pinned", True, True), ("no", True, False)],
 )
@@ -141,7 +139,7 @@ def test_declared_hints_loosen_as_trust_hints_says(trust: str, is_approved: bool
     assert decided("", DESTROY, servers=servers).startswith("ask")
 
 
-@pytest.mark.parametrize("own", [True, False])
+@for_each("own", [True, False])
 def test_an_override_loosens_only_from_the_user_s_own_folder(own: bool) -> None:
     overridden = Tool("s", "t", {"name": "t"}, '{"name":"t"}', overrides=Overrides({HINTS[0]: True}, "f", own))
     servers = '[servers.s]\ncommand = "x"\ntrust_hints = "no"\n'

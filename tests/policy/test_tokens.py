@@ -9,6 +9,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
+from tests.table import for_each
 
 
 def test_a_text_is_identified_by_its_hash_in_constant_time(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +39,7 @@ def test_two_tokens_never_have_one_text(paths: Paths) -> None:
         assert len({token.id for token in tokens.every(file)}) == 50
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expires", "revoked", "expected"),
     [
         (None, None, "valid"),

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mcpctl.base.callers import Claims
 from mcpctl.base.errors import Unusable
 from mcpctl.base.models import Tool
@@ -78,7 +76,7 @@ def test_requests_that_see_the_same_see_the_same_configuration() -> None:
     assert seen(loaded, Claims(of_person=True))[0] is loaded
 
 
-@pytest.mark.parametrize("project", ["", "UNASSIGNED", "nothing"])
+@for_each("project", ["", "UNASSIGNED", "nothing"])
 def test_entries_that_are_not_seen_have_no_problems(project: str) -> None:
     narrowed, _ = seen(config(), Claims(project=project))
     assert narrowed.problems == {}
@@ -86,7 +84,7 @@ def test_entries_that_are_not_seen_have_no_problems(project: str) -> None:
     assert set(seen(config(), Claims(project="acme"))[0].problems) == {"bad"}
 
 
-@pytest.mark.parametrize("section", ["[projects.UNASSIGNED]", '[servers.x]\ncommand = "x"\nprojects = ["UNASSIGNED"]'])
+@for_each("section", ["[projects.UNASSIGNED]", '[servers.x]\ncommand = "x"\nprojects = ["UNASSIGNED"]'])
 def test_no_project_can_have_the_name_of_none(section: str) -> None:
     try:
         problems = config(section).problems["x"]
@@ -108,7 +106,7 @@ def test_who_is_barred_is_told_the_same_of_everything(verb: str, code: str) -> N
     assert code in words.DENIED
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@for_each("verb", VERBS)
 def test_what_is_only_recorded_is_not_refused_and_yet_said(verb: str) -> None:
     view = View(config('[policy]\nmode = "record"'), access=Access(problem="no_token", binds=False))
     verdict = decide(Subject(verb, "free", "t", READS, view, listing=CURRENT))
@@ -128,7 +126,7 @@ def test_a_read_only_token_is_for_tools_that_read(verb: str, tool: Tool, policy:
     assert verdict.outcome == (REFUSE if is_refused and binds else ALLOW)
 
 
-@pytest.mark.parametrize("verb", [CALL, RESUME])
+@for_each("verb", [CALL, RESUME])
 def test_hints_that_a_token_is_held_to_are_those_of_the_connection(verb: str) -> None:
     view = View(config(), access=Access(Token("a", "h", read_only=True)))
     assert decide(Subject(verb, "free", "t", READS, view, listing=KEPT)).outcome == LIST

@@ -27,7 +27,7 @@ def test_a_client_that_is_known_to_read_text_gets_it_alone(name: str, revision: 
     assert client_form(name, revision) is AnswerForm.TEXT
 
 
-@pytest.mark.parametrize("name", [None, "", "mcp", "tester", "claude-code-like", "not claude-code"])
+@for_each("name", [None, "", "mcp", "tester", "claude-code-like", "not claude-code"])
 def test_a_client_that_is_not_known_gets_both_where_its_revision_has_both(name: str | None) -> None:
     forms = [client_form(name, revision) for revision in (*LEGACY_REVISIONS, MODERN_REVISION)]
     assert forms == [AnswerForm.TEXT, AnswerForm.TEXT, AnswerForm.BOTH, AnswerForm.BOTH, AnswerForm.BOTH]

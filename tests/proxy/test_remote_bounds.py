@@ -14,6 +14,7 @@ from tests.proxy.conftest import Serve
 from tests.proxy.test_bounds import memory_mb
 from tests.servers import command
 from tests.servers.scripted import Exchange, scripted
+from tests.table import for_each
 
 process = pytest.mark.process
 TOO_LONG = "more than 64 MB. The call was sent and may have taken effect; it was not sent again"
@@ -149,12 +150,12 @@ def test_a_failed_reconnection_ends_no_call_that_is_at_work(serve: Serve) -> Non
         assert client.answer(at_work).text == "done"
 
 
-@pytest.mark.parametrize(("retry_ms", "seconds"), [(0, 1.0), (1, 1.0), (5000, 5.0), (999_999_999, 30.0), (None, 3.0)])
+@for_each(("retry_ms", "seconds"), [(0, 1.0), (1, 1.0), (5000, 5.0), (999_999_999, 30.0), (None, 3.0)])
 def test_a_stream_is_opened_again_neither_at_once_nor_never(retry_ms: int | None, seconds: float) -> None:
     assert _wait(ServerSentEvent("message", b"", "", retry_ms), 3.0) == seconds
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@for_each("size", [1, 2, 3, 1000])
 def test_events_come_whole_however_they_are_cut(size: int) -> None:
     text = (
         b"\xef\xbb\xbf: a comment\r\ndata: one\r\ndata:two\r\nid: 5\r\n\r\n"

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import pytest
-
 from mcpctl.base.models import Tool
 from mcpctl.catalog.cache import held
 from mcpctl.catalog.cache import tool as stored_tool
@@ -47,12 +45,12 @@ def test_a_result_has_a_schema_or_a_signature() -> None:
     assert "signature" in results[9]
 
 
-@pytest.mark.parametrize("detail", ["auto", "names"])
+@for_each("detail", ["auto", "names"])
 def test_a_key_is_said_once(detail: str) -> None:
     assert not {"toolName", "serverName"} & answer([tool(1)], detail=detail)[0].keys()
 
 
-@pytest.mark.parametrize(("title", "shown"), [("Tool 1", False), ("tool-1", False), ("Tool one", True)])
+@for_each(("title", "shown"), [("Tool 1", False), ("tool-1", False), ("Tool one", True)])
 def test_a_title_that_repeats_the_name_is_said_in_full_alone(title: str, shown: bool) -> None:
     titled = Tool("s", "tool_1", {"name": "tool_1", "title": title, "inputSchema": {}}, "")
     assert ("title" in answer([titled])[0]) is shown

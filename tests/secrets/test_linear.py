@@ -7,8 +7,6 @@ from functools import partial
 from re import _compiler, _parser  # type: ignore[attr-defined]  # no other way to look into an expression
 from typing import Any
 
-import pytest
-
 from mcpctl.secrets import json_text, named_values, redactor, secret_values, shapes
 from mcpctl.secrets.redact import mask
 from mcpctl.secrets.redactor import Redactor
@@ -102,9 +100,7 @@ def test_what_is_looked_for_reads_nothing_long_in_vain(pattern: re.Pattern[Any])
     assert in_vain(pattern) == []
 
 
-@pytest.mark.parametrize(
-    "bad", [rb"[a-z_]{0,64}(?:token|key)=", rb"eyJ[A-Za-z0-9_-]{8,4096}\.[a-z]{8}", rb"a|k(?:k*:)"]
-)
+@for_each("bad", [rb"[a-z_]{0,64}(?:token|key)=", rb"eyJ[A-Za-z0-9_-]{8,4096}\.[a-z]{8}", rb"a|k(?:k*:)"])
 def test_what_would_is_noticed(bad: bytes) -> None:
     assert in_vain(re.compile(bad))
 

@@ -53,7 +53,7 @@ def test_a_text_of_a_known_shape_is_hidden_wherever_it_is(name: str) -> None:
         assert MARK.search(out)
 
 
-@pytest.mark.parametrize("text", [BEARER, f"Authorization: {BEARER}", "https://user:hunter2-x@host/path"])
+@for_each("text", [BEARER, f"Authorization: {BEARER}", "https://user:hunter2-x@host/path"])
 def test_credentials_in_headers_and_addresses_are_hidden(text: str) -> None:
     out = redacted(text)
     assert RUN not in out
@@ -78,7 +78,7 @@ def test_a_name_that_only_looks_telling_hides_nothing(name: str) -> None:
     assert not is_secret_name(name)
 
 
-@pytest.mark.parametrize("value", [None, True, False, ""])
+@for_each("value", [None, True, False, ""])
 def test_what_is_no_secret_stays_under_a_telling_name(value: Any) -> None:
     assert redacted({"token": value}) == {"token": value}
 
@@ -98,9 +98,7 @@ def test_json_within_strings_is_redacted_at_any_depth(depth: int, value: Any) ->
     assert (found["x"], found["y"]) == (1, [{"z": "w"}])
 
 
-@pytest.mark.parametrize(
-    "text", ["token=hunter2", "a TOKEN=hunter2&b=1", "PASSWORD=hun[ter2 x", f"secret={'hunter2' * 999}"]
-)
+@for_each("text", ["token=hunter2", "a TOKEN=hunter2&b=1", "PASSWORD=hun[ter2 x", f"secret={'hunter2' * 999}"])
 def test_assignments_in_text_are_redacted(text: str) -> None:
     out = redacted({"command": text, "after": 1})
     assert "unter2" not in out["command"]
@@ -294,7 +292,7 @@ def test_a_cut_leaves_no_half_of_a_token(token: str, before: int, after: int, at
         assert TOKENS[token][: len(TOKENS[token]) * 2 // 3] not in out
 
 
-@pytest.mark.parametrize("size", [5_000, 20_000])
+@for_each("size", [5_000, 20_000])
 def test_a_long_token_is_not_left_half_either(size: int) -> None:
     token = f"eyJhbGciOiJIUzI1NiJ9.{'Zz9' * (size // 3)}.{RUN}"
     text = json.dumps({"a": "b " + token}).encode()
@@ -312,7 +310,7 @@ def test_a_cut_never_splits_a_character() -> None:
     assert cut(text, 20) == text
 
 
-@pytest.mark.parametrize("piece", [b"0token: ", b"token: password=", b"password=https://", b"Bearer :"])
+@for_each("piece", [b"0token: ", b"token: password=", b"password=https://", b"Bearer :"])
 def test_of_very_many_values_the_further_ones_are_hidden_and_not_looked_at(piece: bytes) -> None:
     REDACTOR.json(piece)
     few, many = (calls(lambda size=size: REDACTOR.json(piece * size)) for size in (400, 8000))  # type: ignore[misc]

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from mcpctl.base.models import RawJson
 from mcpctl.store import recordable
 from tests.table import for_each
@@ -46,6 +44,6 @@ def test_a_later_round_is_a_call_no_one_made() -> None:
     assert obstacle("{}", parent_id="abc", via="replay") == ""
 
 
-@pytest.mark.parametrize("name", [MARK, "x" * 512 + "… [cut: 9,000 characters]"])
+@for_each("name", [MARK, "x" * 512 + "… [cut: 9,000 characters]"])
 def test_a_name_has_to_be_whole(name: str) -> None:
     assert obstacle("{}", tool=name) == obstacle("{}", server=name) == "its name was redacted or cut"

@@ -13,6 +13,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.store import server_logs
 from mcpctl.store.server_logs import KEPT, ServerLogs
+from tests.table import for_each
 
 
 @pytest.fixture
@@ -232,7 +233,7 @@ def test_what_follows_is_told_once(then: list[str], new: list[str], paths: Paths
     assert [row["text"] for row in next(batches)] == ["z"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lines",
     [
         [b"x" * 900] * 100,

@@ -3,12 +3,12 @@
 from typing import Any
 
 import jsonschema
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.toolsets import lint
 from mcpctl.toolsets.schema import MEMBERS, SCHEMA
+from tests.table import for_each
 
 NAMES = st.sampled_from([
     *sorted(MEMBERS), "toolsets", "toolRef", "notes", "note", "title", "annotations", "readOnlyHint", "namespacedName",
@@ -29,6 +29,6 @@ def test_shapes_are_what_the_schema_says(root: Any) -> None:
     assert {(problem.rule, problem.place) for problem in lint.shape(root)} == wanted
 
 
-@pytest.mark.parametrize("root", [[], None, "text", 3])
+@for_each("root", [[], None, "text", 3])
 def test_what_is_no_object_has_the_wrong_type(root: Any) -> None:
     assert [problem.rule for problem in lint.shape(root)] == ["E102"]

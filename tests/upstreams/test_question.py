@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from mcpctl.upstreams.question import named
 from tests.table import for_each
 
@@ -37,7 +35,7 @@ def test_no_way_to_write_a_message_leaves_the_server_unnamed(params: bytes, mess
     assert [value for name, value in found.items() if name.lower() == "message"] == [message]
 
 
-@pytest.mark.parametrize("method", ["sampling/createMessage", "roots/list"])
+@for_each("method", ["sampling/createMessage", "roots/list"])
 def test_what_has_no_words_for_a_person_has_its_server_beside_it(method: str) -> None:
     params = b'{"message":1.0,"systemPrompt":"Be brief.","_meta":{"progressToken":1.0,"mcpctl/server":"other"}}'
     meta = b'{"progressToken":1.0,"mcpctl/server":"github"}'

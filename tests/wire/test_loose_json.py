@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mcpctl.wire import loose_json
 from mcpctl.wire.loose_json import NotJson
+from tests.table import for_each
 
 SCALARS = st.sampled_from(["1", "-2.5e3", "true", "null", '"a"', r'"\u0041\"x"', "NaN", "-Infinity", r'"\ud800"', '""'])
 VALUES = st.recursive(
@@ -64,15 +65,13 @@ def test_what_is_too_deep_for_decoders_is_looked_through_all_the_same(value: str
         assert taken == (lenient(f"[{each}]") is not None)
 
 
-@pytest.mark.parametrize("text", [b"[1,2", b"[1,,2]", b"[1]2", b"{}", b"", b"[1,2,3]"])
+@for_each("text", [b"[1,2", b"[1,,2]", b"[1]2", b"{}", b"", b"[1,2,3]"])
 def test_parts_are_bounded_and_whole(text: bytes) -> None:
     with pytest.raises(NotJson):
         list(loose_json.parts(text, b"[", 2))
 
 
-@pytest.mark.parametrize(
-    "line", [b"\xff", b"caf\xc3\xa9", b"\xef\xbb\xbf{}", b"a" * (1 << 20) + b"\xc3\xa9\xff", b"\xc3"]
-)
+@for_each("line", [b"\xff", b"caf\xc3\xa9", b"\xef\xbb\xbf{}", b"a" * (1 << 20) + b"\xc3\xa9\xff", b"\xc3"])
 def test_a_line_is_utf_8_whatever_its_length(line: bytes) -> None:
     whole = line.removeprefix(b"\xef\xbb\xbf")
     assert bytes(loose_json.well_formed(line)) == whole.decode("utf-8", "replace").encode()

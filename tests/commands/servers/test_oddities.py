@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from mcpctl.calling.server_check import oddities
 from tests.table import for_each
 
@@ -44,7 +42,7 @@ def test_an_odd_member_is_named(members: dict[str, Any], what: str) -> None:
     assert what in said
 
 
-@pytest.mark.parametrize("name", [None, "", " ", 5, []])
+@for_each("name", [None, "", " ", 5, []])
 def test_a_tool_without_a_usable_name_is_told_by_its_place(name: Any) -> None:
     good = json.dumps(GOOD).encode()
     assert oddities([good, json.dumps({**GOOD, "name": name}).encode()]) == [

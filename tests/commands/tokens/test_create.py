@@ -118,9 +118,7 @@ def test_who_makes_one_is_told_on_a_terminal_that_it_counts_only_with_a_policy(m
     assert "policy" not in mcpctl("tokens", "create", tty=True).err
 
 
-@pytest.mark.parametrize(
-    ("text", "after"), [("1m", 60), ("12h", 43200), ("30d", 2592000), ("8w", 4838400), ("1970-01-03", 100000.0)]
-)
+@for_each(("text", "after"), [("1m", 60), ("12h", 43200), ("30d", 2592000), ("8w", 4838400), ("1970-01-03", 100000.0)])
 def test_a_time_is_a_span_or_a_date(text: str, after: float) -> None:
     assert moment(text, 72800.0) == 72800.0 + after
 
