@@ -11,6 +11,7 @@ from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines
 from tests.proxy.conftest import Serve
 from tests.servers import command
+from tests.table import for_each
 
 pytestmark = pytest.mark.process
 
@@ -78,13 +79,13 @@ def test_a_server_of_another_project_is_not_there_for_a_client(
     assert told == [("other", "denied"), ("nobody", "failed"), ("mine", "ok"), ("every", "ok")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "variable", "expected"),
     [
         ([], None, {"mine", "every", "other"}),
-        ([], "", {"mine", "every", "other"}),
-        ([], "zoo", {"every", "other"}),
         (["--project", "zoo"], None, {"every", "other"}),
+        ([], "", {"mine", "every", "other"}),  # from here on, it is set
+        ([], "zoo", {"every", "other"}),
         (["--project", "zoo"], "acme", {"every", "other"}),
         (["--project", "zoo"], "nothing", {"every", "other"}),
     ],
@@ -95,6 +96,7 @@ def test_the_option_goes_before_the_variable(
     client = served(*options, **({} if variable is None else {"MCPCTL_PROJECT": variable}))
     client.open()
     assert servers_found(client) == expected
+    client.close()
 
 
 @pytest.mark.parametrize(("options", "variable"), [(["--project", "acne"], "acme"), ([], "acne")])
