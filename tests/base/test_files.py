@@ -330,7 +330,7 @@ def test_what_is_no_regular_file_is_refused_in_words(
         assert (ran.code, ran.out) == (6, "")  # it leads out of its folder
         return
     assert (ran.code, ran.out) == (5, "")
-    place = path.resolve() if reader == "change" else path
+    place = path.resolve() if reader in ("change", "edit") else path
     assert f"{place}: it is " in told or f"{place}: Is a directory" in told
     assert "\nhint: " in told
 
