@@ -38,14 +38,8 @@ from mcpctl.store.state import State
 FIELDS = base_fields.names(base_fields.ServerRow)
 _AS_WRITTEN = ("enabled", "env_file", "cwd", "start_timeout_s", "call_timeout_s", "projects", "only", "may_ask")
 _SETTINGS = tuple(field.name for field in msgspec.structs.fields(Server))
-MERGED = (
-    "env",
-    "headers",
-    "oauth",
-    "tools",
-    "auth",
-    "parameters",
-)  # tables: given members are put beside those that they have
+# Tables: given members are put beside those that they have.
+MERGED = ("env", "headers", "oauth", "tools", "auth", "parameters")
 Change = Callable[[Any], None]  # a function that edits the document of a config.toml, for `editing.edit` and `edited`
 _OF_APIS = ("openapi", "document", "base", "skipped", "schemes", *API_ONLY)  # fields that others do not have
 _OF_PROGRAMS = ("command", "args", "oauth", "env", "inherit_env", "cwd", "may_ask", "expose", "prompts", "resources")
@@ -107,11 +101,6 @@ def row(paths: Paths, loaded: Config, name: str, catalog: Catalog, logins: Token
     return values
 
 
-def _runs(server: Server) -> str:
-    command = shlex.join([mask(server.command), *masked_args(server.args)]) if server.command else ""
-    return command or masked_url(server.url) or mask(server.openapi)
-
-
 def _of_api(paths: Paths, name: str, server: Server, path: Path) -> Row:
     """The settings of an HTTP API, and its document as it was last read; that is left out where there is none."""
     from mcpctl.openapi import overview, snapshot
@@ -137,7 +126,7 @@ def is_unread(paths: Paths, name: str) -> bool:
 
 def shown(row: Row) -> Row:
     """The fields of a row that its kind of server has."""
-    gone = {*_OF_PROGRAMS} if row["openapi"] else {*_OF_APIS}
+    gone = _OF_PROGRAMS if row["openapi"] else _OF_APIS
     return {field: value for field, value in row.items() if field not in gone}
 
 

@@ -67,7 +67,8 @@ def unseen(done: int, total: int) -> None:
 
 OLDER_PAGE = "ui/resourceUri"  # the member of `_meta` that had the URI of a page at first, and that hosts still read
 HTTP, TAGS = "mcpctl/http", "mcpctl/tags"
-"""The members of `_meta` of the tools that are made of an HTTP API: the method and the path, and the tags."""
+"""The members of `_meta` of the tools that are made of an HTTP API: the method and the path, and the tags. That of its
+answers has the first, too: among others the status."""
 PAGES = "ui://"  # begins the URIs of the pages of MCP Apps
 
 _Key = TypeVar("_Key")

@@ -29,12 +29,12 @@ _WORDS = {
 }
 RISKS = {  # the meaning of each of `hints.RISKS` for a person who has to decide
     "read-only": "This tool only reads data.",
-    "changing": "This tool changes data; by its hints it destroys nothing.",
+    "changing": "This tool changes data; none of its hints says that it destroys.",
     "destructive": "This tool may make destructive changes.",
     "not-declared": "Nobody has declared what this tool does; it counts as destructive.",
 }
 _SOURCES = {
-    "declared": "as its server declares", "inferred": "by its HTTP method",
+    "declared": "as its server declares", "inferred": "if it does as its HTTP method says",
     "override": "as a toolset says instead of its server",
 }  # fmt: skip
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
@@ -47,6 +47,7 @@ _SILENCES = {  # where only one of the two that make a risk is declared, the oth
         "Nobody said whether this tool destroys: it counts as if it did",
     ),
 }
+_SILENT = ("destructiveHint", False, "inferred")  # a method does not say that nothing is destroyed
 MARKS = {  # the badge of each filter by hints
     "read-only": _WORDS["readOnlyHint", True], "destructive": _WORDS["destructiveHint", True],
     "idempotent": _WORDS["idempotentHint", True], "open-world": _WORDS["openWorldHint", True],
@@ -64,7 +65,7 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     for name in HINTS:
         if risk == "read-only" and name in hints.MEANINGLESS_IF_READ_ONLY:
             continue
-        if hint := of_tool.get(name):
+        if (hint := of_tool.get(name)) and (name, *hint) != _SILENT:
             badge, source = _WORDS[name, hint.value], _SOURCES.get(hint.source)
             shown.append(badge._replace(title=f"{badge.title}, {source}") if source else badge)
         elif name in _SILENCES and risk != "not-declared":

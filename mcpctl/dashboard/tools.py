@@ -26,7 +26,7 @@ from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import indented, page
 from mcpctl.dashboard.rest import OF_TOOLS, WINDOW, Operation, Parameters, answer, listing
 from mcpctl.output import findings
-from mcpctl.output.text import MEANINGS
+from mcpctl.output.text import meaning_of
 from mcpctl.policy import pins
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.words import HELD
@@ -151,7 +151,7 @@ def tool_page(request: Request) -> Response:
         suspicions = list(drift.suspicion(catalog)(tool)) if row["held"] else []
     return page(
         request, "tool.html", tool=row, risk=badges.RISKS[row["risk"]], hint_fields=HINT_FIELDS, titles=_HINT_WORDS,
-        meanings=MEANINGS, meaningless=hints.MEANINGLESS_IF_READ_ONLY, notes=about.notes if about else (),
+        meaning_of=meaning_of, meaningless=hints.MEANINGLESS_IF_READ_ONLY, notes=about.notes if about else (),
         policy=policy, is_on=policy["mode"] != "off",
         description=description.strip() if isinstance(description, str) else "",
         pinned=pinned, compared=findings.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(tool.key),

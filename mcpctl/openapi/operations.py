@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.base import bounds
-from mcpctl.base.models import HINTS
+from mcpctl.base.models import HINTS, HTTP, TAGS
 from mcpctl.openapi import descriptions
 from mcpctl.openapi.bases import Bases
 from mcpctl.openapi.bodies import Bodies, DescribedBody
@@ -326,5 +326,5 @@ def _tail(listed: _Listed) -> dict[str, Any]:
         if isinstance(value, str if key == "title" else bool):
             annotations[key] = value[:_LONGEST] if isinstance(value, str) else value
     tags = [each[:_LONGEST_TAG] for each in listed.tags[:_TAGS]]
-    meta = {"mcpctl/http": {"method": listed.method, "path": listed.path}, **({"mcpctl/tags": tags} if tags else {})}
+    meta = {HTTP: {"method": listed.method, "path": listed.path}, **({TAGS: tags} if tags else {})}
     return {**({"annotations": annotations} if annotations else {}), "_meta": meta}

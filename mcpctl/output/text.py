@@ -111,8 +111,8 @@ def tool(row: Row) -> Iterator[str]:
     yield ""
     yield from (f"  {line}".rstrip() for line in block_of(row["description"] or "(no description)").splitlines())
     yield ""
-    for field, meaning in MEANINGS.items():
-        yield f"{field.replace('_', ' ') + ':':<13}{_hint(row[field], meaning)}"
+    for field in MEANINGS:
+        yield f"{field.replace('_', ' ') + ':':<13}{_hint(field, row[field])}"
     yield f"{'risk:':<13}{row['risk']}"
     yield ""
     calls = f"{counted(row['usage'], 'call')} on record, the last at {here(row['last_used'] or '')}"
@@ -257,11 +257,22 @@ MEANINGS = {  # the meaning of each hint in effect, where true and where false
 }
 
 
+_INFERRED = {  # the meaning of those that would loosen: no API has to do as the method of a request says
+    ("read_only", True): "it should change nothing, but nobody promises that",
+    ("destructive", False): "nothing says that it destroys, but nobody promises that it does not",
+    ("idempotent", True): "repeating it should change nothing more, but nobody promises that",
+}
 _HINT_FROM = {"declared": "declared", "inferred": "inferred from its HTTP method"}
 
 
-def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
-    words = meaning[0] if value["effective"] else meaning[1]
+def meaning_of(field: str, value: Mapping[str, Any]) -> str:
+    """The meaning of a hint in effect, no more than its source can say."""
+    meaning = MEANINGS[field][0 if value["effective"] else 1]
+    return _INFERRED.get((field, value["effective"]), meaning) if value["source"] == "inferred" else meaning
+
+
+def _hint(field: str, value: Mapping[str, Any]) -> str:
+    words = meaning_of(field, value)
     if value["source"] == "default":
         return f"not declared; counts as: {words}"
     where = f"override in {line_of(value['file'])}" if value["source"] == "override" else _HINT_FROM[value["source"]]

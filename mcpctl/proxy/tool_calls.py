@@ -94,8 +94,8 @@ class CallRecord(Record):
         call = self._call
         if self.id or not call.is_found:
             return
-        if call.tool and (server := call.view.config.servers.get(call.server)) and server.openapi:
-            self.http = translate.http_request(call.tool)
+        if call.tool and call.tool.inferred is not None:
+            self.http = call.tool.request
         self._open = self._recorder.call_started(
             call.server, call.name, call.passed or b"{}",
             request_id=call.incoming.id, annotations=hints.snapshot(call.tool), parent_id=call.parent_id,

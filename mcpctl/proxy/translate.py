@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mcpctl.base import bounds
 from mcpctl.base.callers import Caller
 from mcpctl.base.failure import Failure
-from mcpctl.base.models import Tool
+from mcpctl.base.models import HTTP
 from mcpctl.base.near_names import nearest
 from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog.cache import Catalog
@@ -98,9 +98,6 @@ def head(result: Json) -> Head:
     return Head(*(Raw(members.get(name, b"")) for name in names))
 
 
-HTTP = "mcpctl/http"  # in `_meta` of a tool of an HTTP API: method and path; of its answer: among others its status
-
-
 class _HttpAnswer(msgspec.Struct):
     status: int = 0
 
@@ -124,14 +121,6 @@ def without_headers(result: Json) -> Json:
     if meta.pop(HTTP, None) is None:
         return result
     return jsonrpc.object_of({**members, "_meta": jsonrpc.object_of(meta)})
-
-
-def http_request(tool: Tool) -> tuple[str, str] | None:
-    """The method and the path, with its holes, of the request that a tool of an HTTP API makes."""
-    meta = tool.definition.get("_meta")
-    request = meta.get(HTTP) if isinstance(meta, dict) else None
-    method, path = (request.get("method"), request.get("path")) if isinstance(request, dict) else (None, None)
-    return (method, path) if isinstance(method, str) and isinstance(path, str) else None
 
 
 def is_waiting(top: Head) -> bool:

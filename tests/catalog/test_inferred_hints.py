@@ -15,7 +15,9 @@ from mcpctl.catalog import cache, drift, rows
 from mcpctl.checks.checker import Checker
 from mcpctl.config import config
 from mcpctl.config.server_settings import Server
+from mcpctl.dashboard import badges
 from mcpctl.metatools import direct_definitions, direct_tools
+from mcpctl.output.text import meaning_of
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.words import hints_of
 from mcpctl.store.state import ListKey, State
@@ -221,3 +223,20 @@ def test_a_definition_without_a_method_implies_nothing(meta: Any) -> None:
     made = cache.tool("shop", "t", msgspec.json.encode({"name": "t", "_meta": meta}).decode(), is_of_api=True)
     assert (made.inferred, made.request) == ({}, ("", ""))
     assert hints.risk(hints.effective(made)) == "not-declared"
+
+
+@for_each(
+    ("method", "field", "meaning"),
+    [
+        ("POST", "destructive", "nothing says that it destroys, but nobody promises that it does not"),
+        ("PATCH", "destructive", "nothing says that it destroys, but nobody promises that it does not"),
+        ("GET", "read_only", "it should change nothing, but nobody promises that"),
+        ("PUT", "idempotent", "repeating it should change nothing more, but nobody promises that"),
+        ("DELETE", "destructive", "it may destroy or overwrite"),
+    ],
+)
+def test_nothing_is_promised_that_only_a_method_says(method: str, field: str, meaning: str) -> None:
+    hint = hints.effective(tool(method))[rows.HINT_FIELDS[field]]
+    assert meaning_of(field, {"effective": hint.value, "source": hint.source}) == meaning
+    texts = " ".join(badge.title for badge in badges.badges(json.loads(hints.snapshot(tool(method)))))
+    assert ("Nobody said whether this tool destroys" in texts) == (method in ("POST", "PATCH", "PUT"))

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from mcpctl.base import bounds
 from mcpctl.base.failure import failed
+from mcpctl.base.models import HTTP
 from mcpctl.base.texts import printable
 from mcpctl.openapi.snapshot import HttpOperation
 from mcpctl.secrets.redact import MASK
@@ -27,7 +28,6 @@ from mcpctl.upstreams.http_api.request import HttpRequest
 if TYPE_CHECKING:
     import httpx2
 
-META = "mcpctl/http"
 _PIECE = 3 << 16  # bytes that are decompressed, decoded or encoded in one step; base64 takes three at once
 _UTF_8 = "utf-8"
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
@@ -96,7 +96,7 @@ def result(
     for index, block in enumerate(blocks):
         pieces += [b"," if index else b"", *block]
     is_error = received.status >= HTTPStatus.BAD_REQUEST or received.elsewhere
-    meta = _without(msgspec.json.encode({META: _meta(received)}), secrets)
+    meta = _without(msgspec.json.encode({HTTP: _meta(received)}), secrets)
     rest = (b',"isError":true' if is_error else b"", b',"resultType":"complete"' if modern else b"")
     return b"".join([*pieces, b'],"_meta":', meta, *rest, b"}"])
 
