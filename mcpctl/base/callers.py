@@ -24,7 +24,7 @@ class Client(Struct, frozen=True):
 class Claims(Struct, frozen=True):
     """The claims of a request beside its envelope; unproven, secret in part, and never passed on."""
 
-    token: str | None = None  # None: the process's own applies
+    token: str | None = None
     project: str | None = None  # the only one that is seen; empty for none, None if unnamed
     of_person: bool = False  # a person at the command line asks, whom no project has to be named for
 
@@ -46,6 +46,14 @@ class Caller(Struct, frozen=True, dict=True):
     @cached_property
     def modern(self) -> bool:
         return self.revision == MODERN_REVISION
+
+
+ANYBODY = Caller(LEGACY_REVISIONS[-1])  # one that has not said anything yet
+
+
+def speaker(token: str | None) -> Caller:
+    """The caller of requests that do not say who sends them."""
+    return Caller(ANYBODY.revision, claims=Claims(token)) if token else ANYBODY
 
 
 @lru_cache(maxsize=256)

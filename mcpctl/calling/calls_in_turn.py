@@ -8,7 +8,7 @@ from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.calling import one_shot
 from mcpctl.calling.one_shot import Arguments
-from mcpctl.calling.own_session import CALLER, OwnSession, Result, own_session
+from mcpctl.calling.own_session import OwnSession, Result, own_session
 from mcpctl.config.config import Config
 from mcpctl.wire.reader import Line, LineReader
 
@@ -74,7 +74,7 @@ class _Calls:
             if server not in self._loaded.elsewhere:  # which is refused on record, as a client's call is
                 self._loaded.server(server)
             gateway = self._session.gateway
-            view = gateway.view(CALLER)
+            view = gateway.view(self._session.caller)
             await gateway.load(server, view)
             passed = arguments(gateway.catalog(view).find(server, name))
             self._take(await self._session.call(tool_keys.join(server, name), passed, as_sent=True))

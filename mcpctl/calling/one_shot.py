@@ -9,6 +9,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from mcpctl.base import bounds, tool_keys
+from mcpctl.base.callers import Caller
 from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, warn
 from mcpctl.base.failure import Failed
 from mcpctl.base.models import Found, Progress, RawJson, Tool, unseen
@@ -79,12 +80,12 @@ def call_ad_hoc(paths: Paths, server: Server, name: str, arguments: Arguments, m
 
     async def called() -> Result:
         async with own_session(loaded, paths, manner.toolset, manner.tell, ask=manner.ask) as session:
-            gateway, view = session.gateway, session.gateway.view(CALLER)
+            gateway, view = session.gateway, session.gateway.view(session.caller)
             await gateway.load(server_name, view)
             subject = Subject(CALL, server_name, name, gateway.catalog(view).find(server_name, name), view)
             if subject.tool is None and decide(subject).outcome != REFUSE:
                 await _list(gateway, server_name)
-            passed = arguments(gateway.catalog(gateway.view(CALLER)).find(server_name, name))
+            passed = arguments(gateway.catalog(gateway.view(session.caller)).find(server_name, name))
             return await session.call(tool_keys.join(server_name, name), passed, as_sent=manner.as_sent)
 
     try:
@@ -136,7 +137,7 @@ def prompt(
 ) -> RawJson:
     """The result of `prompts/get`, as its server sent it; raises an `McpctlError` if there is none."""
     try:
-        return _read(paths, name, lambda requests: requests.prompt(name, arguments, CALLER), timeout_s, project)
+        return _read(paths, name, lambda requests, caller: requests.prompt(name, arguments, caller), timeout_s, project)
     except NotFound as error:
         if error.code != "unknown_prompt":
             raise
@@ -151,13 +152,13 @@ def resource(
     """The result of `resources/read`, of this server or else of the one whose URI it is; raises as `prompt` does."""
     if server is not None:
         config.load(paths.config, project).server(server)
-    return _read(paths, uri, lambda requests: requests.read(uri, CALLER, server), timeout_s, project)
+    return _read(paths, uri, lambda requests, caller: requests.read(uri, caller, server), timeout_s, project)
 
 
 def _read(
     paths: Paths,
     name: str,
-    ask: Callable[[FeatureRequests], Awaitable[bytes]],
+    ask: Callable[[FeatureRequests, Caller], Awaitable[bytes]],
     timeout_s: float | None,
     project: str | None,
 ) -> RawJson:
@@ -165,7 +166,7 @@ def _read(
 
     async def answered() -> bytes:
         async with own_session(loaded, paths, None) as session:
-            return await ask(session.features)
+            return await ask(session.features, session.caller)
 
     try:
         return RawJson(asyncio.run(answered()).decode("utf-8", "replace"))

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpctl import __version__
+from mcpctl.base import posix
 from mcpctl.base.callers import LEGACY_REVISIONS, Caller, Claims, Client
 from mcpctl.base.errors import UpstreamFailed
 from mcpctl.base.failure import Failure
@@ -46,8 +48,8 @@ class Result:
 class OwnSession(ClientSession):
     """The session of a command: it makes one call at a time, and awaits its outcome."""
 
-    def __init__(self, gateway: Gateway, tell: Tell, via: str) -> None:
-        super().__init__(gateway, _Nowhere(), via=via)
+    def __init__(self, gateway: Gateway, speaker: Caller, tell: Tell, via: str) -> None:
+        super().__init__(gateway, _Nowhere(), speaker, via=via, parents=posix.parents)
         self.record_id: str | None = None  # the id on record of the last call
         self._tell = tell
         self._key = ""
@@ -63,7 +65,7 @@ class OwnSession(ClientSession):
         id_ = b"%d" % self._number
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
         meta = {"progressToken": id_} if self._tell else {}
-        request = Incoming(id_, CALLER, meta, execute_class=execute_class, as_sent=as_sent, replays=replays)
+        request = Incoming(id_, self.caller, meta, execute_class=execute_class, as_sent=as_sent, replays=replays)
         self.dispatch.call(request, envelope)
         return await self._outcome
 
@@ -110,8 +112,9 @@ async def own_session(
     loaded: Config, paths: Paths, toolset: str | None, tell: Tell = None, via: str = "cli", ask: AskHere | None = None
 ) -> AsyncIterator[OwnSession]:
     """A session on a gateway of its own; at the end no server is left running. `ask` asks about calls that need it."""
-    gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
-    session = OwnSession(gateway, tell, via)
+    gateway = Gateway(loaded, paths, toolset=toolset)
+    speaker = replace(CALLER, claims=Claims(own_token(), of_person=True))
+    session = OwnSession(gateway, speaker, tell, via)
     session.dispatch.consent.ask_here = ask
     try:
         yield session

@@ -55,15 +55,13 @@ class Scope(NamedTuple):
         return is_in_project and not (self.projects and self.projects.isdisjoint(projects))
 
 
-def access_of(
-    config: Config, claims: Claims, own_token: str | None, tokens: Collection[Token], now: float
-) -> tuple[Config, Access]:
-    """The configuration that a request sees, and its access. The token in its claims goes before the process's, and
-    applies only with a policy. Whether one is required is for the process's own project to say."""
+def access_of(config: Config, claims: Claims, tokens: Collection[Token], now: float) -> tuple[Config, Access]:
+    """The configuration that a request sees, and its access. A token applies only with a policy. The process's own
+    project says whether one is needed."""
     policy = config.policy
     if not policy.is_on:
         return seen_by(config, claims, None), UNBOUND
-    text = own_token if claims.token is None else claims.token
+    text = claims.token
     token = None if text is None else identified(text, tokens, now)
     problem = NOT_VALID if text is not None and token is None else ""
     if text is None and policy.table.require_token:

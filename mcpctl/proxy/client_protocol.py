@@ -60,6 +60,7 @@ class ClientProtocol:
         self._servers: list[str] | None = None  # those of the first time, for clients that claim nothing: they ask once
         self._constant = Newest[_Constant, dict[tuple[str, bool], bytes]](_MOST_CALLERS)
         self._senders = Senders(session.caller)
+        self._own_claims = session.caller.claims
         self._warmed: set[Claims] = set()
         self._warmed_last: Claims | None = None
 
@@ -193,7 +194,7 @@ class ClientProtocol:
     def _named_to(self, view: View) -> list[str] | None:
         if view.access.is_barred:
             return None
-        if view.caller and view.caller.claims is not NO_CLAIMS:
+        if view.caller and view.caller.claims is not self._own_claims:
             return list(view.config.enabled)
         if self._servers is None:
             self._servers = list(view.config.enabled)
@@ -204,7 +205,8 @@ class ClientProtocol:
         revision = version if version in LEGACY_REVISIONS else LEGACY_REVISIONS[-1]
         capabilities = params.get("capabilities", b"{}")
         info = params.get("clientInfo", b"")
-        self._session.caller = caller_of(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
+        speaker = caller_of(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
+        self._session.caller = self._senders.claiming(speaker, NO_CLAIMS)
         self._session.is_initialized = True
         caller = self._senders.claiming(self._session.caller, claims)
         instructions, announced = self._said_at_first(caller)

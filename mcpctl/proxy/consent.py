@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcpctl.base import bounds, posix
+from mcpctl.base import bounds
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.failure import Failure
 from mcpctl.base.models import Newest
@@ -55,8 +55,11 @@ Outcome = str | Failure | None  # the binding of a yes; why there is none; or No
 
 
 class Consent:
-    def __init__(self, gateway: Gateway, recorder: Recorder, questions: Questions) -> None:
+    def __init__(
+        self, gateway: Gateway, recorder: Recorder, questions: Questions, parents: Callable[[], Sequence[int]]
+    ) -> None:
         self._gateway = gateway
+        self._parents = parents  # the processes that a client may be which has asked by itself
         self._recorder = recorder
         self._questions = questions
         self._was_asked = Newest[str, None](_MOST_REMEMBERED)  # approvals and bindings that are not asked about again
@@ -176,7 +179,7 @@ class Consent:
         client = call.caller.client.name
         if not (call.view.config.policy.table.claude_hook and self._recorder.is_of_client and client == CLAUDE_CODE):
             return ()
-        return [approvals.expected_binding(binding, client, each) for each in posix.parents()]
+        return [approvals.expected_binding(binding, client, each) for each in self._parents()]
 
     async def _ask(self, approval: CallApproval, asked: Asked, call: Request, failure: Failure) -> Outcome:
         assert asked.question

@@ -139,7 +139,6 @@ class Snapshot:
 
     config: Config
     lists: Lists
-    token: str | None = None  # the process's own, for requests without one
     is_locked: bool = False
     generation: int = 0
     standing: Standing = NOTHING_DECIDED
@@ -151,7 +150,7 @@ class Snapshot:
     def view(self, caller: Caller | None) -> View:
         config, its_access = self.config, UNBOUND
         if caller is not None:
-            config, its_access = access_of(config, caller.claims, self.token, self.standing.tokens, time.time())
+            config, its_access = access_of(config, caller.claims, self.standing.tokens, time.time())
         left = self.toolsets.left if self.toolsets else 0
         followed = self.toolsets.of(config) if self.toolsets else _NO_TOOLSET
         direct = self._direct_toolsets(config) if config.serve.direct else ()

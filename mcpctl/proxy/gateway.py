@@ -51,11 +51,10 @@ _EVERY_S = 2.0
 
 class Gateway:
     def __init__(
-        self, config: Config, paths: Paths, *, toolset: str | None = None, token: str | None = None,
-        split: bool = False, verbose: bool = False, followed: ConfigFile | None = None,
-        transports: Transports | None = None, locked: Locked | None = None,
+        self, config: Config, paths: Paths, *, toolset: str | None = None, split: bool = False, verbose: bool = False,
+        followed: ConfigFile | None = None, transports: Transports | None = None, locked: Locked | None = None,
     ) -> None:  # fmt: skip
-        """Changes of the file `followed` apply. `token` is for requests without one. Tools unlike `locked` are held."""
+        """Changes of the file `followed` apply. Tools unlike `locked` are held."""
         self.paths = paths
         self.turn = Turn()
         self.sessions: list[ServerListener] = []
@@ -68,7 +67,7 @@ class Gateway:
         self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self.policy = PolicyMemory(paths)
-        snapshot = Snapshot(config, self._lists, token, locked is not None)
+        snapshot = Snapshot(config, self._lists, locked is not None)
         self.follower = Follower(
             snapshot, self.turn, self.policy, followed, self.background, self.follow,
             lambda config: self.incoming.judge(config),
@@ -92,10 +91,15 @@ class Gateway:
         self.added: set[str] = set()  # servers that were unknown at the start, or came since: no search awaits them
         self._is_ending = False
         entry_secrets.learn_all(config.servers)
-        if config.policy.is_on and (token or config.policy.table.require_token):
-            self.policy.look()  # the first answers name servers, or must not
+        if config.policy.table.require_token:
+            self.name_by_tokens()
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self.follower.settle(self._open_state())
+
+    def name_by_tokens(self) -> None:
+        """Look at the tokens before anything is answered: the first answers name servers, or must not."""
+        if self.config.policy.is_on and self.policy.mine is None:
+            self.policy.look()
 
     def _made(self, name: str, after: "asyncio.Task[None] | None" = None) -> Upstream:
         return Upstream(name, self.config.servers[name], self._transports, self, after=after, verbose=self._verbose)

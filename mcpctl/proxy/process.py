@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from mcpctl.base import bounds
+from mcpctl.base import bounds, posix
+from mcpctl.base.callers import speaker
 from mcpctl.base.errors import warn
 from mcpctl.base.paths import Paths
 from mcpctl.config import exposure
@@ -51,8 +52,9 @@ def run(
 ) -> None:  # fmt: skip
     """Serve on stdin and stdout, then end the process with status 0. Raises `McpctlError` before it begins."""
     with not_waited_for() as stderr:
+        token = own_token(token_file)
         gateway = gateway_for(
-            paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked, direct=direct
+            paths, project, toolset, token, split=split, verbose=verbose, locked=locked, direct=direct
         )
         stdout = _stdout_alone()
         # Work in threads hands over to the calls after this long, not after five times of it.
@@ -74,18 +76,20 @@ def run(
             loop.set_exception_handler(tell)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.add_signal_handler(number, ending.set)
-            await serve(gateway, Offer(split, annotate), ending, stdin=0, stdout=stdout, on_ending=last.start)
+            await serve(
+                gateway, Offer(split, annotate), ending, stdin=0, stdout=stdout, token=token, on_ending=last.start
+            )
             end()
 
         asyncio.run(served())
 
 
 def gateway_for(
-    paths: Paths, project: str | None, toolset: str | None, token_file: Path | None, *, split: bool, verbose: bool,
+    paths: Paths, project: str | None, toolset: str | None, token: str | None, *, split: bool, verbose: bool,
     locked: Path | None, direct: Sequence[str] = (),
 ) -> Callable[[], Gateway]:  # fmt: skip
     """Makes the gateway once an event loop runs. Warns of problems that stop nothing, and raises as `run` does."""
-    file, token = ConfigFile(paths, project, direct), own_token(token_file)
+    file = ConfigFile(paths, project, direct)
     config = file.read()
     State.check(paths)
     in_force.check(paths, config, toolset)
@@ -102,9 +106,7 @@ def gateway_for(
         from mcpctl.catalog import lock_file  # most have none
 
         pins = lock_file.read(locked).pins
-    return partial(
-        Gateway, config, paths, toolset=toolset, token=token, split=split, verbose=verbose, followed=file, locked=pins
-    )
+    return partial(Gateway, config, paths, toolset=toolset, split=split, verbose=verbose, followed=file, locked=pins)
 
 
 def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) -> None:
@@ -142,13 +144,14 @@ def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 async def serve(
     made: Callable[[], Gateway], offer: Offer, ending: asyncio.Event, *, stdin: int, stdout: int,
-    on_ending: Callable[[], None] = lambda: None,
+    token: str | None = None, on_ending: Callable[[], None] = lambda: None,
 ) -> None:  # fmt: skip
-    """Serve one client until it goes or `ending` is set; then nothing is left, and `stdout` is closed."""
+    """Serve one client until it goes or `ending` is set; then nothing is left, and `stdout` is closed. `token` is for
+    requests without one."""
     gateway = made()
     readers = gateway.turn.of_client()
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=readers)
-    session = ClientSession(gateway, writer)
+    session = ClientSession(gateway, writer, speaker(token), parents=posix.parents)
     protocol = ClientProtocol(session, writer, offer)
     # The first answer says what is kept of servers, but does not wait for another process that has the database.
     with contextlib.suppress(TimeoutError):

@@ -37,6 +37,7 @@ class Senders:
     """The senders of one connection: the same caller each time for the same words."""
 
     def __init__(self, speaker: Caller) -> None:
+        self._own = speaker.claims  # those of requests that claim nothing themselves
         self.last = Sender(b"", speaker, speaker, {})
         self._modern = Newest[bytes, Caller](_MOST_CALLERS)
         self._claiming = Newest[tuple[Caller, Claims], Caller](_MOST_CALLERS)
@@ -56,6 +57,10 @@ class Senders:
 
     def claiming(self, caller: Caller, claims: Claims) -> Caller:
         if claims is NO_CLAIMS:
+            claims = self._own
+        elif claims.token is None and self._own.token is not None:
+            claims = replace(claims, token=self._own.token)
+        if claims is caller.claims:
             return caller
         key = caller, claims
         if key not in self._claiming:

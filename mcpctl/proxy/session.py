@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from mcpctl.base import bounds
-from mcpctl.base.callers import LEGACY_REVISIONS, Caller
+from mcpctl.base.callers import ANYBODY, Caller
 from mcpctl.base.errors import McpctlError, warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.catalog.server_instructions import Introduced
@@ -60,18 +60,23 @@ class Transport(Protocol):
 class ClientSession:
     """One client's: `client_protocol` gives it the client's requests; it answers on `transport`."""
 
-    def __init__(self, gateway: Gateway, transport: Transport, *, via: str = "client") -> None:
+    def __init__(
+        self, gateway: Gateway, transport: Transport, speaker: Caller = ANYBODY, *, via: str = "client",
+        parents: Callable[[], Sequence[int]] = tuple,
+    ) -> None:  # fmt: skip
+        """A request that does not say who sends it is the `speaker`'s. `parents` are the processes that a client has
+        started which it may be, if it has."""
         self.gateway = gateway
         self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
         self.send = transport.write
         self.questions = Questions(self.send)
-        self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self)
+        self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self, parents)
         self.owners = Owners(gateway)
         self.features = FeatureRequests(gateway, self.owners, self.dispatch, self.begin)
         self.subscriptions = Subscriptions(self)
         self._direct: DirectRequests | None = None
         self.introduced = Introduced()
-        self.caller = Caller(LEGACY_REVISIONS[-1])
+        self.caller = speaker
         self.is_initialized = False
         self.log_level = b""
         self._transport = transport
@@ -81,6 +86,8 @@ class ClientSession:
         self._connecting = asyncio.Semaphore(_CONNECTED_AT_ONCE)
         gateway.turn.records.append(self.recorder.flush)
         gateway.sessions.append(self)
+        if speaker.claims.token:
+            gateway.name_by_tokens()
 
     @property
     def direct(self) -> "DirectRequests":

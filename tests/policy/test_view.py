@@ -51,14 +51,14 @@ def config(policy: str = "", project: str | None = None) -> Config:
     return parsed(Path("config.toml"), FILE + policy, project)
 
 
-def seen(loaded: Config, claims: Claims = Claims(), *tokens: Token, own: str | None = None) -> tuple[Config, Access]:  # noqa: B008
-    return access_of(loaded, claims, own, tokens, 10.0)
+def seen(loaded: Config, claims: Claims = Claims(), *tokens: Token) -> tuple[Config, Access]:  # noqa: B008
+    return access_of(loaded, claims, tokens, 10.0)
 
 
 def test_without_a_policy_a_token_counts_for_nothing() -> None:
     loaded = config()
     for claims in (Claims(), Claims(token="x")):
-        assert seen(loaded, claims, own="y") == (loaded, UNBOUND)
+        assert seen(loaded, claims) == (loaded, UNBOUND)
 
 
 def test_requests_that_see_the_same_see_the_same_configuration() -> None:

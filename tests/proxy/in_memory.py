@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcpctl.base.callers import MODERN_REVISION
+from mcpctl.base import posix
+from mcpctl.base.callers import ANYBODY, MODERN_REVISION, Caller, speaker
 from mcpctl.base.failure import Failure
 from mcpctl.base.paths import Paths
 from mcpctl.config.server_settings import Server
@@ -195,7 +196,12 @@ class MemoryClient:
     """A client in memory: its session, and what it was told."""
 
     def __init__(
-        self, gateway: Gateway, offer: Offer, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None
+        self,
+        gateway: Gateway,
+        offer: Offer,
+        revision: str = LATEST,
+        capabilities: Mapping[str, Any] | None = None,
+        speaker: Caller = ANYBODY,
     ) -> None:
         self.instructions = ""
         """The instructions that an older client got in the handshake."""
@@ -207,7 +213,7 @@ class MemoryClient:
         self._turn = gateway.turn
         self._queue: list[bytes] = []
         self._answers: dict[Any, asyncio.Future[dict[str, Any]]] = {}
-        self.session = ClientSession(gateway, self)
+        self.session = ClientSession(gateway, self, speaker, parents=posix.parents)
         self._protocol = ClientProtocol(self.session, self, offer)
         self._last_id = 0
 
@@ -289,6 +295,7 @@ class World:
         self.paths = paths
         self.servers = servers
         self.offer = Offer()
+        self.token: str | None = None
         self.gateway: Gateway
         self.clients: list[MemoryClient] = []
 
@@ -306,15 +313,18 @@ class World:
     ) -> None:  # fmt: skip
         """Start the gateway on what is configured."""
         file = ConfigFile(self.paths, project, direct)
-        self.offer = Offer(split, annotate)
+        self.offer, self.token = Offer(split, annotate), token
         self.gateway = Gateway(
-            file.read(), self.paths, toolset=toolset, token=token, split=split, followed=file,
+            file.read(), self.paths, toolset=toolset, split=split, followed=file,
             transports=MemoryTransports(self.servers), locked=locked,
         )  # fmt: skip
 
-    async def client(self, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None) -> MemoryClient:
-        """A client that has shaken hands."""
-        client = MemoryClient(self.gateway, self.offer, revision, capabilities)
+    async def client(
+        self, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None, *, token: str | None = None
+    ) -> MemoryClient:
+        """A client that has shaken hands; `token` is for its requests without one."""
+        default = speaker(token or self.token)
+        client = MemoryClient(self.gateway, self.offer, revision, capabilities, default)
         self.clients.append(client)
         await client.open()
         return client

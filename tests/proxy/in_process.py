@@ -19,6 +19,7 @@ from mcpctl.base import errors
 from mcpctl.base.paths import Paths
 from mcpctl.main import main
 from mcpctl.metatools.offers import Offer
+from mcpctl.policy.tokens import own_token
 from mcpctl.proxy import process
 from mcpctl.search import meaning
 from mcpctl.upstreams import upstream
@@ -107,11 +108,14 @@ class InProcess(Client):
         direct: Sequence[str] = (),
     ) -> None:
         """As `process.run`, but for what makes a process of it."""
+        token = own_token(token_file)
         gateway = process.gateway_for(
-            paths, project, toolset, token_file, split=split, verbose=verbose, locked=locked,
+            paths, project, toolset, token, split=split, verbose=verbose, locked=locked,
             direct=direct,
         )  # fmt: skip
-        serve = partial(process.serve, gateway, Offer(split, annotate), stdin=self._theirs, stdout=self._stdout)
+        serve = partial(
+            process.serve, gateway, Offer(split, annotate), stdin=self._theirs, stdout=self._stdout, token=token
+        )
         self._thread = threading.Thread(target=self._serve, args=(serve,), name="mcpctl serve", daemon=True)
         self._thread.start()
 
