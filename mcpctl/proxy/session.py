@@ -67,7 +67,7 @@ class ClientSession:
         """A request that does not say who sends it is the `speaker`'s. `parents` are the processes that a client has
         started which it may be, if it has."""
         self.gateway = gateway
-        self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
+        self.recorder = Recorder(gateway.paths, gateway.config.records, via=via, due=gateway.turn.due)
         self.send = transport.write
         self.questions = Questions(self.send)
         self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self, parents)
@@ -84,7 +84,6 @@ class ClientSession:
         self._drifts_told: set[Drift] = set()
         self._looking: asyncio.Task[None] | None = None
         self._connecting = asyncio.Semaphore(_CONNECTED_AT_ONCE)
-        gateway.turn.records.append(self.recorder.flush)
         gateway.sessions.append(self)
         if speaker.claims.token:
             gateway.name_by_tokens()
@@ -336,6 +335,5 @@ class ClientSession:
         self.subscriptions.close()
         self.dispatch.close()
         self.recorder.close()
-        self.gateway.turn.records.remove(self.recorder.flush)
         self.gateway.sessions.remove(self)
         await self.dispatch.consent.end()

@@ -3,7 +3,7 @@
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Raw, Struct
@@ -39,7 +39,11 @@ class OpenCall(Struct):
 class Recorder:
     """One session's record. Nothing is written before it first does something; failing to write stops no call."""
 
-    def __init__(self, paths: Paths, settings: RecordSettings, *, via: str = "client") -> None:
+    def __init__(
+        self, paths: Paths, settings: RecordSettings, *, via: str = "client",
+        due: list[Callable[[], None]] | None = None,
+    ) -> None:  # fmt: skip
+        """Whoever sends answers calls what is in `due` before: nothing is there for a session without new lines."""
         self.session_id = new_id()
         self._paths = paths
         self._via = via
@@ -48,6 +52,8 @@ class Recorder:
         self._warned = False
         self._closed = False
         self._lines: list[bytes] = []
+        self._due = [] if due is None else due
+        self._is_due = False
 
     def follow(self, settings: RecordSettings) -> None:
         self._settings = settings
@@ -73,7 +79,7 @@ class Recorder:
         )  # fmt: skip
         if http:
             line.http = Raw(msgspec.json.encode(dict(zip(("method", "path"), self.values.names(http), strict=True))))
-        self._lines.append(journal_lines.encode_all((line,)))
+        self._add(line)
         return call
 
     def call_finished(
@@ -100,7 +106,7 @@ class Recorder:
             line.delivered_bytes, line.shortened, line.response_file = delivered, True, True
         if http_status is not None:
             line.http_status = http_status
-        self._lines.append(journal_lines.encode_all((line,)))
+        self._add(line)
 
     def read_finished(
         self, id_: str, kind: str, server: str | None, name: str, status: str, *, started: float, response_bytes: int,
@@ -115,7 +121,7 @@ class Recorder:
             client_name=self.values.name(origin.client.name), client_version=self.values.name(origin.client.version),
             project=self.values.name(origin.project), toolset=self.values.name(origin.toolset),
         )  # fmt: skip
-        self._lines.append(journal_lines.encode_all((line,)))
+        self._add(line)
 
     def question_asked(
         self, server: str, method: str, message: str | None, outcome: str, *, call_id: str | None, waited_ms: int
@@ -126,7 +132,7 @@ class Recorder:
             server=self.values.name(server), method=self.values.name(method), message=self.values.name(message),
             waited_ms=waited_ms,
         )  # fmt: skip
-        self._lines.append(journal_lines.encode_all((line,)))
+        self._add(line)
 
     def discovery_finished(
         self, queries: Sequence[str], context: str | None, *, provider: str, fallback: str | None,
@@ -147,7 +153,7 @@ class Recorder:
             tokens=tokens(answer_bytes),
             project=self.values.name(origin.project),
         )
-        self._lines.append(journal_lines.encode_all((line,)))
+        self._add(line)
 
     def decision_made(
         self, key: str | Sequence[str], decision: str, rule: str, *, origin: Origin, place: str = "", call_id: str = "",
@@ -168,7 +174,7 @@ class Recorder:
         )  # fmt: skip
         if not self.is_of_client and channel in _OF_PEOPLE and decision in _BY_PEOPLE:
             line.person = posix.person(f"login {login} of the dashboard" if login else "")
-        self._lines.append(journal_lines.encode_all((line,)))
+        self._add(line)
         return line.id
 
     @property
@@ -179,8 +185,15 @@ class Recorder:
     def is_open(self) -> bool:
         return self._journal is not None
 
+    def _add(self, line: journal_lines.AnyLine) -> None:
+        self._lines.append(journal_lines.encode_all((line,)))
+        if not self._is_due:
+            self._is_due = True
+            self._due.append(self.flush)
+
     def flush(self) -> None:
         """Write the lines. Nothing that depends on them may be sent before."""
+        self._is_due = False
         if self._journal is None:
             self._lines.clear()
         if self._journal is None or not self._lines:

@@ -36,7 +36,7 @@ class Turn:
     """One turn of reading: what its lines cause to be written leaves at its end, the record first."""
 
     def __init__(self) -> None:
-        self.records: list[Callable[[], None]] = []  # they are called before anything leaves
+        self.due: list[Callable[[], None]] = []  # the records with something to write, before anything leaves
         self._writers: list[Callable[[], None]] = []
         self._reads = 0
         self.reading = 0
@@ -48,10 +48,6 @@ class Turn:
     def of_client(self) -> "Readers":
         return Readers(self, self.readers)
 
-    def _record(self) -> None:
-        for flush in self.records:
-            flush()
-
     def take(self, handle: Callable[[], None]) -> None:
         self._reads += 1
         self.reading = self._reads
@@ -59,7 +55,8 @@ class Turn:
             handle()
         finally:
             self.reading = 0
-        self._record()
+        while self.due:
+            self.due.pop()()
         writers, self._writers = self._writers, []
         for flush in writers:
             flush()
@@ -69,7 +66,8 @@ class Turn:
         if self.reading:
             self._writers.append(flush)
         else:
-            self._record()
+            while self.due:
+                self.due.pop()()
             flush()
 
     def was_large(self) -> None:

@@ -1,12 +1,16 @@
 """Many people's clients in one process: what one of them sets, sees, waits for or has approved is its own."""
 
 import ast
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 import mcpctl
+from mcpctl.base.callers import MODERN_REVISION
 from mcpctl.base.paths import Paths
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
@@ -80,3 +84,37 @@ def test_the_token_of_a_request_without_one_is_that_of_its_client_and_not_the_pr
         notes=lambda: MemoryServer(tool("read", readOnlyHint=True)),
         files=lambda: MemoryServer(tool("read", readOnlyHint=True)),
     )
+
+
+# ---- work of a call
+
+
+async def functions_of_a_call(client: MemoryClient) -> int:
+    """All functions that a warm call needs, those written in C included."""
+    count = 0
+
+    def on_event(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    for _ in range(5):
+        await client.call("files:read", {"n": 1})
+    sys.setprofile(on_event)
+    for _ in range(10):
+        await client.call("files:read", {"n": 1})
+    sys.setprofile(None)
+    return count
+
+
+def test_the_work_of_a_call_is_the_same_among_a_thousand_sessions_as_alone(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        alone = await functions_of_a_call(client)
+        for _ in range(999):
+            other = await world.client(MODERN_REVISION)
+        await other.call("files:read", {"n": 1})
+        assert await functions_of_a_call(client) <= 1.02 * alone
+
+    scene(played, files=lambda: MemoryServer(tool("read", readOnlyHint=True)))
