@@ -279,7 +279,7 @@ def test_tools_are_called_in_one_place_behind_the_decision() -> None:
     ]
     assert made == ["tool_calls.py"]
     # A server is given a request by one line, which one line of a request's reaches, and that the verdict that allows.
-    assert [file.name for file, on, _ in calls_of("send") if "upstreams" in on] == ["dispatch.py"]
+    assert [file.name for file, on, _ in calls_of("send") if ".held[" in on] == ["dispatch.py"]
     assert [file.name for file, on, _ in calls_of("send") if on == "self._dispatch"] == ["request.py"]
     going = [ast.unparse(node) for file, _, node in calls_of("go") if file.name == "dispatch.py"]
     assert len(going) == len(list(calls_of("go")))

@@ -42,6 +42,7 @@ class Caller(Struct, frozen=True, dict=True):
     capabilities: bytes = b"{}"
     client: Client = Client()
     claims: Claims = NO_CLAIMS
+    holder: str = ""  # whose processes of servers it uses, as `upstreams/held.py` has it
 
     @cached_property
     def modern(self) -> bool:
@@ -51,9 +52,20 @@ class Caller(Struct, frozen=True, dict=True):
 ANYBODY = Caller(LEGACY_REVISIONS[-1])  # one that has not said anything yet
 
 
-def speaker(token: str | None) -> Caller:
-    """The caller of requests that do not say who sends them."""
-    return Caller(ANYBODY.revision, claims=Claims(token)) if token else ANYBODY
+SHARED = "*"  # the holder of what all clients share
+BY_TOKEN = "@"  # begins the holder of what belongs to a token, or to requests without one
+
+
+def speaker(token: str | None, holder: str = "") -> Caller:
+    """The caller of requests that do not say who sends them. The holder `BY_TOKEN` stands for that of their token."""
+    claims = Claims(token) if token else NO_CLAIMS
+    return Caller(ANYBODY.revision, claims=claims, holder=held_by(holder, claims)) if token or holder else ANYBODY
+
+
+def held_by(holder: str, claims: Claims) -> str:
+    if not holder.startswith(BY_TOKEN) or claims.token is None:
+        return holder
+    return BY_TOKEN + hashlib.sha256(claims.token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=256)

@@ -103,6 +103,9 @@ class _Nowhere:
 
     pending = 0
 
+    async def released(self) -> None:
+        """Nobody is waited for."""
+
     def write(self, *pieces: bytes | memoryview) -> None:
         """Let it go."""
 

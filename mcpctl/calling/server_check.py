@@ -61,7 +61,7 @@ async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[
         one_done()
 
     async with listing(loaded, paths, loaded.servers, on_progress) as (gateway, one_done):
-        await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
+        await asyncio.gather(*(one(name, gateway.upstreams[name]) for name in loaded.enabled))
     return rows
 
 

@@ -60,7 +60,7 @@ class Catalog:
         return self._owned[server]
 
     def _own(self, server: str, fingerprint: str) -> Listed | None:
-        sets = self.lists.sets(server, fingerprint, self.view.capability_sets)
+        sets = self.lists.sets(server, fingerprint, self.view)
         return self._first(ListKey(server, fingerprint, capabilities) for capabilities in sets)
 
     def _others(self, server: str, fingerprint: str) -> Listed | None:
@@ -88,7 +88,7 @@ class Catalog:
         fingerprint = self.config.fingerprints.get(server)
         if fingerprint is None:
             return []
-        sets = [*self.lists.sets(server, fingerprint, self.view.capability_sets)]
+        sets = [*self.lists.sets(server, fingerprint, self.view)]
         sets += self.state.capability_sets(server, fingerprint)
         lists = [self._loaded(ListKey(server, fingerprint, capabilities)) for capabilities in dict.fromkeys(sets)]
         return [listed for listed in lists if listed]

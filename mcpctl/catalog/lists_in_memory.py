@@ -9,9 +9,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mcpctl.base.callers import SHARED
 from mcpctl.base.feature_names import KINDS, kind_of_list, list_of
 from mcpctl.base.models import Tool
 from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
+from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey
 
 _OF_FEATURES = {kind: list_of(kind) for kind in KINDS}
@@ -50,7 +52,7 @@ class Lists:
         self.judged = 0  # grows whenever one of them is judged differently than before
         self.changes = 0  # grows whenever any of them changes
         self._of: Mapping[ListKey, Listed] = {}
-        self._in_use: Mapping[tuple[str, str], str] = {}
+        self._in_use: Mapping[tuple[str, str], Mapping[str, str]] = {}  # the set of each holder's connection
         self._suspicious: Mapping[ListKey, Collection[str]] = {}  # names of tools that look like an attack
         self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
         self._together_at = -1  # the `changes` after which all of them were checked together
@@ -66,21 +68,31 @@ class Lists:
         known = {kind: self._of.get(ListKey(server, fingerprint, name)) for kind, name in _OF_FEATURES.items()}
         return {kind: listed for kind, listed in known.items() if listed}
 
-    def sets(self, server: str, fingerprint: str, preferred: Sequence[str]) -> Sequence[str]:
+    def sets(self, server: str, fingerprint: str, view: View) -> Sequence[str]:
         """The sets of capabilities whose list counts: only that of its connection, where it has listed on one."""
-        in_use = self._in_use.get((server, fingerprint))
-        return preferred if in_use is None else (in_use,)
+        in_use = self._in_use.get((server, fingerprint), {})
+        used = in_use.get(SHARED) or in_use.get(view.caller.holder if view.caller else "")
+        return view.capability_sets if used is None else (used,)
 
-    def put(self, of: ListKey, listed: Listed, *, is_in_use: bool = False) -> Listed:
-        """Judge a list and keep it; `is_in_use` where it is from the server's connection."""
+    def put(self, of: ListKey, listed: Listed, holder: str | None = None) -> Listed:
+        """Judge a list and keep it; it is from the connection of this holder, if there is one."""
         self.check(of, listed)
         with self._changing:
             judged = self._judged(of, listed)
             self._of = {**self._of, of: judged}
-            if is_in_use:
-                self._in_use = {**self._in_use, of[:2]: of.capabilities}
+            if holder is not None:
+                self._in_use = {**self._in_use, of[:2]: {**self._in_use.get(of[:2], {}), holder: of.capabilities}}
             self.changes += 1
         return judged
+
+    def left(self, holder: str, server: str = "") -> None:
+        """Forget what a holder's connections have listed, to this server or to all: it has none any more."""
+        with self._changing:
+            self._in_use = {
+                pair: {each: used for each, used in of_pair.items() if each != holder or server not in ("", pair[0])}
+                for pair, of_pair in self._in_use.items()
+            }
+            self.changes += 1
 
     def drop(self, of: ListKey) -> None:
         with self._changing:
@@ -160,7 +172,7 @@ class Lists:
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
         used, features = self._in_use.items(), _OF_FEATURES.values()
-        keys = [ListKey(*pair, name) for pair, capabilities in used for name in (capabilities, *features)]
+        keys = [ListKey(*pair, name) for pair, of_pair in used for name in (*{*of_pair.values()}, *features)]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
     def snapshot(self) -> "Lists":

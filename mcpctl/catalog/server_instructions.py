@@ -123,7 +123,7 @@ class Introductions:
 
     def _said(self, server: str, fingerprint: str, view: View) -> tuple[str, str]:
         """The instructions for a client like this one, else for another, and why they are held."""
-        sets = self._lists.sets(server, fingerprint, view.capability_sets)
+        sets = self._lists.sets(server, fingerprint, view)
         keys = [ListKey(server, fingerprint, capabilities) for capabilities in sets]
         if listed := next((listed for key in keys if (listed := self._lists.get(key))), None):
             return listed.instructions, listed.held

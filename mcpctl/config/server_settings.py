@@ -86,6 +86,7 @@ class Server(toml.Section, frozen=True, kw_only=True):
     inherit_env: str | list[str] = ALL
     cwd: str | None = None
     enabled: bool = True
+    shared: bool = False
     start_timeout_s: float = 30
     call_timeout_s: float = 0
     projects: list[str] = []
@@ -148,7 +149,7 @@ class Server(toml.Section, frozen=True, kw_only=True):
             return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in _NOT_LAUNCHED)
         env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
         remote = self.url, self.transport, headers, self.oauth
-        return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask)
+        return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask), self.shared
 
 
 _NOT_LAUNCHED = ("enabled", "projects", "tools", "only", "trust_hints", "limit_tokens")  # of an API, all else is

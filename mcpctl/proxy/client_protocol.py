@@ -18,8 +18,9 @@ from mcpctl.metatools.offers import AnswerForm, Offer
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_requests, subscriptions
 from mcpctl.proxy.senders import Sender, Senders, Unclear, caller_of, without_claims
-from mcpctl.proxy.session import SEVERITIES, SEVERITY, ClientSession, Transport
+from mcpctl.proxy.session import ClientSession, Transport
 from mcpctl.proxy.spec import Incoming
+from mcpctl.upstreams.connection import SEVERITIES, SEVERITY
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.reader import Line, id_of
 
@@ -208,7 +209,9 @@ class ClientProtocol:
         speaker = caller_of(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.caller = self._senders.claiming(speaker, NO_CLAIMS)
         self._session.is_initialized = True
-        caller = self._senders.claiming(self._session.caller, claims)
+        caller = self._session.caller
+        if claims is not self._own_claims:
+            caller = self._senders.claiming(caller, claims)
         instructions, announced = self._said_at_first(caller)
         self._session.subscriptions.begin(caller, announced)
         self._transport.write(jsonrpc.result(id_, offers.initialized(revision, instructions, announced)))
@@ -218,7 +221,7 @@ class ClientProtocol:
             self._error(id_, jsonrpc.INVALID_PARAMS, f"level is one of {', '.join(SEVERITIES)}")
             return
         self._session.log_level = level
-        self._session.gateway.set_log_level(level, self._session.caller)
+        self._session.gateway.set_log_level(self._session.caller)
         self._transport.write(jsonrpc.result(id_, b"{}"))
 
     def _call(self, id_: bytes, sender: Sender, name: bytes, arguments: bytes, extra: Mapping[str, bytes]) -> None:
@@ -255,7 +258,7 @@ class ClientProtocol:
             if not self._session.subscriptions.cancel(request_id):
                 self._session.dispatch.cancel(request_id, params)
         elif method == "notifications/roots/list_changed":
-            self._session.gateway.tell_all(method, params)
+            self._session.gateway.tell_servers(self._session.caller, method, params)
 
     def _answered(self, message: jsonrpc.Message) -> None:
         if message.result == message.error == jsonrpc.ABSENT:

@@ -145,7 +145,7 @@ class Dispatch:
 
     def _gave_none(self, request: Request) -> bool:
         is_seen = request.server in self._gateway.view(request.caller).config.enabled
-        upstream = self._gateway.upstreams.get(request.server)
+        upstream = self._gateway.held[request.caller.holder].get(request.server)
         connection = upstream.connection if upstream and is_seen else None
         return connection is not None and not connection.modern
 
@@ -318,11 +318,11 @@ class Dispatch:
         if request.server == OWN:
             self._tool_calls.read(request)
         else:
-            self._gateway.upstreams[request.server].send(exchange)
+            self._gateway.held[request.caller.holder][request.server].send(exchange)
 
     def watch(self, server: str, exchange: Exchange) -> None:
-        self._gateway.upstreams[server].watch(exchange)
+        self._gateway.held[exchange.caller.holder][server].watch(exchange)
 
     def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None:
-        if upstream := self._gateway.upstreams.get(server):
+        if upstream := self._gateway.held[exchange.caller.holder].get(server):
             upstream.cancel(exchange, params)

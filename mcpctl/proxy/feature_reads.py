@@ -112,7 +112,7 @@ class Owners:
 
     def why_unknown(self, name: str, view: View) -> Failure | None:
         named, _, _ = name.removeprefix(EXPLICIT).partition(":")
-        upstream = self._gateway.upstreams.get(named) if name.startswith(EXPLICIT) else None
+        upstream = self._gateway.upstream(named, view.caller) if name.startswith(EXPLICIT) else None
         return upstream.last_failure if upstream and upstream.down_since and named in self._unlisted(view) else None
 
     def _unlisted(self, view: View) -> set[str]:
@@ -275,7 +275,7 @@ class Completion(Spec[Request]):
         except Failed as error:
             return Verdict(REFUSE, error.failure)
         completion.server = owner.server
-        upstream = self._gateway.upstreams.get(owner.server)
+        upstream = self._gateway.upstream(owner.server, completion.caller)
         if upstream is None or (upstream.connection is None and upstream.down_since):
             return Verdict(REFUSE, Failure("server_down"))
         return Verdict(ALLOW)

@@ -144,7 +144,7 @@ class FeatureRequests:
             await self._gateway.current()
             await self._gateway.incoming.loaded()
             async with self._listing:
-                await self._gateway.turn.readers.released()
+                await self._dispatch.client.released()
                 page = await make_page(request)
                 if page is None:
                     message = "mcpctl: this cursor is of another list; list from the start"

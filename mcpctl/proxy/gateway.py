@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcpctl.base.callers import Caller, capability_set
+from mcpctl.base.callers import SHARED, Caller, capability_set
 from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.feature_names import list_of
@@ -18,6 +18,7 @@ from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.catalog.server_instructions import Introductions
 from mcpctl.config import entry_secrets
 from mcpctl.config.config import Config
+from mcpctl.config.server_settings import Server
 from mcpctl.config.settings import RecordSettings
 from mcpctl.metatools.discovery import Searching
 from mcpctl.policy import words
@@ -32,7 +33,8 @@ from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.toolsets.in_force import ToolsetsInForce
-from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.connection import Connection, severity
+from mcpctl.upstreams.held import HeldServers, Holders
 from mcpctl.upstreams.transports import Transports
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
@@ -53,8 +55,10 @@ class Gateway:
     def __init__(
         self, config: Config, paths: Paths, *, toolset: str | None = None, split: bool = False, verbose: bool = False,
         followed: ConfigFile | None = None, transports: Transports | None = None, locked: Locked | None = None,
+        most_processes: int = 0,
     ) -> None:  # fmt: skip
-        """Changes of the file `followed` apply. Tools unlike `locked` are held."""
+        """Changes of the file `followed` apply. Tools unlike `locked` are held. At most `most_processes` run at
+        once; any number where that is 0."""
         self.paths = paths
         self.turn = Turn()
         self.sessions: list[ServerListener] = []
@@ -62,7 +66,7 @@ class Gateway:
         self.asked_for: dict[str, Sequence[bytes]] = {}  # a list that a person asked for is believed if it is empty
         self._toolset = toolset
         self._verbose = verbose
-        self._transports = transports or Transports(paths, self.turn)
+        self._transports = transports or Transports(paths)
         self._lists = Lists(verdicts=paths.verdicts)
         self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
@@ -86,8 +90,12 @@ class Gateway:
         )  # fmt: skip
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
-        self.upstreams = {name: self._made(name) for name in config.enabled}
+        self.held = Holders(self.turn, self._made, most_processes)
+        self.room = self.held.room
+        self.upstreams = self.held[""]
+        self._launches = {name: server.launch for name, server in config.enabled.items()}
         self._leaving: set[Upstream] = set()
+        self._last_calls: dict[tuple[str, str], asyncio.Task[None]] = {}  # of servers that are to be started anew
         self.added: set[str] = set()  # servers that were unknown at the start, or came since: no search awaits them
         self._is_ending = False
         entry_secrets.learn_all(config.servers)
@@ -101,8 +109,17 @@ class Gateway:
         if self.config.policy.is_on and self.policy.mine is None:
             self.policy.look()
 
-    def _made(self, name: str, after: "asyncio.Task[None] | None" = None) -> Upstream:
-        return Upstream(name, self.config.servers[name], self._transports, self, after=after, verbose=self._verbose)
+    def _made(self, held: HeldServers, name: str) -> Upstream:
+        server = self.config.enabled[name]
+        if server.shared and held.holder != SHARED:
+            return self.held[SHARED][name]
+        after = self._last_calls.pop((held.holder, name), None)
+        upstream = Upstream(
+            name, server, self._transports, self, held.holder, held.readers, after=after, verbose=self._verbose
+        )
+        if server.shared:
+            self.held.share(upstream)
+        return upstream
 
     async def _open_state(self) -> None:
         state = await self.memory.opened()
@@ -111,7 +128,7 @@ class Gateway:
             await self.policy.open()
         await self.follower.judge()
         await self.introductions.open(state, lambda hashed: self.memory.soon(lambda state: state.keep_harmless(hashed)))
-        await self.incoming.follow(self.config, self.upstreams)
+        await self.incoming.follow(self.config, self.held.every)
 
     # ---- what is in force
 
@@ -145,19 +162,35 @@ class Gateway:
         for session in self.sessions:
             session.recorder.follow(config.records)
             session.lists_changed()
-        for name in self.upstreams.keys() - config.enabled.keys():
-            removed = self.upstreams.pop(name)  # a server that a person has removed does not go on
-            removed.remove(Failure("server_removed", {"server": name, "did": "is not in the configuration any more"}))
-            self._leave(removed, removed.stop())
-        for name, server in config.enabled.items():
-            upstream = self.upstreams.get(name)
-            if upstream and upstream.server.launch == server.launch:
-                upstream.server = server
-                continue
-            self.upstreams[name] = self._made(name, self._leave(upstream, upstream.finish()) if upstream else None)
-            self.added.add(name)
+        before, self._launches = self._launches, {name: server.launch for name, server in config.enabled.items()}
+        self.added |= {name for name, launch in self._launches.items() if before.get(name) != launch}
+        for upstream in [*self.held.every()]:
+            self._follow(upstream, config.enabled.get(upstream.name))
         await self.follower.judge()
-        await self.incoming.follow(config, self.upstreams)
+        await self.incoming.follow(config, self.held.every)
+
+    def _follow(self, upstream: Upstream, server: Server | None) -> None:
+        if server and upstream.server.launch == server.launch:
+            upstream.server = server
+            return
+        name = upstream.name
+        for held in self.held.values():
+            if held.get(name) is upstream:
+                del held[name]
+        self._lists.left(upstream.holder, name)
+        if server is None:  # one that a person has removed does not go on
+            upstream.remove(Failure("server_removed", {"server": name, "did": "is not in the configuration any more"}))
+            self._leave(upstream, upstream.stop())
+        else:
+            self._last_calls[upstream.holder, name] = self._leave(upstream, upstream.finish())
+
+    def let_go(self, holder: str) -> None:
+        """End the servers of a client that has gone."""
+        for name, upstream in self.held.pop(holder, {}).items():
+            if upstream.holder == holder:
+                upstream.remove(Failure("server_removed", {"server": name, "did": "is not used any more"}))
+                self._leave(upstream, upstream.stop())
+        self._lists.left(holder)
 
     def _leave(self, upstream: Upstream, end: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Let a server come to its end; where this ends first, the server is ended then."""
@@ -168,9 +201,13 @@ class Gateway:
 
     # ---- upstreams
 
+    def upstream(self, name: str, caller: Caller | None) -> Upstream | None:
+        """The server of this name that is for the caller; None where it is not enabled."""
+        return self.held[caller.holder if caller else ""][name] if name in self.config.enabled else None
+
     async def load(self, name: str, view: View) -> None:
-        if name in self.upstreams:
-            await self.memory.load(name, self.upstreams[name].server, view.capability_sets)
+        if server := self.config.enabled.get(name):
+            await self.memory.load(name, server, view.capability_sets)
 
     async def refresh(
         self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
@@ -180,7 +217,7 @@ class Gateway:
 
         async def refresh_one(name: str) -> None:
             async with self._starts:
-                if upstream := self.upstreams.get(name):
+                if upstream := self.upstream(name, caller):
                     try:
                         if rest := await upstream.refresh_all(caller):
                             warn(words.why_unlisted(rest))
@@ -193,21 +230,26 @@ class Gateway:
         await asyncio.gather(*map(refresh_one, names))
         return failures
 
-    def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
-        for upstream in self.upstreams.values():
-            if upstream.connection and not upstream.connection.modern:
+    def tell_servers(self, caller: Caller, method: str, params: Mapping[str, bytes]) -> None:
+        """Tell the older servers that are the caller's alone."""
+        for upstream in self.held[caller.holder].values():
+            if upstream.connection and not upstream.connection.modern and upstream.holder != SHARED:
                 upstream.connection.notify(method, params)
 
-    def set_log_level(self, level: bytes, caller: Caller) -> None:
-        for upstream in self.upstreams.values():
+    def set_log_level(self, caller: Caller) -> None:
+        """Have the caller's servers log as much as any of their clients has asked for."""
+        for upstream in self.held[caller.holder].values():
             if upstream.connection:
-                upstream.connection.set_log_level(level, caller)
+                upstream.connection.set_log_level(self.log_level(upstream.holder), caller)
 
     # ---- what upstreams tell, and ask
 
-    @property
-    def log_level(self) -> bytes:
-        return next((session.log_level for session in self.sessions if session.log_level), b"")
+    def listeners(self, holder: str) -> Sequence[ServerListener]:
+        """The sessions that have servers of this holder."""
+        return [each for each in self.sessions if holder in (SHARED, each.caller.holder)]
+
+    def log_level(self, holder: str) -> bytes:
+        return min((each.log_level for each in self.listeners(holder) if each.log_level), key=severity, default=b"")
 
     async def listed(self, upstream: Upstream, connection: Connection, definitions: list[bytes]) -> None:
         name, asked = upstream.name, upstream.name in self.asked_for
@@ -217,7 +259,7 @@ class Gateway:
         runnable = translate.runnable(definitions, connection)
         kept = await self.memory.keep(of, runnable, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read
-        await self.incoming.put(of, kept)
+        await self.incoming.put(of, kept, upstream.holder)
 
     async def features_listed(
         self, upstream: Upstream, connection: Connection, kind: str, definitions: list[bytes]
@@ -225,13 +267,13 @@ class Gateway:
         of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
         kept = await self.memory.keep(of, definitions, connection.instructions, asked=True)
         await self.current()
-        await self.incoming.put_features(of, kept, self.config)
+        await self.incoming.put_features(of, kept, self.config, upstream.holder)
 
     def exposed(self, name: str) -> Collection[str]:
         return self.config.exposes(name)
 
-    def tools_known(self, name: str) -> None:
-        for session in self.sessions:
+    def tools_known(self, name: str, holder: str = SHARED) -> None:
+        for session in self.listeners(holder):
             session.note_drifts()
 
     async def known_era(self, upstream: Upstream) -> bool | None:
@@ -247,14 +289,14 @@ class Gateway:
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand a server's question or log message to the session whose call it is about, as far as one can tell."""
         if not self.watched.take(connection, message):
-            questions.route(connection, message, self.sessions)
+            questions.route(connection, message, self.listeners(connection.holder))
 
     def connected(self, connection: Connection) -> None:
         self.watched.connected(connection)
 
     def gone(self, connection: Connection) -> None:
         self.watched.gone(connection)
-        for session in self.sessions:
+        for session in self.listeners(connection.holder):
             session.questions.gone(connection)
 
     # ---- ending
@@ -274,7 +316,7 @@ class Gateway:
         self.follower.close()
         for task in list(self._tasks):
             task.cancel()
-        servers = (each.stop() for each in (*self.upstreams.values(), *self._leaving))
+        servers = (each.stop() for each in (*self.held.every(), *self._leaving))
         await asyncio.gather(*servers, *([sessions] if sessions else ()))
         await self.index.end(last - asyncio.get_running_loop().time())
         for each in (self.searching, self.memory, self.policy, self.logs, self._transports):

@@ -4,7 +4,7 @@ They are judged aside, again whenever people approve something or the configurat
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -81,22 +81,22 @@ class IncomingLists:
             warn(f"what is pinned cannot be read: {error}")
             return None
 
-    async def put(self, of: ListKey, listed: Listed) -> None:
+    async def put(self, of: ListKey, listed: Listed, holder: str) -> None:
         if kind_of_list(of.capabilities):
             await beside(self._lists.check, of, listed)
         async with self._one_by_one:
             seen = await self._see(of, listed) if self._is_on else None
-            await beside(self._put, of, listed, seen)
+            await beside(self._put, of, listed, seen, holder)
         self._warn()
         if not self._is_to_check and not kind_of_list(of.capabilities):
             self._is_to_check = True
             self._background(self._check_together())
 
-    def _put(self, of: ListKey, listed: Listed, seen: pins.ServerPins | None) -> None:
+    def _put(self, of: ListKey, listed: Listed, seen: pins.ServerPins | None, holder: str) -> None:
         holding = self._lists.holding
         if seen is not None:
             self._lists.holding = replace(holding, pins={**holding.pins, of[:2]: seen})
-        self._lists.put(of, listed, is_in_use=not kind_of_list(of.capabilities))
+        self._lists.put(of, listed, None if kind_of_list(of.capabilities) else holder)
 
     async def _see(self, of: ListKey, listed: Listed) -> pins.ServerPins | None:
         try:
@@ -125,7 +125,7 @@ class IncomingLists:
             look = "check" if is_only_suspicious else f"diff --server {server}"
             warn(f"tools of server '{server}' are not as they were: {counts}; see: mcpctl tools {look}")
 
-    async def follow(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
+    async def follow(self, config: Config, upstreams: Callable[[], Iterable[Upstream]]) -> None:
         """Load the kept lists of these servers; connected ones list state can be seen since now."""
         self._loading = self._background(self._load(config, upstreams))
         await asyncio.wait({self._loading}, timeout=_LOAD_S)
@@ -134,15 +134,16 @@ class IncomingLists:
         if self._loading:
             await asyncio.wait({self._loading})
 
-    async def _load(self, config: Config, upstreams: Mapping[str, Upstream]) -> None:
+    async def _load(self, config: Config, upstreams: Callable[[], Iterable[Upstream]]) -> None:
         await self._memory.load_features(config.fingerprints)
         await self._make_known(config.fingerprints.items(), config)
-        for name in {server for server, _ in self._known.unknown(config)}:
-            if upstream := upstreams.get(name):
+        unknown = {server for server, _ in self._known.unknown(config)}
+        for upstream in upstreams():
+            if upstream.name in unknown:
                 upstream.list_features()
 
-    async def put_features(self, of: ListKey, kept: Listed, config: Config) -> None:
-        await self.put(of, self._known.as_known(of, kept))
+    async def put_features(self, of: ListKey, kept: Listed, config: Config, holder: str) -> None:
+        await self.put(of, self._known.as_known(of, kept), holder)
         await self._make_known([of[:2]], config)
 
     async def _make_known(self, pairs: Iterable[tuple[str, str]], config: Config) -> None:

@@ -149,7 +149,7 @@ async def serve(
     """Serve one client until it goes or `ending` is set; then nothing is left, and `stdout` is closed. `token` is for
     requests without one."""
     gateway = made()
-    readers = gateway.turn.of_client()
+    readers = gateway.turn.of_client(gateway.upstreams.readers)
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=readers)
     session = ClientSession(gateway, writer, speaker(token), parents=posix.parents)
     protocol = ClientProtocol(session, writer, offer)

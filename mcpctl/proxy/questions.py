@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from mcpctl.base.callers import SHARED, Caller
 from mcpctl.base.errors import warn
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
@@ -239,6 +240,7 @@ def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:
 class ServerListener(Protocol):
     """A session, as the gateway and the servers behind it see it."""
 
+    caller: Caller
     recorder: Recorder
     questions: Questions
     log_level: bytes  # the level that its client has set, in JSON; empty while it has not
@@ -278,6 +280,10 @@ def _put(asked: Question, connection: Connection, sessions: Sequence[ServerListe
     if reply:
         reply.not_asked(asked)
         return
+    if calls := connection.calls():
+        for each in calls:  # those of several clients: its words may be about another one's call
+            each.not_asked(replace(asked, params=b"{}"))
+        return
     # Nobody could tell what it is about, and any server could ask for anything at any time.
     warn(f"server '{connection.server}' asks the client something ({asked.method}) outside of any call; refused")
     connection.was_refused_roots |= asked.method == ROOTS
@@ -286,6 +292,9 @@ def _put(asked: Question, connection: Connection, sessions: Sequence[ServerListe
 
 
 def _about(connection: Connection) -> Reply | None:
-    """The call that a server's message is about: its latest, since the protocol does not say which."""
+    """The call that a server's message is about: its latest, since the protocol does not say which. Where all clients
+    share the server, the latest may be another one's, so that there is none unless it is the only one."""
     calls = connection.calls()
+    if connection.holder == SHARED and len(calls) > 1:
+        return None
     return next((reply for reply in calls if not reply.is_parked), calls[0] if calls else None)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from mcpctl.base.callers import MODERN_REVISION, NO_CLAIMS, UNREADABLE, Caller, Claims, Client
+from mcpctl.base.callers import MODERN_REVISION, NO_CLAIMS, UNREADABLE, Caller, Claims, Client, held_by
 from mcpctl.base.models import Newest
 from mcpctl.policy.tokens import LONGEST
 from mcpctl.wire import jsonrpc
@@ -37,7 +37,7 @@ class Senders:
     """The senders of one connection: the same caller each time for the same words."""
 
     def __init__(self, speaker: Caller) -> None:
-        self._own = speaker.claims  # those of requests that claim nothing themselves
+        self._own, self._holder = speaker.claims, speaker.holder  # those of requests that claim nothing themselves
         self.last = Sender(b"", speaker, speaker, {})
         self._modern = Newest[bytes, Caller](_MOST_CALLERS)
         self._claiming = Newest[tuple[Caller, Claims], Caller](_MOST_CALLERS)
@@ -60,11 +60,11 @@ class Senders:
             claims = self._own
         elif claims.token is None and self._own.token is not None:
             claims = replace(claims, token=self._own.token)
-        if claims is caller.claims:
+        if claims is caller.claims and self._holder == caller.holder:
             return caller
         key = caller, claims
         if key not in self._claiming:
-            self._claiming[key] = replace(caller, claims=claims)
+            self._claiming[key] = replace(caller, claims=claims, holder=held_by(self._holder, claims))
         return self._claiming[key]
 
     def _of_envelope(self, meta: Mapping[str, bytes]) -> Caller:

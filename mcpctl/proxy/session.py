@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
@@ -31,6 +30,7 @@ from mcpctl.proxy.spec import Incoming
 from mcpctl.proxy.subscriptions import Subscriptions
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder
+from mcpctl.upstreams.connection import SEVERITY
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart, beside
@@ -43,8 +43,6 @@ _ADDED_S = 2.0  # how long a search waits for servers that are new, while others
 _LOOK_S = 0.05
 _CONNECTED_AT_ONCE = 4
 LAST_ANSWER_S = 1.3  # after this, searches that go on at the end are answered that it ends: it is promised in 1.8 s
-SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")  # of RFC 5424
-SEVERITY = {msgspec.json.encode(level): number for number, level in enumerate(SEVERITIES)}
 
 
 class Transport(Protocol):
@@ -52,6 +50,9 @@ class Transport(Protocol):
 
     @property
     def pending(self) -> int: ...
+
+    async def released(self) -> None:
+        """Return when the client takes what it is sent."""
 
     def write(self, *pieces: bytes | memoryview) -> None:
         """Send the pieces, which are whole lines, at the end of this turn or as soon after as they are taken."""
@@ -67,7 +68,7 @@ class ClientSession:
         """A request that does not say who sends it is the `speaker`'s. `parents` are the processes that a client has
         started which it may be, if it has."""
         self.gateway = gateway
-        self.recorder = Recorder(gateway.paths, gateway.config.records, via=via, due=gateway.turn.due)
+        self.recorder = Recorder(gateway.paths, gateway.config.records, via=via, unwritten=gateway.turn.unwritten)
         self.send = transport.write
         self.questions = Questions(self.send)
         self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self, parents)
@@ -140,7 +141,7 @@ class ClientSession:
         if unlisted := await gateway.searching.unlisted(view):
             await self._list_first(unlisted, view, caller)
         view = await self._admitted(caller)  # people may have decided something meanwhile
-        missing = {name: self._why_unlisted(name) for name in gateway.catalog(view).unlisted()}
+        missing = {name: self._why_unlisted(name, caller) for name in gateway.catalog(view).unlisted()}
         problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
         direct = (await self.direct.tools(caller)).names if view.config.serve.direct else {}
         return await gateway.searching.answer(request, view, missing | problems, direct), view
@@ -174,8 +175,8 @@ class ClientSession:
                 return
             await asyncio.wait([refreshing], timeout=_LOOK_S)
 
-    def _why_unlisted(self, name: str) -> str:
-        upstream = self.gateway.upstreams.get(name)
+    def _why_unlisted(self, name: str, caller: Caller) -> str:
+        upstream = self.gateway.upstream(name, caller)
         if upstream and upstream.down_since:
             since = time.strftime("%H:%M:%SZ", time.gmtime(upstream.down_since))
             return f"has been down since {since}; the user can see why with: mcpctl servers check {name}"
@@ -237,7 +238,7 @@ class ClientSession:
 
     async def _connect(self, name: str, caller: Caller) -> None:
         async with self._connecting:
-            if upstream := self.gateway.upstreams.get(name):
+            if upstream := self.gateway.upstream(name, caller):
                 with contextlib.suppress(Failed):  # which is on record for those who ask for it
                     await upstream.connected(caller)
 
@@ -250,7 +251,7 @@ class ClientSession:
     async def _note_unlisted(self) -> None:
         gateway = self.gateway
         unlisted = await gateway.searching.unlisted(gateway.view(None))
-        if len(unlisted) == len(gateway.upstreams):
+        if len(unlisted) == len(gateway.config.enabled):
             gateway.added.update(unlisted)
 
     # ---- to the client
@@ -258,6 +259,9 @@ class ClientSession:
     @property
     def is_reading(self) -> bool:
         return self._transport.pending <= bounds.UNREAD_NOTICES
+
+    async def released(self) -> None:
+        await self._transport.released()
 
     def answer(self, request: Incoming, result: Json) -> None:
         self._transport.write(*jsonrpc.result_pieces(request.id, result))

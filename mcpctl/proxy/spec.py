@@ -50,6 +50,9 @@ class ClientSide(Protocol):
     def is_reading(self) -> bool:
         """Whether it takes what it is sent; a client that does not goes without questions and notifications."""
 
+    async def released(self) -> None:
+        """Return when it takes what it is sent."""
+
     def answer(self, request: Incoming, result: Json) -> None: ...
     def error(self, request: Incoming, error: bytes) -> None: ...
 

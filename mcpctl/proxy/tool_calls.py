@@ -10,7 +10,7 @@ from msgspec import Raw
 from mcpctl.base import definitions, hints
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.tool_keys import OWN
-from mcpctl.metatools import argument_help, own_tool
+from mcpctl.metatools import own_tool
 from mcpctl.policy import words
 from mcpctl.policy.approvals import ALWAYS, SESSION
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, COUNT, CURRENT, KEPT, LIST, REFUSE, UNAVAILABLE, Verdict, decide
@@ -172,7 +172,7 @@ class ToolCalls(Spec[Request]):
             call.verdict = self._decide_own(call)
             return call.verdict
         if call.listing in _KNOWN:
-            upstream = self._gateway.upstreams.get(call.server)
+            upstream = self._gateway.held[call.caller.holder].get(call.server)
             connection = upstream and upstream.connection
             call.listing = CURRENT if connection and connection.has_listed else KEPT
         like = call.server, call.name, call.execute_class, call.listing, call.incoming.via, self._recorder.session_id
@@ -207,7 +207,7 @@ class ToolCalls(Spec[Request]):
             except Failed as error:
                 call.owner = error
         await gateway.load(call.server, call.view)
-        upstream = gateway.upstreams.get(call.server)
+        upstream = gateway.upstream(call.server, caller)
         if call.done or upstream is None or self.decide(call, gateway.view(caller)).outcome != LIST:
             return
         wait = (upstream.server.start_timeout_s or None) if call.execute_class else _LIST_WAIT_S
@@ -283,6 +283,8 @@ class ToolCalls(Spec[Request]):
         if call.tool is None or call.incoming.as_sent or call.server == OWN:
             then(answer)
         else:
+            from mcpctl.metatools import argument_help  # most calls are not refused
+
             argument_help.give(call.tool, call.arguments, answer, add, then)
 
     def refuse(self, call: Request, failure: Failure) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from mcpctl.base import bounds
-from mcpctl.base.callers import Caller
+from mcpctl.base.callers import SHARED, Caller
 from mcpctl.base.failure import Failed, failed
 from mcpctl.catalog.features import FeatureOwner
 from mcpctl.upstreams import server_lists
@@ -35,14 +35,14 @@ class Watcher(Protocol):
 
 
 class Servers(Protocol):
-    @property
-    def upstreams(self) -> Mapping[str, Upstream]: ...
+    def upstream(self, name: str, caller: Caller | None) -> Upstream | None: ...
     def background(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]": ...
 
 
 class _Watched:
-    def __init__(self, owner: FeatureOwner) -> None:
+    def __init__(self, owner: FeatureOwner, holder: str) -> None:
         self.owner = owner
+        self.holder = holder
         self.watchers: dict[Watcher, None] = {}
         self.connection: Connection | None = None
         self.listening: Listening | None = None  # the open `subscriptions/listen` on a connection of 2026-07-28
@@ -59,29 +59,31 @@ class _Return(Struct):
 class WatchedResources:
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
-        self._watched: dict[FeatureOwner, _Watched] = {}
-        self._returning: dict[str, _Return] = {}  # servers that were lost while somebody watched anything of them
+        self._watched: dict[tuple[FeatureOwner, str], _Watched] = {}  # by whose process is asked for it, too
+        self._returning: dict[tuple[str, str], _Return] = {}  # servers that were lost while anybody watched
 
     async def watch(self, owner: FeatureOwner, watcher: Watcher, caller: Caller) -> None:
         """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""
-        watched = self._watched.setdefault(owner, _Watched(owner))
+        upstream = self._servers.upstream(owner.server, caller)
+        if upstream is None:
+            raise failed("server_removed", "is not in the configuration any more", server=owner.server)
+        watched = self._watched.setdefault((owner, upstream.holder), _Watched(owner, upstream.holder))
         watched.watchers[watcher] = None
         try:
             async with watched.asking:
                 if watched.connection is None:
-                    upstream = self._servers.upstreams.get(owner.server)
-                    if upstream is None:
-                        raise failed("server_removed", "is not in the configuration any more", server=owner.server)
                     await self._ask(watched, await upstream.connected(caller), caller)
         except BaseException:
             self.unwatch(owner, watcher)
             raise
 
     def unwatch(self, owner: FeatureOwner, watcher: Watcher) -> None:
-        if watched := self._watched.get(owner):
-            watched.watchers.pop(watcher, None)
-            if not watched.watchers:
-                self._servers.background(self._take_back(watched))
+        for holder in (watcher.caller.holder, SHARED):
+            watched = self._watched.get((owner, holder))
+            if watched and watcher in watched.watchers:
+                del watched.watchers[watcher]
+                if not watched.watchers:
+                    self._servers.background(self._take_back(watched))
 
     def take(self, connection: Connection, message: jsonrpc.Message) -> bool:
         if message.method == UPDATED:
@@ -94,7 +96,7 @@ class WatchedResources:
 
     def connected(self, connection: Connection) -> None:
         for watched in self._watched.values():
-            if watched.owner.server == connection.server and watched.connection is None:
+            if _is_of(watched, connection.server, connection.holder) and watched.connection is None:
                 self._servers.background(self._ask_again(watched, connection))
 
     def gone(self, connection: Connection) -> None:
@@ -102,16 +104,17 @@ class WatchedResources:
         for watched in self._watched.values():
             if watched.connection is connection:
                 watched.connection, watched.listening, watched.wait = None, None, server_lists.FIRST_WAIT_S
-        if self._waits_for(connection.server):
-            back = self._returning.setdefault(connection.server, _Return())
+        of = connection.server, connection.holder
+        if self._waits_for(*of):
+            back = self._returning.setdefault(of, _Return())
             if back.task is None or back.task.done():
-                back.task = self._servers.background(self._bring_back(connection.server, back))
+                back.task = self._servers.background(self._bring_back(*of, back))
 
-    def _waits_for(self, server: str) -> Watcher | None:
-        of_server = (each for each in self._watched.values() if each.owner.server == server)
+    def _waits_for(self, server: str, holder: str) -> Watcher | None:
+        of_server = (each for each in self._watched.values() if _is_of(each, server, holder))
         return next((next(iter(each.watchers)) for each in of_server if each.watchers and not each.connection), None)
 
-    async def _bring_back(self, server: str, back: _Return) -> None:
+    async def _bring_back(self, server: str, holder: str, back: _Return) -> None:
         """Connect a server again, with waits as after a start that failed; what is watched is then asked for."""
         loop = asyncio.get_running_loop()
         if loop.time() - back.at > server_lists.LAST_WAIT_S:
@@ -119,7 +122,8 @@ class WatchedResources:
         while True:
             await asyncio.sleep(back.wait)
             back.wait = min(2 * back.wait, server_lists.LAST_WAIT_S)
-            watcher, upstream = self._waits_for(server), self._servers.upstreams.get(server)
+            watcher = self._waits_for(server, holder)
+            upstream = self._servers.upstream(server, watcher.caller) if watcher else None
             if watcher is None or upstream is None:
                 return
             with contextlib.suppress(Failed):
@@ -181,8 +185,8 @@ class WatchedResources:
                         await connection.ask(
                             "resources/unsubscribe", {"uri": uri}, connection.caller or Caller(connection.revision)
                         )
-            if not watched.watchers and self._watched.get(watched.owner) is watched:
-                del self._watched[watched.owner]
+            if not watched.watchers and self._watched.get((watched.owner, watched.holder)) is watched:
+                del self._watched[watched.owner, watched.holder]
 
     async def _ask_again(self, watched: _Watched, connection: Connection) -> None:
         async with watched.asking:
@@ -209,13 +213,17 @@ class WatchedResources:
         if len(uri) > bounds.URI:
             return
         for known in _wholes(uri):
-            watched = self._watched.get(FeatureOwner(connection.server, known))
+            watched = self._watched.get((FeatureOwner(connection.server, known), connection.holder))
             if watched and watched.connection is connection:
                 self._tell(watched, uri, params)
 
     def _tell(self, watched: _Watched, uri: str, params: Mapping[str, bytes]) -> None:
         for watcher in list(watched.watchers):
             watcher.updated(watched.owner, uri, params)
+
+
+def _is_of(watched: _Watched, server: str, holder: str) -> bool:
+    return watched.owner.server == server and watched.holder == holder
 
 
 def _wholes(uri: str) -> Iterator[str]:

@@ -3,7 +3,8 @@
 import os
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -41,9 +42,9 @@ class Recorder:
 
     def __init__(
         self, paths: Paths, settings: RecordSettings, *, via: str = "client",
-        due: list[Callable[[], None]] | None = None,
+        unwritten: list[tuple[Any, bytes]] | None = None,
     ) -> None:  # fmt: skip
-        """Whoever sends answers calls what is in `due` before: nothing is there for a session without new lines."""
+        """Lines go to `unwritten`, which whoever sends answers has written before; without it, at each `flush`."""
         self.session_id = new_id()
         self._paths = paths
         self._via = via
@@ -51,9 +52,8 @@ class Recorder:
         self._journal: Journal | None = None
         self._warned = False
         self._closed = False
-        self._lines: list[bytes] = []
-        self._due = [] if due is None else due
-        self._is_due = False
+        self._lines: list[bytes] = []  # those that could not be written
+        self._unwritten = [] if unwritten is None else unwritten
 
     def follow(self, settings: RecordSettings) -> None:
         self._settings = settings
@@ -79,7 +79,7 @@ class Recorder:
         )  # fmt: skip
         if http:
             line.http = Raw(msgspec.json.encode(dict(zip(("method", "path"), self.values.names(http), strict=True))))
-        self._add(line)
+        self._unwritten.append((self, journal_lines.encode_all((line,))))
         return call
 
     def call_finished(
@@ -106,7 +106,7 @@ class Recorder:
             line.delivered_bytes, line.shortened, line.response_file = delivered, True, True
         if http_status is not None:
             line.http_status = http_status
-        self._add(line)
+        self._unwritten.append((self, journal_lines.encode_all((line,))))
 
     def read_finished(
         self, id_: str, kind: str, server: str | None, name: str, status: str, *, started: float, response_bytes: int,
@@ -121,7 +121,7 @@ class Recorder:
             client_name=self.values.name(origin.client.name), client_version=self.values.name(origin.client.version),
             project=self.values.name(origin.project), toolset=self.values.name(origin.toolset),
         )  # fmt: skip
-        self._add(line)
+        self._unwritten.append((self, journal_lines.encode_all((line,))))
 
     def question_asked(
         self, server: str, method: str, message: str | None, outcome: str, *, call_id: str | None, waited_ms: int
@@ -132,7 +132,7 @@ class Recorder:
             server=self.values.name(server), method=self.values.name(method), message=self.values.name(message),
             waited_ms=waited_ms,
         )  # fmt: skip
-        self._add(line)
+        self._unwritten.append((self, journal_lines.encode_all((line,))))
 
     def discovery_finished(
         self, queries: Sequence[str], context: str | None, *, provider: str, fallback: str | None,
@@ -153,7 +153,7 @@ class Recorder:
             tokens=tokens(answer_bytes),
             project=self.values.name(origin.project),
         )
-        self._add(line)
+        self._unwritten.append((self, journal_lines.encode_all((line,))))
 
     def decision_made(
         self, key: str | Sequence[str], decision: str, rule: str, *, origin: Origin, place: str = "", call_id: str = "",
@@ -174,7 +174,7 @@ class Recorder:
         )  # fmt: skip
         if not self.is_of_client and channel in _OF_PEOPLE and decision in _BY_PEOPLE:
             line.person = posix.person(f"login {login} of the dashboard" if login else "")
-        self._add(line)
+        self._unwritten.append((self, journal_lines.encode_all((line,))))
         return line.id
 
     @property
@@ -185,15 +185,14 @@ class Recorder:
     def is_open(self) -> bool:
         return self._journal is not None
 
-    def _add(self, line: journal_lines.AnyLine) -> None:
-        self._lines.append(journal_lines.encode_all((line,)))
-        if not self._is_due:
-            self._is_due = True
-            self._due.append(self.flush)
-
     def flush(self) -> None:
-        """Write the lines. Nothing that depends on them may be sent before."""
-        self._is_due = False
+        lines = [line for recorder, line in self._unwritten if recorder is self]
+        self._unwritten[:] = [pair for pair in self._unwritten if pair[0] is not self]
+        self.write(lines)
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Write these lines. Nothing that depends on them may be sent before."""
+        self._lines += lines
         if self._journal is None:
             self._lines.clear()
         if self._journal is None or not self._lines:

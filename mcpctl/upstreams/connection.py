@@ -1,6 +1,7 @@
 """One connection to a server, whatever carries it: what was asked and not answered, in the era it was connected in."""
 
 import asyncio
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from operator import is_
@@ -9,7 +10,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from mcpctl.base.callers import MODERN_REVISION, Caller, translated
+from mcpctl.base.callers import MODERN_REVISION, SHARED, Caller, translated
 from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.base.models import Tool
 from mcpctl.config.server_settings import ASKS
@@ -100,6 +101,8 @@ class Connection(ABC):
 
     def __init__(self, on_message: "OnMessage", on_gone: "OnGone") -> None:
         self.server = ""
+        self.holder = ""  # whose clients it is for
+        self.idle_since = time.monotonic()  # when its last request was answered
         self.may_ask: Collection[str] = ASKS
         self.was_refused_roots = False  # whether its server asked for folders while no call of its was in flight
         self.modern = False
@@ -158,7 +161,9 @@ class Connection(ABC):
     def send(self, exchange: Exchange) -> None:
         """Forward a request, its params as they came."""
         if not self.modern and (level := exchange.meta.get(jsonrpc.LOG_LEVEL_KEY)):
-            self.set_log_level(level, exchange.caller)
+            is_alone = not self.pending and self.holder != SHARED
+            if is_alone or severity(level) < severity(self.log_level):  # others keep what they have asked for
+                self.set_log_level(level, exchange.caller)
         self._last_id += 1
         exchange.id, exchange.connection, exchange.was_sent = b"%d" % self._last_id, self, True
         if self.was_refused_roots and exchange.method == TOOLS_CALL:
@@ -250,6 +255,8 @@ class Connection(ABC):
         if exchange is None:
             return
         del self.pending[exchange.id]
+        if not self.pending:
+            self.idle_since = time.monotonic()
         if exchange.timer:
             exchange.timer.cancel()
         try:
@@ -298,6 +305,15 @@ READS = (PROMPTS_GET, RESOURCES_READ)
 OF_CLIENTS = frozenset((*CALLS, *READS, COMPLETION))  # requests made for a client, which waits for the answer
 ASKABLE = {ROOTS: "roots", SAMPLE: "sampling", ELICIT: "elicitation"}  # a server's questions, each with its capability
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
+
+
+SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")  # of RFC 5424
+SEVERITY = {msgspec.json.encode(level): number for number, level in enumerate(SEVERITIES)}
+
+
+def severity(level: bytes) -> int:
+    """A level of log messages, in JSON, as a number; the highest where it is none."""
+    return SEVERITY.get(level, len(SEVERITIES))
 
 
 def told(caller: Caller, *, modern: bool) -> bytes:

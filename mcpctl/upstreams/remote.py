@@ -25,7 +25,7 @@ from mcpctl.upstreams.event_stream import EventStream, ServerSentEvent, TooLong
 from mcpctl.wire import http_client, jsonrpc, loose_json
 from mcpctl.wire.http_client import in_words
 from mcpctl.wire.threads import apart, beside
-from mcpctl.wire.writer import Turn
+from mcpctl.wire.writer import Readers
 
 _NOTIFY_S = 10.0  # a notification has no answer whose time could be anybody's business
 _CLOSE_S = 0.3
@@ -38,11 +38,11 @@ class Remote(Connection):
     """A connection over HTTP. Each message is an HTTP request of its own, and its failure is its own."""
 
     def __init__(
-        self, server: Server, where: Endpoint, turn: Turn, on_message: OnMessage, on_gone: OnGone,
+        self, server: Server, where: Endpoint, readers: Readers, on_message: OnMessage, on_gone: OnGone,
         bearer: Bearer | None = None,
     ) -> None:  # fmt: skip
         super().__init__(on_message, on_gone)
-        self._turn = turn
+        self._readers = readers
         self._bearer = bearer
         self._server = server
         self._where = where
@@ -214,9 +214,9 @@ class Remote(Connection):
     async def _take(self, text: bytes | bytearray, exchange: Exchange | None) -> bool:
         """Take one message, or a batch; whether `exchange` was answered by it. An answer with the id of no request is
         kept: it counts for `_is_answered`, once there is nothing more to come."""
-        await self._turn.readers.released()
+        await self._readers.released()
         if len(text) > bounds.AT_ONCE:
-            self._turn.was_large()
+            self._readers.turn.was_large()
         try:
             messages = await beside(_read, text) if len(text) > bounds.LITTLE else _read(text)
         except jsonrpc.Malformed:

@@ -18,7 +18,7 @@ from mcpctl.upstreams.connection import Connection, Exchange, OnGone, OnMessage
 from mcpctl.wire.jsonrpc import Json
 from mcpctl.wire.reader import MessageReader, id_of
 from mcpctl.wire.threads import beside
-from mcpctl.wire.writer import Turn, Writer
+from mcpctl.wire.writer import Readers, Writer
 
 OWNER = "MCPCTL_OWNER"  # names, in a server that is left over, who started it and the inode of the pipe it reads
 _WATCHER = Path(__file__).with_name("watcher.sh")
@@ -95,7 +95,7 @@ class Stdio(Connection):
     keeps_stderr = True
 
     def __init__(
-        self, launch: Launch, processes: ServerProcesses, turn: Turn, on_message: OnMessage, on_gone: OnGone,
+        self, launch: Launch, processes: ServerProcesses, readers: Readers, on_message: OnMessage, on_gone: OnGone,
         on_stderr: Callable[[int, bytes], None],
     ) -> None:  # fmt: skip
         super().__init__(on_message, on_gone)
@@ -120,9 +120,9 @@ class Stdio(Connection):
         self._stdout, self._stderr_pipe = stdout, stderr
         os.set_blocking(stdout.fileno(), False)
         os.set_blocking(stderr.fileno(), False)
-        self._writer = Writer(stdin, turn, on_broken=self._hung_up)
+        self._writer = Writer(stdin, readers.turn, on_broken=self._hung_up)
         self._reader = MessageReader(
-            stdout.fileno(), turn.readers, on_message=self._received, on_other=self._not_a_message,
+            stdout.fileno(), readers, on_message=self._received, on_other=self._not_a_message,
             on_end=self._all_read,
             on_too_long=lambda *edges: self._unreadable(id_of(*edges), _TOO_LONG),
         )  # fmt: skip

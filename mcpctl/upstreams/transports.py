@@ -22,7 +22,7 @@ from mcpctl.upstreams.connection import Connection, OnGone, OnMessage, told
 from mcpctl.upstreams.stdio import ServerProcesses, Stdio
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import apart
-from mcpctl.wire.writer import Turn
+from mcpctl.wire.writer import Readers
 
 if TYPE_CHECKING:
     from mcpctl.config.api_environment import Api
@@ -39,29 +39,30 @@ OnStderr = Callable[[int, bytes], None]  # takes what a process has written to s
 class Transports:
     """Opens connections to servers. A connection is `ready` later, and ends by its `stop`."""
 
-    def __init__(self, paths: Paths, turn: Turn) -> None:
+    def __init__(self, paths: Paths) -> None:
         # It may hold tokens that no server gets, and servers run as the same user.
         posix.hide_environment()
         self._paths = paths
-        self._turn = turn
         self._processes = ServerProcesses()
 
-    async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
-        """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
+    async def open(
+        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr, readers: Readers
+    ) -> Connection:
+        """A connection to a server, read as long as `readers` may; raises OSError, `CannotLaunch` or `Failed`."""
         # Aside: what an entry takes its values from, a command or a file, may take its time.
         if server.kind == STDIO:
             started = await apart(_launch, server, self._paths.config)
-            return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
+            return Stdio(started, self._processes, readers, on_message, on_gone, on_stderr)
         if server.kind == OPENAPI:
             entry, secrets = await apart(_api, server, self._paths.config)
             kind_of_api = await apart(_http_api)
-            return kind_of_api(server, entry, secrets, self._paths, self._turn, on_message, on_gone)
+            return kind_of_api(server, entry, secrets, self._paths, readers, on_message, on_gone)
         where = await apart(_endpoint, server, self._paths.config)
         # The first one loads an HTTP client, which takes 0.1 s.
         kind = await apart(_remote, where.transport)
         from mcpctl.oauth.bearer import Bearer  # loaded by then
 
-        return kind(server, where, self._turn, on_message, on_gone, Bearer.of(self._paths, where))
+        return kind(server, where, readers, on_message, on_gone, Bearer.of(self._paths, where))
 
     def close(self) -> None:
         """Open nothing more, once every connection has ended."""

@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Awaitable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Protocol
 
@@ -19,11 +20,12 @@ from mcpctl.config.server_settings import STDIO, Server
 from mcpctl.policy import words
 from mcpctl.secrets.redact import mask
 from mcpctl.store.server_logs import ServerLogs
-from mcpctl.upstreams.connection import OF_CLIENTS, Connection, Exchange
+from mcpctl.upstreams.connection import LISTEN, OF_CLIENTS, Connection, Exchange
 from mcpctl.upstreams.server_lists import ServerLists
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.transports import Transports, initialize, speaks_modern, why_not_started
 from mcpctl.wire import jsonrpc
+from mcpctl.wire.writer import Readers
 
 _MAX_BACKOFF_S = 60.0
 _LONGEST_SAID = 500
@@ -37,9 +39,11 @@ class UpstreamEvents(Protocol):
 
     @property
     def logs(self) -> ServerLogs: ...
-    @property
-    def log_level(self) -> bytes:
-        """The level that servers are to log, in JSON; empty while no client has said."""
+    def log_level(self, holder: str) -> bytes:
+        """The level that servers of these clients are to log, in JSON; empty while none of them has said."""
+
+    def room(self, server: str, kind: str) -> AbstractAsyncContextManager[None]:
+        """Room for one more process; raises `Failed`."""
 
     def exposed(self, name: str) -> Collection[str]:
         """The kinds of its features that clients see."""
@@ -54,7 +58,7 @@ class UpstreamEvents(Protocol):
     ) -> Awaitable[None]:
         """The same for its features of one kind."""
 
-    def tools_known(self, name: str) -> None:
+    def tools_known(self, name: str, holder: str) -> None:
         """The server's list is known, and is of the current connection."""
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
@@ -72,12 +76,14 @@ class UpstreamEvents(Protocol):
 
 class Upstream:
     def __init__(
-        self, name: str, server: Server, transports: Transports, events: UpstreamEvents, *,
-        after: "asyncio.Task[None] | None" = None, verbose: bool = False,
+        self, name: str, server: Server, transports: Transports, events: UpstreamEvents, holder: str,
+        readers: Readers, *, after: "asyncio.Task[None] | None" = None, verbose: bool = False,
     ) -> None:  # fmt: skip
         """`after` is the end of the one whose place it takes, which finishes its calls first."""
         self.name = name
         self.server = server
+        self.holder = holder
+        self._readers = readers
         self.connection: Connection | None = None
         self.down_since: float | None = None
         self.last_failure = Failure("server_did_not_start", {"server": name})
@@ -105,7 +111,7 @@ class Upstream:
         await self._events.listed(self, connection, definitions)
         if self.connection:
             self.connection.has_listed = self.connection is connection
-        self._events.tools_known(self.name)
+        self._events.tools_known(self.name, self.holder)
 
     # ---- requests
 
@@ -194,6 +200,25 @@ class Upstream:
             self._starting.cancel()
         await asyncio.gather(*map(self._stop, list(self._live)))
 
+    @property
+    def processes(self) -> int:
+        return len(self._live)
+
+    @property
+    def is_idle(self) -> bool:
+        pending = self.connection.pending.values() if self.connection else ()
+        return self.connection is not None and not any(each.method != LISTEN for each in pending)
+
+    @property
+    def idle_since(self) -> float:
+        return self.connection.idle_since if self.connection else math.inf
+
+    async def rest(self) -> None:
+        """End what runs of it; the next request starts it again."""
+        connection, self.connection = self.connection, None
+        if connection:
+            await self._stop(connection)
+
     async def _stop(self, connection: Connection) -> None:
         await connection.stop()
         if isinstance(connection, Stdio):
@@ -236,7 +261,7 @@ class Upstream:
         if connection.hung_up:
             raise Failed(connection.ended())
         self.connection = connection
-        if level := self._events.log_level:
+        if level := self._events.log_level(self.holder):
             connection.set_log_level(level, caller)
         self._failures = 0
         self.down_since = None
@@ -255,6 +280,10 @@ class Upstream:
         # Requests to an earlier connection come to their end there.
         for connection in self._opened:
             asyncio.create_task(self._stop(connection))  # noqa: RUF006 - it ends by itself, and stop() waits for it
+        if isinstance(error, Failed) and error.failure.code == "server_busy":
+            self.last_failure = error.failure
+            self._fail_queue(self.last_failure)
+            return
         self.last_failure = Failure("server_did_not_start", self._why_not_started(error))
         if isinstance(error, Failed) and error.failure.code == "needs_login":
             self.last_failure, self._failures = error.failure.about(server=self.name), 0
@@ -302,9 +331,12 @@ class Upstream:
         return connection
 
     async def _open(self) -> Connection:
-        connection = await self._transports.open(self.server, self._message, self._gone, self._stderr)
-        connection.server, connection.may_ask = self.name, self.server.may_ask
-        self._live.add(connection)
+        async with self._events.room(self.name, self.server.kind):
+            connection = await self._transports.open(
+                self.server, self._message, self._gone, self._stderr, self._readers
+            )
+            connection.server, connection.holder, connection.may_ask = self.name, self.holder, self.server.may_ask
+            self._live.add(connection)
         self._opened.append(connection)
         await connection.ready()
         return connection

@@ -8,7 +8,7 @@ import os
 import select
 import stat
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -32,11 +32,18 @@ class Pausable(Protocol):
         """Read on."""
 
 
+class Recording(Protocol):
+    """The record of one client."""
+
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Write its new lines."""
+
+
 class Turn:
     """One turn of reading: what its lines cause to be written leaves at its end, the record first."""
 
     def __init__(self) -> None:
-        self.due: list[Callable[[], None]] = []  # the records with something to write, before anything leaves
+        self.unwritten: list[tuple[Recording, bytes]] = []  # lines that are on record before anything leaves
         self._writers: list[Callable[[], None]] = []
         self._reads = 0
         self.reading = 0
@@ -45,8 +52,9 @@ class Turn:
         self._giving_back: asyncio.TimerHandle | None = None
         self.readers = Readers(self)  # who reads for all clients, as what servers say
 
-    def of_client(self) -> "Readers":
-        return Readers(self, self.readers)
+    def of_client(self, *others: "Readers") -> "Readers":
+        """Those who read for one client alone; `others` read for some more, as for all of one token."""
+        return Readers(self, self.readers, *others)
 
     def take(self, handle: Callable[[], None]) -> None:
         self._reads += 1
@@ -55,8 +63,8 @@ class Turn:
             handle()
         finally:
             self.reading = 0
-        while self.due:
-            self.due.pop()()
+        if self.unwritten:
+            self._record()
         writers, self._writers = self._writers, []
         for flush in writers:
             flush()
@@ -66,9 +74,17 @@ class Turn:
         if self.reading:
             self._writers.append(flush)
         else:
-            while self.due:
-                self.due.pop()()
+            if self.unwritten:
+                self._record()
             flush()
+
+    def _record(self) -> None:
+        lines: dict[Recording, list[bytes]] = {}
+        for recording, line in self.unwritten:
+            lines.setdefault(recording, []).append(line)
+        self.unwritten.clear()
+        for recording, new in lines.items():
+            recording.write(new)
 
     def was_large(self) -> None:
         """Have the memory of large messages given back, which the allocator keeps, once none has come for a while."""
@@ -83,7 +99,7 @@ class Readers:
     """Who reads for a client, and stops while it takes nothing. Those who read for several stop while none of these
     takes anything: one alone keeps no other from its answers."""
 
-    def __init__(self, turn: Turn, shared: "Readers | None" = None) -> None:
+    def __init__(self, turn: Turn, *shared: "Readers") -> None:
         self.turn = turn
         self._shared = shared
         self._clients: list[Readers] = []
@@ -91,14 +107,15 @@ class Readers:
         self._taken = asyncio.Event()
         self._taken.set()
         self._held = asyncio.Event()
-        if shared:
-            shared._clients.append(self)
+        for others in shared:
+            others._clients.append(self)
+            others._follow()
 
     def close(self) -> None:
         self.release()
-        if self._shared:
-            self._shared._clients.remove(self)
-            self._shared._follow()
+        for others in self._shared:
+            others._clients.remove(self)
+            others._follow()
 
     def join(self, reader: Pausable) -> None:
         self._readers.add(reader)
@@ -114,15 +131,15 @@ class Readers:
             self._held.set()
             for reader in self._readers:
                 reader.pause()
-            if self._shared:
-                self._shared._follow()
+            for others in self._shared:
+                others._follow()
 
     def release(self) -> None:
         if not self._taken.is_set():
             self._taken.set()
             self._held.clear()
-            if self._shared:
-                self._shared._follow()
+            for others in self._shared:
+                others._follow()
             for reader in list(self._readers):
                 reader.resume()
 
@@ -200,6 +217,10 @@ class Writer:
         if self._holds and self.pending > bounds.UNREAD:
             self._is_holding = True
             self._holds.hold()
+
+    async def released(self) -> None:
+        if self._holds:
+            await self._holds.released()
 
     def close(self) -> None:
         if self._fd >= 0:

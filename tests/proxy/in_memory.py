@@ -21,6 +21,7 @@ from mcpctl.proxy.session import ClientSession
 from mcpctl.upstreams.connection import Connection, Exchange, OnGone, OnMessage
 from mcpctl.upstreams.transports import OnStderr, Transports
 from mcpctl.wire.jsonrpc import Json, Message, decode
+from mcpctl.wire.writer import Readers
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, write_config
 
 TIMEOUT_S = 20.0
@@ -108,6 +109,8 @@ class MemoryServer:
             connection.answers[message["id"]].set_result(message)
         elif "id" in message:
             connection.say(id=message["id"], error={"code": -32601, "message": "Method not found"})
+        else:
+            connection.notified.append(method)
 
     async def _take_features(self, connection: "MemoryConnection", message: dict[str, Any]) -> None:
         method, params = message["method"], message.get("params", {})
@@ -135,6 +138,10 @@ class MemoryConnection(Connection):
     def __init__(self, server: MemoryServer, on_message: OnMessage, on_gone: OnGone) -> None:
         super().__init__(on_message, on_gone)
         self.answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self.may_end = asyncio.Event()
+        """For answers that wait until a scene lets them end."""
+        self.notified: list[str] = []
+        """The methods of the notifications that it was sent."""
         self._server = server
         self._tasks: set[asyncio.Task[None]] = set()
         server.connections.append(self)
@@ -184,7 +191,9 @@ class MemoryTransports(Transports):
     def __init__(self, servers: Mapping[str, MemoryServer]) -> None:
         self.servers = servers
 
-    async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
+    async def open(
+        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr, readers: Readers
+    ) -> Connection:
         """A new connection."""
         return MemoryConnection(self.servers[server.command or server.openapi], on_message, on_gone)
 
@@ -211,6 +220,8 @@ class MemoryClient:
         """The requests and notifications that it was sent."""
         self.pending = 0
         self._turn = gateway.turn
+        self.readers = gateway.turn.of_client(gateway.held[speaker.holder].readers)
+        """Those who read for it."""
         self._queue: list[bytes] = []
         self._answers: dict[Any, asyncio.Future[dict[str, Any]]] = {}
         self.session = ClientSession(gateway, self, speaker, parents=posix.parents)
@@ -218,6 +229,10 @@ class MemoryClient:
         self._last_id = 0
 
     # ---- as a transport
+
+    async def released(self) -> None:
+        """It takes all at once."""
+        await self.readers.released()
 
     def write(self, *pieces: bytes | memoryview) -> None:
         """Take what is sent, once the record has it."""
@@ -309,7 +324,7 @@ class World:
 
     def begin(
         self, *, split: bool = False, annotate: bool = False, toolset: str | None = None, project: str | None = None,
-        token: str | None = None, locked: Locked | None = None, direct: Sequence[str] = (),
+        token: str | None = None, locked: Locked | None = None, direct: Sequence[str] = (), most_processes: int = 0,
     ) -> None:  # fmt: skip
         """Start the gateway on what is configured."""
         file = ConfigFile(self.paths, project, direct)
@@ -317,13 +332,19 @@ class World:
         self.gateway = Gateway(
             file.read(), self.paths, toolset=toolset, split=split, followed=file,
             transports=MemoryTransports(self.servers), locked=locked,
+            most_processes=most_processes,
         )  # fmt: skip
 
     async def client(
-        self, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None, *, token: str | None = None
+        self,
+        revision: str = LATEST,
+        capabilities: Mapping[str, Any] | None = None,
+        *,
+        token: str | None = None,
+        holder: str = "",
     ) -> MemoryClient:
-        """A client that has shaken hands; `token` is for its requests without one."""
-        default = speaker(token or self.token)
+        """A client that has shaken hands; `token` is for its requests without one, its servers are `holder`'s."""
+        default = speaker(token or self.token, holder)
         client = MemoryClient(self.gateway, self.offer, revision, capabilities, default)
         self.clients.append(client)
         await client.open()

@@ -70,7 +70,7 @@ def test_a_client_that_takes_nothing_is_sent_no_more_pages(scene: Play, monkeypa
 
         def full(*pieces: bytes | memoryview) -> None:
             write(*pieces)
-            world.gateway.turn.readers.hold()
+            client.readers.hold()
 
         monkeypatch.setattr(client, "write", full)
         answers = [client.request("resources/list", {}) for _ in range(3)]
@@ -78,7 +78,7 @@ def test_a_client_that_takes_nothing_is_sent_no_more_pages(scene: Play, monkeypa
         await client.request("ping", {})
         assert [answer.done() for answer in answers] == [True, False, False]
         monkeypatch.setattr(client, "write", write)
-        world.gateway.turn.readers.release()
+        client.readers.release()
         await asyncio.gather(*answers)
 
     scene(played)

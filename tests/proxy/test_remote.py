@@ -219,7 +219,7 @@ def heard(events: bytes, on_message: Callable[[Connection, Message], None]) -> N
     async def connected() -> None:
         async with await asyncio.start_server(say, "127.0.0.1", 0) as listening, asyncio.timeout(10):
             url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
-            remote = Sse(Server(url=url), Endpoint(url, "sse", {}), Turn(), on_message, lambda _: None)
+            remote = Sse(Server(url=url), Endpoint(url, "sse", {}), Turn().readers, on_message, lambda _: None)
             await remote.ready()
             await remote.gone.wait()
 

@@ -13,7 +13,7 @@ from mcpctl.wire.writer import Turn
 
 
 def connected(url: str) -> StreamableHttp:
-    return StreamableHttp(Server(url=url), Endpoint(url, "http", {}), Turn(), lambda *_: None, lambda _: None)
+    return StreamableHttp(Server(url=url), Endpoint(url, "http", {}), Turn().readers, lambda *_: None, lambda _: None)
 
 
 def test_what_is_to_be_sent_once_it_has_ended_opens_none() -> None:

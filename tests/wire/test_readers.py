@@ -61,3 +61,27 @@ def test_a_client_that_has_gone_holds_nobody_up() -> None:
         assert server.reads
 
     asyncio.run(scene())
+
+
+def test_a_client_that_comes_while_no_other_takes_anything_gets_its_answers() -> None:
+    turn = Turn()
+    slow = turn.of_client()
+    server = Reader(turn.readers)
+    slow.hold()
+    assert not server.reads
+    turn.of_client()
+    assert server.reads
+
+
+def test_servers_of_one_client_are_not_read_while_it_takes_nothing_whatever_others_do() -> None:
+    turn = Turn()
+    of_slow = Readers(turn)
+    slow, quick = turn.of_client(of_slow), turn.of_client()
+    own, shared, reader = Reader(of_slow), Reader(turn.readers), Reader(quick)
+    slow.hold()
+    assert (own.reads, shared.reads, reader.reads) == (False, True, True)
+    slow.release()
+    assert own.reads
+    slow.hold()
+    slow.close()
+    assert own.reads

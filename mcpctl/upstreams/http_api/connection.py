@@ -29,7 +29,7 @@ from mcpctl.upstreams.http_api.request import HttpRequest
 from mcpctl.wire import http_client, jsonrpc
 from mcpctl.wire.http_client import in_words
 from mcpctl.wire.threads import apart, beside
-from mcpctl.wire.writer import Turn
+from mcpctl.wire.writer import Readers
 
 _CLOSE_S = 0.3
 _PAGE = 1 << 18  # bytes of one page of the list of its tools
@@ -43,7 +43,7 @@ _Answer = Callable[[Exchange], Coroutine[Any, Any, bytes]]
 
 class HttpApi(Connection):
     def __init__(
-        self, server: Server, entry: Api, secrets: list[str], paths: Paths, turn: Turn, on_message: OnMessage,
+        self, server: Server, entry: Api, secrets: list[str], paths: Paths, readers: Readers, on_message: OnMessage,
         on_gone: OnGone,
     ) -> None:  # fmt: skip
         super().__init__(on_message, on_gone)
@@ -51,7 +51,7 @@ class HttpApi(Connection):
         self._entry = entry
         self._secrets = [secret.encode() for secret in secrets]
         self._paths = paths
-        self._turn = turn
+        self._readers = readers
         self._document: CompiledDocument
         self._operations: Mapping[str, HttpOperation] = {}
         self._listed: list[bytes] = []
@@ -150,7 +150,7 @@ class HttpApi(Connection):
         try:
             if work := self._answers.get(exchange.method):
                 result = msgspec.Raw(await work(exchange))
-                await self._turn.readers.released()
+                await self._readers.released()
                 self._take(exchange, jsonrpc.Message(msgspec.Raw(exchange.id), result=result))
             else:
                 error = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, f"an HTTP API has no {exchange.method[:100]}")
@@ -204,7 +204,7 @@ class HttpApi(Connection):
         more = b',"nextCursor":"%d"' % at if at < len(listed) else b""
         if not more:
             self._listed = []
-            self._turn.was_large()
+            self._readers.turn.was_large()
         kind = b',"resultType":"complete"' if self.modern else b""
         return b'{"tools":[%b]%b%b}' % (b",".join(page), more, kind)
 
@@ -229,7 +229,7 @@ class HttpApi(Connection):
         if len(received.body) <= bounds.LITTLE:
             return result()
         if len(received.body) > bounds.AT_ONCE:
-            self._turn.was_large()
+            self._readers.turn.was_large()
         return await beside(result)
 
     async def _sent(self, made: HttpRequest, exchange: Exchange) -> Received:

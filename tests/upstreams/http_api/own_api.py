@@ -186,7 +186,7 @@ async def opened(paths: Paths, server: Server, **more: Any) -> HttpApi:
     entry = api(server, paths.config)
     secrets = entry_secrets.learn_of_api(server, entry.secrets)
     on_message = more.get("on_message", lambda *_: None)
-    connection = HttpApi(server, entry, secrets, paths, Turn(), on_message, lambda _: None)
+    connection = HttpApi(server, entry, secrets, paths, Turn().readers, on_message, lambda _: None)
     connection.server = "shop"
     await connection.ready()
     return connection
