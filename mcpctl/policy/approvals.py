@@ -37,9 +37,9 @@ class Grant(NamedTuple):
 
 
 def binding_of(grant: Grant, arguments_digest: str) -> str:
-    """The hash that a yes to one call is bound to: all of a grant but its session, and the arguments."""
+    """The hash that a yes to one call is bound to: all of a grant, and the arguments."""
     digest = hashlib.sha256()
-    for part in (grant.key, grant.pin, grant.project, grant.token, arguments_digest):
+    for part in (*grant, arguments_digest):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 

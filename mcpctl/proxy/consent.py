@@ -147,7 +147,7 @@ class Consent:
     async def _approval(self, call: Request, failure: Failure) -> tuple[CallApproval, Asked]:
         subject, began, asks = call.subject, time.time(), partial(asked_of, is_here=self.ask_here is not None)
         asked = await _reading.do(asks, call, subject, failure, self._recorder.values)
-        expected = self._expected(call, asked.wanted.binding)
+        expected = self._expected(call)
         opened = partial(approvals.open_for, wanted=asked.wanted, expected=expected)
         approval = await self._gateway.policy.run(opened)
         notify = call.view.config.policy.table.notify
@@ -174,11 +174,13 @@ class Consent:
 
         self._gateway.background(do())
 
-    def _expected(self, call: Request, binding: str) -> Sequence[str]:
+    def _expected(self, call: Request) -> Sequence[str]:
         """The bindings of a yes that the user has given in the client's own prompt, where a hook asked for it."""
         client = call.caller.client.name
         if not (call.view.config.policy.table.claude_hook and self._recorder.is_of_client and client == CLAUDE_CODE):
             return ()
+        # The hook knows nothing of sessions: the client's process tells whose yes it is.
+        binding = approvals.binding_of(call.subject.grant._replace(session=""), call.arguments_digest)
         return [approvals.expected_binding(binding, client, each) for each in self._parents()]
 
     async def _ask(self, approval: CallApproval, asked: Asked, call: Request, failure: Failure) -> Outcome:

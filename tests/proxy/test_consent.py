@@ -839,15 +839,31 @@ def test_what_the_file_denies_meanwhile_is_not_sent(revision: str, scene: Play) 
     scene(played)
 
 
-def test_two_equal_calls_share_one_yes_and_one_of_them_runs(scene: Play, paths: Paths) -> None:
+def test_a_yes_to_one_call_is_for_the_session_that_was_asked_about_it(scene: Play, paths: Paths) -> None:
     async def played(world: World) -> None:
         server = began(world)
         one, two = await world.client(), await world.client()
         assert "not run yet" in await one.call(DELETE)
+        answered(paths, "once")
         assert "not run yet" in await two.call(DELETE)
+        assert server.calls == []
+        assert len(kept(paths)) == 2
+        assert await one.call(DELETE) == "{}"
+        assert "not run yet" in await two.call(DELETE)
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+def test_two_equal_calls_of_a_session_share_one_yes_and_one_of_them_runs(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        client = await world.client()
+        assert "not run yet" in await client.call(DELETE)
+        assert "not run yet" in await client.call(DELETE)
         assert len(kept(paths)) == 1
         answered(paths, "once")
-        answers = await asyncio.gather(one.call(DELETE), two.call(DELETE))
+        answers = await asyncio.gather(client.call(DELETE), client.call(DELETE))
         assert sorted(answer.startswith("mcpctl: not run yet") for answer in answers) == [False, True]
         assert len(server.calls) == 1
 
@@ -861,9 +877,11 @@ def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT
     """The approval that a hook leaves which had a client ask by itself about the call of the first approval."""
     with PolicyFile.connect(paths) as file:
         first = approvals.listed(file)[-1]
+        of_no_session = first.grant._replace(session="")
         wanted = approvals.CallApproval(
-            first.binding, *first.grant, first.risk, first.hints, first.arguments, first.arguments_hash, "", ""
-        )
+            approvals.binding_of(of_no_session, first.arguments_hash), *of_no_session, first.risk, first.hints,
+            first.arguments, first.arguments_hash, "", "",
+        )  # fmt: skip
         approvals.expect(file, wanted, client, process)
     return wanted
 

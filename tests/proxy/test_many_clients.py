@@ -4,7 +4,7 @@ import ast
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,9 +14,10 @@ import pytest
 import mcpctl
 from mcpctl.base.callers import BY_TOKEN, MODERN_REVISION
 from mcpctl.base.paths import Paths
-from mcpctl.policy import tokens
+from mcpctl.policy import approvals, tokens
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.watched_resources import UPDATED
+from tests.proxy.client import LATEST
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
 Play = Callable[..., None]
@@ -468,3 +469,50 @@ def test_a_server_of_one_client_may_ask_while_others_have_calls_at_theirs(scene:
         await asyncio.gather(*waiting)
 
     scene(played, own=lambda: MemoryServer(tool("do"), answer=asking))
+
+
+# ---- what people approve
+
+
+def approve(paths: Paths, session: str, scope: str) -> None:
+    """Have a person say yes to the call of this session that waits."""
+    with PolicyFile.connect(paths) as file:
+        (waiting,) = [
+            each for each in approvals.listed(file) if (each.session, each.state) == (session, approvals.PENDING)
+        ]
+        grant = waiting.grant._replace(session="") if scope == approvals.ALWAYS else None
+        assert approvals.answer(file, waiting.id, scope=scope, channel="terminal", grant=grant)
+
+
+WHO = ("ann", "ann again", "bob", "one", "other")  # the last two have no token
+
+
+async def who_runs(clients: Mapping[str, MemoryClient]) -> list[str]:
+    texts = {name: await client.call("files:delete", {"n": 1}) for name, client in clients.items()}
+    assert all(text == '{"n": 1}' or "not run yet" in text for text in texts.values())
+    return [name for name, text in texts.items() if text == '{"n": 1}']
+
+
+@pytest.mark.parametrize("revision", [LATEST, MODERN_REVISION])
+def test_nothing_that_one_person_has_approved_runs_for_another(revision: str, scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        of_ann, of_bob = token(paths), token(paths)
+        texts = dict(zip(WHO, (of_ann, of_ann, of_bob, None, None), strict=True))
+        world.configure(policy={"confirm": "session"})
+        world.begin()
+        clients = {
+            name: await world.client(revision, token=text, holder=BY_TOKEN if revision == MODERN_REVISION else name)
+            for name, text in texts.items()
+        }
+        assert await who_runs(clients) == []
+        for name in ("ann", "one"):
+            approve(paths, clients[name].session.recorder.session_id, approvals.ONCE)
+            assert await who_runs(clients) == [name]
+            assert await who_runs(clients) == []
+        # A standing yes is for the token that it was given for; without one, for calls without a token.
+        approve(paths, clients["one"].session.recorder.session_id, approvals.ALWAYS)
+        assert await who_runs(clients) == ["one", "other"]
+        approve(paths, clients["ann again"].session.recorder.session_id, approvals.ALWAYS)
+        assert await who_runs(clients) == ["ann", "ann again", "one", "other"]
+
+    scene(played, files=lambda: MemoryServer(tool("delete", destructiveHint=True)))
