@@ -26,6 +26,7 @@ class Paths:
     data: Path
 
     sessions = _InData("sessions")  # the journals, one file a session
+    runs = _InData("runs")  # the sessions of each process that has many, one file each, locked by it
     evictions = _InData("evicted.jsonl")  # the removals from the record, and for which limit
     responses = _InData("responses")  # whole answers of which a client got a part, by session and call
     redaction_key = _InData("redaction.key")  # with one key, equal secrets have equal marks

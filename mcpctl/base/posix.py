@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _PR_SET_DUMPABLE = 4
 _MOST_ENVIRONMENT = 2 << 20  # Linux's limit on arguments and environment together, unless stacks may be larger
 _THREADS = 13  # the position of the number of threads in `/proc/PID/stat`, counted from after the session
+_MOST_OPEN = 0.8  # the share of the files that may be open from which on no more clients are taken
 
 
 def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
@@ -61,6 +62,23 @@ def hide_environment() -> None:
         import ctypes  # 2 ms
 
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def raise_descriptors() -> None:
+    """Let this process have as many open files as the system lets its user have."""
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with contextlib.suppress(ValueError, OSError):  # macOS says that there is no limit, and has one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def has_descriptors() -> bool:
+    """Whether this process has open so few of the files that it may have that more clients may come."""
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return most == resource.RLIM_INFINITY or sum(1 for _ in Path("/dev/fd").iterdir()) < _MOST_OPEN * most
 
 
 def give_back_memory() -> None:

@@ -44,22 +44,25 @@ from mcpctl.wire.writer import Turn
 if TYPE_CHECKING:
     from mcpctl.metatools.direct_tools import KnownDirectTools
     from mcpctl.store.retention import Upkeep
+    from mcpctl.store.run import Run
 
 TOOLS = "tools"  # the capability, which says that the list may change where tools are shown directly
 _STARTS_AT_ONCE = 4
 T = TypeVar("T")
 _EVERY_S = 2.0
+_REST_S = 60.0  # how long nothing was written to a journal before it is closed, in a process with many sessions
 
 
 class Gateway:
     def __init__(
         self, config: Config, paths: Paths, *, toolset: str | None = None, split: bool = False, verbose: bool = False,
         followed: ConfigFile | None = None, transports: Transports | None = None, locked: Locked | None = None,
-        most_processes: int = 0,
+        most_processes: int = 0, run: "Run | None" = None,
     ) -> None:  # fmt: skip
         """Changes of the file `followed` apply. Tools unlike `locked` are held. At most `most_processes` run at
         once; any number where that is 0."""
         self.paths = paths
+        self.run = run  # that of all sessions, where these are many
         self.turn = Turn()
         self.sessions: list[ServerListener] = []
         self.watched = WatchedResources(self)
@@ -342,6 +345,8 @@ class IndexKeeping:
         while True:
             # Not all at once, where many processes were started together.
             await asyncio.sleep(_EVERY_S * random.uniform(1, 1.5))
+            for session in self._sessions:
+                session.recorder.rest(_REST_S)
             if any(session.recorder.is_open for session in self._sessions):
                 if self._tidied_with_session:
                     await self._run(lambda upkeep: upkeep.catch_up())

@@ -68,7 +68,9 @@ class ClientSession:
         """A request that does not say who sends it is the `speaker`'s. `parents` are the processes that a client has
         started which it may be, if it has."""
         self.gateway = gateway
-        self.recorder = Recorder(gateway.paths, gateway.config.records, via=via, unwritten=gateway.turn.unwritten)
+        self.recorder = Recorder(
+            gateway.paths, gateway.config.records, via=via, unwritten=gateway.turn.unwritten, run=gateway.run
+        )
         self.send = transport.write
         self.questions = Questions(self.send)
         self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self, parents)

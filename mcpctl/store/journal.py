@@ -78,6 +78,25 @@ class Journal:
                 posix.sync_folder(self.path.parent)
                 self._listed = True
 
+    def rest(self) -> None:
+        """Close the file for a while: `wake` comes before the next line, and something else has to say that its session
+        lives."""
+        fd, self._fd = self._fd, -1
+        os.close(fd)
+
+    def wake(self) -> None:
+        """Raises OSError where it cannot be opened, or is gone."""
+        fd = open_file(self.path, _FLAGS)
+        posix.lock(fd, wait=True)  # those who look whether it is alive hold it for a moment
+        if not os.fstat(fd).st_nlink:
+            os.close(fd)
+            raise FileNotFoundError(errno.ENOENT, "it was removed", str(self.path))
+        self._fd = fd
+
+    @property
+    def rests(self) -> bool:
+        return self._fd < 0
+
     def close(self, last: bytes | None = None) -> None:
         try:
             if last and not self._shared:
@@ -120,7 +139,12 @@ def _ends_torn(fd: int) -> bool:
 
 
 def is_alive(path: Path, *, shared: bool = False) -> bool:
-    """Whether a process has locked the journal; `shared` says that command-line calls share it."""
+    """Whether a process has locked the journal, or has it rest; `shared` says that command-line calls share it."""
+    # Looked at twice: it may be opened again just when its run is read.
+    return _is_locked(path, shared) or _rests(path) or (not shared and _is_locked(path, shared))
+
+
+def _is_locked(path: Path, shared: bool) -> bool:
     try:
         fd = open_file(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -143,9 +167,19 @@ def claimed(path: Path) -> Iterator[int | None]:
         yield None
         return
     try:
-        yield fd if posix.lock(fd) and os.fstat(fd).st_nlink else None
+        is_free = posix.lock(fd) and os.fstat(fd).st_nlink and not _rests(path)
+        yield fd if is_free else None
     finally:
         os.close(fd)
+
+
+def _rests(path: Path) -> bool:
+    """Whether its process has closed it for a while, and goes on."""
+    if not path.parent.with_name("runs").exists():
+        return False
+    from mcpctl.store import run  # few processes have many sessions
+
+    return run.rests(path)
 
 
 def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:

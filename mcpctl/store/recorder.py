@@ -4,7 +4,7 @@ import os
 import random
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -18,6 +18,9 @@ from mcpctl.config.settings import RecordSettings
 from mcpctl.store import clock, journal_lines
 from mcpctl.store.journal import Journal
 from mcpctl.store.recordable import Json, Recordable, redaction_key
+
+if TYPE_CHECKING:
+    from mcpctl.store.run import Run
 
 _UNWRITTEN_KEPT = 1000
 _OF_PEOPLE = ("terminal", "dashboard", "command")  # the channels of answers that commands put on record
@@ -42,7 +45,7 @@ class Recorder:
 
     def __init__(
         self, paths: Paths, settings: RecordSettings, *, via: str = "client",
-        unwritten: list[tuple[Any, bytes]] | None = None,
+        unwritten: list[tuple[Any, bytes]] | None = None, run: "Run | None" = None,
     ) -> None:  # fmt: skip
         """Lines go to `unwritten`, which whoever sends answers has written before; without it, at each `flush`."""
         self.session_id = new_id()
@@ -54,6 +57,8 @@ class Recorder:
         self._closed = False
         self._lines: list[bytes] = []  # those that could not be written
         self._unwritten = [] if unwritten is None else unwritten
+        self._run = run
+        self._written_at = 0.0
 
     def follow(self, settings: RecordSettings) -> None:
         self._settings = settings
@@ -198,11 +203,29 @@ class Recorder:
         if self._journal is None or not self._lines:
             return
         try:
+            if self._run:
+                self._wake(self._run, self._journal)
             self._journal.append(b"".join(self._lines), fsync=self._settings.fsync)
             self._lines.clear()
         except OSError as error:
             del self._lines[:-_UNWRITTEN_KEPT]  # kept, and tried again with what comes next; but not for ever
             self._failed(error)
+
+    def rest(self, seconds: float) -> None:
+        """Close the journal of a session of a run, if nothing was written for so long, until something is."""
+        journal = self._journal
+        if self._run and journal and not journal.rests and time.monotonic() - self._written_at >= seconds:
+            try:
+                self._run.rests(journal.path.name)
+                journal.rest()
+            except OSError as error:
+                self._failed(error)
+
+    def _wake(self, run: "Run", journal: Journal) -> None:
+        self._written_at = time.monotonic()
+        if journal.rests:
+            journal.wake()
+            run.opened(journal.path.name)
 
     def close(self) -> None:
         self.flush()
@@ -210,6 +233,8 @@ class Recorder:
         if self._journal:
             now = clock.now()
             try:
+                if self._run:
+                    self._wake(self._run, self._journal)
                 self._journal.close(
                     journal_lines.encode(journal_lines.SessionClosed(timestamp=now, id=self.session_id, end_time=now))
                 )
@@ -245,6 +270,8 @@ class Recorder:
         try:
             if self.is_of_client:
                 self._journal = Journal.create(folder, created)
+                if self._run:
+                    self._run.opened(self._journal.path.name)
             else:
                 self._journal = Journal.of_the_day(folder, created, redaction_key(self._paths))
             self.session_id = self._journal.session_id

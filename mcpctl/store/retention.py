@@ -13,7 +13,7 @@ from mcpctl.base.errors import McpctlError, Unusable, warn
 from mcpctl.base.models import Progress, Row, unseen
 from mcpctl.base.paths import Paths, cannot_write
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import clock, index, journal
+from mcpctl.store import clock, index, journal, run
 from mcpctl.store.sqlite import is_held
 
 _MIB = 1 << 20
@@ -89,6 +89,7 @@ def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen)
         index.catch_up(db, paths.sessions)
     responses.sweep(paths)
     index.remove_older(paths, _DAY_S)
+    run.sweep(paths.runs)
     for beside in paths.sessions.glob("*.new"):
         _is_removed(beside)  # left by a process that was killed while it created its journal, for which it had the lock
 
@@ -122,6 +123,7 @@ def _evict(db: sqlite3.Connection, paths: Paths, settings: RecordSettings) -> No
         "SELECT journal, via, status, last_activity, start_time, tool_call_count FROM sessions"
         " ORDER BY last_activity DESC, id"
     ).fetchall()
+    of_runs = run.in_runs(paths.runs)
     oldest = clock.iso(time.time() - settings.keep_days * _DAY_S) if settings.keep_days else ""
     counted = used = 0
     evicted: dict[str, list[tuple[str, str, int]]] = {}
@@ -129,12 +131,13 @@ def _evict(db: sqlite3.Connection, paths: Paths, settings: RecordSettings) -> No
         path = paths.sessions / name
         with contextlib.suppress(OSError):  # evicted by another meanwhile, or it cannot be looked at
             used += path.stat().st_size
-        counted += via != "cli"
+        is_counted = via != "cli" and name not in of_runs  # no client of a run is pushed out by others while it lasts
+        counted += is_counted
         exceeded = {
             # Once the newest fill the room, everything staler goes, however small.
             "max_mb": 0 < settings.max_mb * _MIB < used,
             "keep_days": last_activity < oldest,
-            "keep_sessions": via != "cli" and 0 < settings.keep_sessions < counted,
+            "keep_sessions": is_counted and 0 < settings.keep_sessions < counted,
         }
         limit = next((limit for limit, is_exceeded in exceeded.items() if is_exceeded), None)
         if limit and status == "closed" and _is_removed(path):

@@ -18,6 +18,7 @@ from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.follower import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
+from mcpctl.store.run import Run
 from mcpctl.upstreams.connection import Connection, Exchange, OnGone, OnMessage
 from mcpctl.upstreams.transports import OnStderr, Transports
 from mcpctl.wire.jsonrpc import Json, Message, decode
@@ -325,6 +326,7 @@ class World:
     def begin(
         self, *, split: bool = False, annotate: bool = False, toolset: str | None = None, project: str | None = None,
         token: str | None = None, locked: Locked | None = None, direct: Sequence[str] = (), most_processes: int = 0,
+        run: Run | None = None,
     ) -> None:  # fmt: skip
         """Start the gateway on what is configured."""
         file = ConfigFile(self.paths, project, direct)
@@ -332,7 +334,7 @@ class World:
         self.gateway = Gateway(
             file.read(), self.paths, toolset=toolset, split=split, followed=file,
             transports=MemoryTransports(self.servers), locked=locked,
-            most_processes=most_processes,
+            most_processes=most_processes, run=run,
         )  # fmt: skip
 
     async def client(

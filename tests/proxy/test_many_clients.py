@@ -17,6 +17,8 @@ from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals, tokens
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.watched_resources import UPDATED
+from mcpctl.store.records import Records
+from mcpctl.store.run import Run, in_runs
 from tests.proxy.client import LATEST
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
@@ -516,3 +518,36 @@ def test_nothing_that_one_person_has_approved_runs_for_another(revision: str, sc
         assert await who_runs(clients) == ["ann", "ann again", "one", "other"]
 
     scene(played, files=lambda: MemoryServer(tool("delete", destructiveHint=True)))
+
+
+# ---- descriptors
+
+
+def test_sessions_that_do_nothing_for_a_while_hold_no_descriptor_and_go_on_after_it(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def descriptors() -> int:
+        return sum(1 for _ in Path("/dev/fd").iterdir())
+
+    monkeypatch.setattr("mcpctl.proxy.gateway._EVERY_S", 0.01)
+    monkeypatch.setattr("mcpctl.proxy.gateway._REST_S", 0.0)
+    run = Run(paths)
+
+    async def played(world: World) -> None:
+        world.configure({"files": {"shared": True}})
+        world.begin(run=run)
+        clients = [await world.client(holder=str(n)) for n in range(40)]
+        await asyncio.gather(*(client.call("files:read", {"n": 1}) for client in clients))
+        while sum(in_runs(paths.runs).values()) < 40:
+            await asyncio.sleep(0.01)
+        before = descriptors()
+        assert before < 40
+        await clients[0].call("files:read", {"n": 2})
+        assert descriptors() < before + 10
+        with Records(paths) as records:
+            rows = list(records.sessions().rows(None, 0))
+        assert {row["status"] for row in rows} == {"active"}
+        assert sorted(row["tool_call_count"] for row in rows) == [1] * 39 + [2]
+
+    scene(played, files=lambda: MemoryServer(tool("read", readOnlyHint=True)))
+    run.close()

@@ -1,0 +1,71 @@
+"""A run: the sessions of one process that has many, in a file that is locked for as long as it lasts.
+
+A journal that nothing was written to for a while is closed, and with it its lock: then its run says that its session
+lives. And `keep_sessions` removes no session of a run that lasts.
+"""
+
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from mcpctl.base import files, posix
+from mcpctl.base.paths import Paths, private_dir
+
+_OPEN, _RESTING = b"open", b"rests"
+
+
+class Run:
+    def __init__(self, paths: Paths) -> None:
+        """Raises OSError where it cannot be kept."""
+        private_dir(paths.runs)
+        path = paths.runs / str(uuid.uuid4())
+        # Other processes never see it unlocked.
+        self._fd, beside = files.create_beside(path, must_lock=True)
+        beside.rename(path)
+        self._path = path
+
+    def opened(self, journal: str) -> None:
+        self._say(_OPEN, journal)
+
+    def rests(self, journal: str) -> None:
+        """Before it is closed: another process that can lock it is to know."""
+        self._say(_RESTING, journal)
+
+    def close(self) -> None:
+        self._path.unlink(missing_ok=True)
+        os.close(self._fd)
+
+    def _say(self, state: bytes, journal: str) -> None:
+        posix.write(self._fd, b"%b %b\n" % (state, journal.encode()))
+
+
+def in_runs(folder: Path) -> Mapping[str, bool]:
+    """The names of the journals of all runs that last, each with whether it rests."""
+    found: dict[str, bool] = {}
+    for path in _files(folder):
+        # A shared lock is enough to see its owner, and lets two commands look at the same moment.
+        with suppress(OSError), posix.opened(path, os.O_RDONLY) as fd:
+            if not posix.lock(fd, shared=True):
+                for line in path.read_bytes().split(b"\n")[:-1]:
+                    state, _, name = line.partition(b" ")
+                    found[name.decode("utf-8", "replace")] = state == _RESTING
+    return found
+
+
+def rests(journal: Path) -> bool:
+    return in_runs(journal.parent.with_name("runs")).get(journal.name, False)
+
+
+def sweep(folder: Path) -> None:
+    """Remove the files of runs that were killed."""
+    for path in _files(folder):
+        with suppress(OSError), posix.opened(path, os.O_RDONLY) as fd:
+            if posix.lock(fd):
+                path.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    with suppress(FileNotFoundError):
+        yield from folder.iterdir()
