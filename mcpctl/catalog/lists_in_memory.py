@@ -170,6 +170,10 @@ class Lists:
             self._of = judged
             self.changes += 1
 
+    def every_tool(self) -> Sequence[Tool]:
+        """The tools of all lists, one for each key."""
+        return list({tool.key: tool for _, listed in self._of_tools() for tool in listed.tools}.values())
+
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
         used, features = self._in_use.items(), _OF_FEATURES.values()
         keys = [ListKey(*pair, name) for pair, of_pair in used for name in (*{*of_pair.values()}, *features)]

@@ -1,9 +1,9 @@
 """`tool_discovery`: the catalog searched beside the event loop, and each tool told as fully as the budget allows."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists_in_memory import Lists
 from mcpctl.catalog.server_instructions import Introduction
 from mcpctl.config.config import Config
-from mcpctl.config.settings import Search
+from mcpctl.config.settings import OPTIMIZATIONS, Search
 from mcpctl.metatools.offers import AnswerForm
 from mcpctl.policy.view import View
 from mcpctl.search.providers import builder
@@ -27,13 +27,17 @@ from mcpctl.wire import jsonrpc
 from mcpctl.wire.jsonrpc import Malformed
 from mcpctl.wire.threads import WorkQueue, apart
 
+if TYPE_CHECKING:
+    from mcpctl.search.bm25 import Bm25
+
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")
 _RESULTS = 10  # results where no number is given; where they match well and there is room, as many again
 _MAX_RESULTS = 50
 _LONGEST_NAME = 128  # tools with longer names than the protocol has are called, but not found
 _ASKED_AT_ONCE = 32
-_MOST_INDEXES = 8  # indexes that are kept: of the projects, and of the tokens, that were searched for last
+_MOST_INDEXES = 8  # indexes that are kept: of what was seen by those who searched last
+_FEW_INDEXES = 2  # so many are made each for itself; the next ones are parts of one of all tools
 
 
 class SearchRequest(Struct, frozen=True):
@@ -90,8 +94,17 @@ def search_request(arguments: bytes) -> SearchRequest:
     return SearchRequest(tuple(queries[:MAX_QUERIES]), context, int(limit), more, left_out, detail)
 
 
+class _Seen(Struct, frozen=True):
+    """All that decides which tools one request finds, and how they are ranked; the same for all who see the same."""
+
+    generation: int  # that of the configuration
+    lists: frozenset[tuple[str, tuple[str, int, int]]]
+    toolset: Toolset | None
+    only_reads: bool
+    project: tuple[str | None, bool] | None  # the one whose settings decide, and whether it was only claimed
+
+
 class _Index(Struct, frozen=True):
-    built_for: tuple[dict[str, tuple[str, int, int]], Toolset | None, int]
     provider: Provider
     tools: Mapping[str, Tool]
 
@@ -105,7 +118,9 @@ class Searching:
         self._asking = asyncio.Semaphore(_ASKED_AT_ONCE)
         self._state: State | None = None
         self._builds: dict[tuple[Search, str, str | None], Build] = {}
-        self._indexes: dict[tuple[Config, bool], _Index] = {}
+        self._indexes: dict[_Seen, _Index] = {}
+        self._whole: Bm25 | None = None  # the index of all tools that are known, once there are many of what is seen
+        self._whole_at = -1  # the `changes` of the lists that it was made of
         self._tools: Mapping[str, Tool] = {}
 
     def close(self) -> None:
@@ -165,19 +180,34 @@ class Searching:
 
     def _provider(self, catalog: Catalog) -> Provider:
         view = catalog.view
-        built_for = (catalog.generations(), view.toolset, view.generation)
-        seen = view.config, view.access.only_reads
+        lists = frozenset(catalog.generations().items())
+        seen = _Seen(view.generation, lists, view.toolset, view.access.only_reads, _settings_of(view.config))
         index = self._indexes.pop(seen, None)
-        if index is None or index.built_for != built_for:
-            visible = [tool for tool in catalog.visible() if len(tool.name) <= _LONGEST_NAME]
-            provider = self._build(view)(visible, searched(visible), None)
-            index = _Index(built_for, provider, {tool.key: tool for tool in visible})
-            # Those of an earlier configuration are found no more.
-            current = {key: each for key, each in self._indexes.items() if each.built_for[-1] == view.generation}
+        if index is None:
+            # Those of an earlier configuration, and of lists that have changed, are found no more.
+            current = {key: each for key, each in self._indexes.items() if _is_current(key, seen)}
             self._indexes = dict(list(current.items())[-_MOST_INDEXES + 1 :])
+            visible = [tool for tool in catalog.visible() if len(tool.name) <= _LONGEST_NAME]
+            notes = searched(visible)
+            provider = None if notes else self._part_of_another(view, visible)
+            provider = provider or self._build(view)(visible, notes, None)
+            index = _Index(provider, {tool.key: tool for tool in visible})
         self._indexes[seen] = index
         self._tools = index.tools
         return index.provider
+
+    def _part_of_another(self, view: View, visible: Sequence[Tool]) -> Provider | None:
+        """An index from the parts of one that has these tools and more: to read them is most of the work."""
+        if view.config.optimization != OPTIMIZATIONS[0] or len(self._indexes) < _FEW_INDEXES:
+            return None
+        if part := self._whole and self._whole.only(visible):
+            return part
+        if self._whole_at == self._lists.changes:
+            return None  # a toolset shows them otherwise than their servers
+        from mcpctl.search.bm25 import Bm25  # loaded by then
+
+        self._whole, self._whole_at = Bm25(self._lists.every_tool()), self._lists.changes
+        return self._whole.only(visible)
 
     def _build(self, view: View) -> Build:
         """The function that builds the index, kept while its settings stay: it may have loaded a model."""
@@ -234,3 +264,18 @@ class Searching:
         content |= {"serverInstructions": introductions} if introductions else {}
         shown = tuple(hit for hit in ranking.hits if hit.key in keys)
         return SearchAnswer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))
+
+
+def _settings_of(config: Config) -> tuple[str | None, bool] | None:
+    """The project in force and whether it is only claimed; None where all that it sets is which servers are seen."""
+    own = config.projects.get(config.project or "")
+    is_plain = config.optimization == OPTIMIZATIONS[0] and not (own and (own.policy or own.optimization))
+    return None if is_plain else (config.project, config.is_claimed)
+
+
+def _is_current(seen: _Seen, now: _Seen) -> bool:
+    """Whether both are of one configuration, and of the same lists of those servers that both see."""
+    servers = dict(now.lists)
+    return seen.generation == now.generation and all(
+        name not in servers or servers[name][0] != of[0] or servers[name] == of for name, of in seen.lists
+    )

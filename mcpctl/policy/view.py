@@ -90,10 +90,10 @@ def seen_by(config: Config, claims: Claims, token: Token | None = None) -> Confi
 
 
 # The same configuration each time: what is made from one, such as its rules and its search index, is found by it.
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _narrowed(config: Config, scope: Scope) -> Config:
     names = {*config.servers, *config.problems}
-    unseen = {name for name in names if not scope.sees(name, config.members.get(name))}
+    unseen = frozenset(name for name in names if not scope.sees(name, config.members.get(name)))
     named = scope.project if scope.project != UNASSIGNED else None
     is_of_token = bool(scope.projects or scope.servers)
     if not (unseen or named or is_of_token):
@@ -113,11 +113,14 @@ def _narrowed(config: Config, scope: Scope) -> Config:
 
 @lru_cache(maxsize=16)
 def _nothing_of(config: Config) -> Config:
-    return _without(config, {*config.servers, *config.problems}, "one that this request may use", config.project)
+    every = frozenset((*config.servers, *config.problems))
+    return _without(config, every, "one that this request may use", config.project)
 
 
+# One for all tokens and projects that see the same, whatever else they would see if there were more servers.
+@lru_cache(maxsize=256)
 def _without(
-    config: Config, unseen: Collection[str], bound: str, project: str | None, *, is_claimed: bool = False
+    config: Config, unseen: frozenset[str], bound: str, project: str | None, *, is_claimed: bool = False
 ) -> Config:
     problems = {name: problem for name, problem in config.problems.items() if name not in unseen}
     elsewhere = config.elsewhere.union(unseen)

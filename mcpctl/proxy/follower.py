@@ -32,7 +32,7 @@ from mcpctl.wire.writer import Turn
 _SETTLED_S = 0.15  # a text that takes anything away applies once the file has been the same for so long
 _LONGEST_S = 0.6  # how long requests wait for a file that is written again and again
 _BARRING = (False, ASK)
-_MOST_VIEWS = 256
+_MOST_VIEWS = 1024
 _NO_TOOLSET = Followed()
 _AGAIN_S = 5.0
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import compress
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ MEANING = 0.8  # the weight of the nearness of meaning beside BM25, each divided
 HALF = 0.5  # if less than this of the words is met, or none is so near, the largest value counts less beside the other
 LEAST, ALONE = 0.15, 0.5  # the least nearness, by itself and beside the nearest, of a tool without a word of the query
 _TOLD = 500
+_MANY = 1000  # from so many tools on, their meaning takes longer than a search may
 MAX_SENTENCES = 12
 NEAR = 1.0  # the weight of the nearness for an embedding model. Values from .8 to 1.5 differed little.
 MEANING_BESIDE_NEAR = 0.5  # the same beside an embedding model, which tells tools that look alike apart better
@@ -57,6 +59,17 @@ class Pins:
                 for form in forms:
                     level.setdefault(form, []).append(number)
         self._known = frozenset(self._servers)
+
+    def only(self, numbers: Sequence[int]) -> "Pins":
+        """Those of these tools, which are numbered in this order from now on."""
+        pins, place = Pins(()), {number: new for new, number in enumerate(numbers)}
+        for level, names in zip(pins._levels, self._levels, strict=True):
+            for form, with_it in names.items():
+                if found := [place[number] for number in with_it if number in place]:
+                    level[form] = found
+        pins._servers = [self._servers[number] for number in numbers]
+        pins._known = frozenset(pins._servers)
+        return pins
 
     def find(self, query: str) -> dict[int, str]:
         """The tools that a query names, each with the kind of name that matched."""
@@ -85,7 +98,7 @@ class Bm25:
 
     def __init__(
         self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None, index_path: Path | None = None,
-        on_progress: Progress = unseen,
+        on_progress: Progress = unseen, made: "tuple[index_file.Index, Pins] | None" = None,
     ) -> None:  # fmt: skip
         # In the order of the keys, so that a stable sort by relevance breaks ties by key.
         catalog = dict(sorted({tool.key: tool for tool in reversed(tools)}.items()))
@@ -94,10 +107,29 @@ class Bm25:
         self.tools = list(catalog.values())
         self._notes = dict(notes or {})
         self._on_progress = on_progress
-        self._pins = Pins(self.tools)
-        self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
+        if made:
+            (self._engine, self._meaning), self._pins = made
+        else:
+            self._pins = Pins(self.tools)
+            self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
         self._of_apis = _of_apis(self.tools)
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
+
+    def only(self, tools: Sequence[Tool]) -> "Bm25 | None":
+        """An index of these tools alone, made from the parts that this one has of them; None where it lacks any. Words,
+        how rare they are, and corrections are those of these tools; the meaning of many is as it is among all."""
+        numbers = [self._numbers.get(tool.key, -1) for tool in tools]
+        there = zip(numbers, tools, strict=True)
+        if not all(number >= 0 and _is_same(self.tools[number], tool) for number, tool in there):
+            return None
+        documents = np.array(sorted(set(numbers)), np.int32)
+        corpus, terms = self._engine.corpus.only(documents)
+        engine = Okapi(corpus)
+        if len(documents) < _MANY:
+            meaning = Meaning.of(engine, shipped())
+        else:
+            meaning = self._meaning.only(engine, documents, terms[len(self._engine.corpus.surface) :])
+        return Bm25(tools, made=((engine, meaning), self._pins.only(documents.tolist())))
 
     def search(
         self, queries: Sequence[str], *, context: str | None = None, limit: int = 10, near: Near | None = None
@@ -265,6 +297,13 @@ def weak_below(tools: int, *, in_english: bool = True) -> float:
     such requests stay below it, and one in thirty of those that a tool meets."""
     size = min(max(tools, FEWEST), MOST)
     return (0.04 + 0.18 * math.log10(size)) * (1.0 if in_english else NOT_ENGLISH)
+
+
+_read_of = attrgetter("text", "notes", "title", "inferred")  # all of a tool that is searched
+
+
+def _is_same(tool: Tool, other: Tool) -> bool:
+    return tool is other or _read_of(tool) == _read_of(other)
 
 
 def _of_apis(tools: Sequence[Tool]) -> "ApiTools | None":

@@ -123,6 +123,11 @@ class Meaning:
         kept = np.float16 if len(corpus) >= LARGE else np.float32
         return cls(engine, tools.astype(kept), vectors.astype(kept))
 
+    def only(self, engine: Okapi, documents: NDArray[np.int32], stems: NDArray[np.bool_]) -> "Meaning":
+        """The meaning of these documents, which the engine has: as it is among all."""
+        trust = engine.corpus.trust / np.maximum(self._engine.corpus.trust[documents], np.float32(1e-9))
+        return Meaning(engine, self.tools[documents] * trust[:, None], self.stems[stems])
+
     def vectors(self, stems: Collection[str]) -> Matrix:
         """A row for each stem of a query, as long as it counts; of zeros if neither catalog nor table has it."""
         terms = [f"{stem}~" for stem in stems]

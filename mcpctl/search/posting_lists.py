@@ -4,7 +4,8 @@ import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,27 @@ class Corpus:
         trusted /= trusted.max(initial=LEAST)
         columns = (np.concatenate(both) for both in zip(of_words, of_stems, strict=True))
         return cls(list(vocabulary), list(stems), norms, trusted, *columns)
+
+    def only(self, documents: Numbers) -> tuple["Corpus", NDArray[np.bool_]]:
+        """The corpus of these documents, in ascending order, with none of the terms that only others have; and which of
+        the terms it has. The lengths of fields stay compared with those of all."""
+        place = np.full(len(self), -1, np.int32)
+        place[documents] = np.arange(len(documents), dtype=np.int32)
+        moved = place[self.document]
+        there = moved >= 0
+        term = np.repeat(np.arange(len(self.counts), dtype=np.int32), self.counts)[there]
+        counts = np.bincount(term, minlength=len(self.counts)).astype(np.int32)
+        known = counts > 0
+        words, stems = (
+            list(compress(terms, of_terms.tolist()))
+            for terms, of_terms in zip(self._halves(self.terms), self._halves(known), strict=True)
+        )
+        trusted = self.trust[documents] / self.trust[documents].max(initial=LEAST)
+        columns = counts[known], moved[there], self.frequency[there]
+        return Corpus(words, stems, self.norms[documents], trusted, *columns), known
+
+    def _halves(self, of_terms: Any) -> tuple[Any, Any]:
+        return of_terms[: len(self.surface)], of_terms[len(self.surface) :]
 
     def __len__(self) -> int:
         return len(self.norms)

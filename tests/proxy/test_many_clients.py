@@ -4,7 +4,7 @@ import ast
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 import mcpctl
-from mcpctl.base.callers import BY_TOKEN, MODERN_REVISION
+from mcpctl.base.callers import BY_TOKEN, MODERN_REVISION, speaker
 from mcpctl.base.paths import Paths
 from mcpctl.policy import approvals, tokens
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.watched_resources import UPDATED
+from mcpctl.search.posting_lists import Corpus
 from mcpctl.store.records import Records
 from mcpctl.store.run import Run, in_runs
 from tests.proxy.client import LATEST
@@ -547,3 +548,74 @@ def test_sessions_that_do_nothing_for_a_while_hold_no_descriptor_and_go_on_after
 
     scene(played, files=lambda: MemoryServer(tool("read", readOnlyHint=True)))
     run.close()
+
+
+# ---- what is seen
+
+
+def count_of_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many tools were read for an index, each time that one was made by reading."""
+    reads: list[int] = []
+    read = Corpus.read
+
+    def counted(documents: Iterable[Sequence[str]]) -> Corpus:
+        corpus = read(documents)
+        reads.append(len(corpus))
+        return corpus
+
+    monkeypatch.setattr(Corpus, "read", counted)
+    return reads
+
+
+def test_tokens_that_see_the_same_share_one_index(scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = count_of_reads(monkeypatch)
+
+    async def played(world: World) -> None:
+        # The projects that they are for differ, and so do their names of servers that are not there.
+        with PolicyFile.connect(paths) as file:
+            texts = [tokens.create(file, projects=[f"p{n}"], servers=["files", f"x{n}"])[1] for n in range(200)]
+        world.configure(policy={})
+        world.begin()
+        clients = [await world.client(MODERN_REVISION, token=text, holder=BY_TOKEN) for text in texts]
+        assert await keys(clients[0]) == {"files:read"}
+        made = len(reads)
+        for client in (*clients, *clients):
+            assert await keys(client) == {"files:read"}
+        assert len(reads) == made
+        views = [world.gateway.view(speaker(text)) for text in texts]
+        assert len({id(view.config) for view in views}) == 1
+
+    scene(
+        played,
+        files=lambda: MemoryServer(tool("read", readOnlyHint=True)),
+        notes=lambda: MemoryServer(tool("read", readOnlyHint=True)),
+    )
+
+
+def test_what_eight_see_is_at_hand_and_the_ninth_is_made_from_parts(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = count_of_reads(monkeypatch)
+    names = [f"s{n}" for n in range(9)]
+
+    async def played(world: World) -> None:
+        texts = [token(paths, "common", name) for name in names]
+        world.configure(policy={})
+        world.begin()
+        clients = [await world.client(token=text, holder=text) for text in texts]
+        for name, client in zip(names[:8], clients, strict=False):
+            assert await keys(client) == {"common:read", f"{name}:read"}
+        made = len(reads)
+        for client in clients[:8]:
+            await keys(client)
+        assert len(reads) == made, "all eight are at hand"
+        await all_is_listed(world, clients[8], "s8")
+        await keys(clients[8])
+        assert len(reads) <= made + 1, "that of all tools, since one has come"
+        made = len(reads)
+        for name, client in zip(names, clients, strict=True):
+            assert await keys(client) == {"common:read", f"{name}:read"}
+        assert len(reads) == made
+
+    servers = {name: lambda: MemoryServer(tool("read", readOnlyHint=True)) for name in ("common", *names)}
+    scene(played, **servers)
