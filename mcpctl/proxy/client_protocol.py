@@ -53,16 +53,19 @@ _plain_call = msgspec.json.Decoder(PlainCall).decode
 
 
 class ClientProtocol:
-    def __init__(self, session: ClientSession, transport: Transport, offer: Offer) -> None:
+    def __init__(
+        self, session: ClientSession, transport: Transport, offer: Offer, of: "ClientProtocol | None" = None
+    ) -> None:
+        """With the session `of` another, this is of that one's protocol, and knows who sends what as it does."""
         self._session = session
         self._transport = transport
         self._offer = offer
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None  # those of the first time, for clients that claim nothing: they ask once
-        self._constant = Newest[_Constant, dict[tuple[str, bool], bytes]](_MOST_CALLERS)
-        self._senders = Senders(session.caller)
+        self._constant: Newest[_Constant, dict[tuple[str, bool], bytes]] = of._constant if of else Newest(_MOST_CALLERS)
+        self._senders: Senders = of._senders if of else Senders(session.caller)
         self._own_claims = session.caller.claims
-        self._warmed: set[Claims] = set()
+        self._warmed: set[Claims] = of._warmed if of else set()
         self._warmed_last: Claims | None = None
 
     # ---- lines

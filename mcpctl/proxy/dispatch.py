@@ -35,15 +35,15 @@ _NOT_OPEN = "this requestState is not open (a question waits for ten minutes, on
 class Dispatch:
     def __init__(
         self, gateway: Gateway, recorder: Recorder, questions: Questions, client: ClientSide,
-        parents: Callable[[], Sequence[int]] = tuple,
+        parents: Callable[[], Sequence[int]] = tuple, of: "Dispatch | None" = None,
     ) -> None:  # fmt: skip
         self.client = client
         self.recorder = recorder
         self.questions = questions
-        self.parking = Parking(self._give_up)
-        self.parents = Parents()
-        self.question_log = QuestionLog(recorder)
-        self.consent = Consent(gateway, recorder, questions, parents)
+        self.parking: Parking = of.parking if of else Parking(self._give_up)
+        self.parents: Parents = of.parents if of else Parents()
+        self.question_log: QuestionLog = of.question_log if of else QuestionLog(recorder)
+        self.consent: Consent = of.consent if of else Consent(gateway, recorder, questions, parents)
         self.in_flight: dict[bytes, Request] = {}
         self._tool_calls = ToolCalls(gateway, recorder, client)
         self._gateway = gateway

@@ -339,7 +339,10 @@ class IndexKeeping:
         self._upkeep: Upkeep | None = None
 
     async def keep(self) -> None:
-        """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
+        """Tidy once, then keep the index near the journals, so that commands find little to catch up on: once, for all
+        clients, whichever begins it."""
+        if self._is_begun:
+            return
         self._is_begun = True
         await self._run(lambda upkeep: upkeep.tidy())
         while True:

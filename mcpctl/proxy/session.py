@@ -63,28 +63,32 @@ class ClientSession:
 
     def __init__(
         self, gateway: Gateway, transport: Transport, speaker: Caller = ANYBODY, *, via: str = "client",
-        parents: Callable[[], Sequence[int]] = tuple,
+        parents: Callable[[], Sequence[int]] = tuple, of: "ClientSession | None" = None,
     ) -> None:  # fmt: skip
         """A request that does not say who sends it is the `speaker`'s. `parents` are the processes that a client has
-        started which it may be, if it has."""
+        started which it may be, if it has. Where a client's requests come each in its own way, as newer ones do over
+        HTTP, each way is a session `of` one that has the record, the parked calls and the yeses; ids are its own."""
         self.gateway = gateway
-        self.recorder = Recorder(
+        self._of = of
+        self.recorder: Recorder = of.recorder if of else Recorder(
             gateway.paths, gateway.config.records, via=via, unwritten=gateway.turn.unwritten, run=gateway.run
-        )
+        )  # fmt: skip
         self.send = transport.write
         self.questions = Questions(self.send)
-        self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self, parents)
+        self.dispatch: Dispatch = Dispatch(
+            gateway, self.recorder, self.questions, self, parents, of.dispatch if of else None
+        )
         self.owners = Owners(gateway)
         self.features = FeatureRequests(gateway, self.owners, self.dispatch, self.begin)
         self.subscriptions = Subscriptions(self)
         self._direct: DirectRequests | None = None
-        self.introduced = Introduced()
-        self.caller = speaker
+        self.introduced: Introduced = of.introduced if of else Introduced()
+        self.caller: Caller = of.caller if of else speaker
         self.is_initialized = False
         self.log_level = b""
         self._transport = transport
         self._answering: set[asyncio.Task[Any]] = set()
-        self._drifts_told: set[Drift] = set()
+        self._drifts_told: set[Drift] = of._drifts_told if of else set()
         self._looking: asyncio.Task[None] | None = None
         self._connecting = asyncio.Semaphore(_CONNECTED_AT_ONCE)
         gateway.sessions.append(self)
@@ -339,7 +343,10 @@ class ClientSession:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
         self.subscriptions.close()
+        self.gateway.sessions.remove(self)
+        if self._of:
+            self.questions.close()
+            return
         self.dispatch.close()
         self.recorder.close()
-        self.gateway.sessions.remove(self)
         await self.dispatch.consent.end()

@@ -90,7 +90,7 @@ CHANGES = {
     "openapi": "b.json", "url": "https://b.example", "include": ["b"], "exclude": ["b"], "parameters": {"b": 1},
     "deprecated": True, "headers": {"B": "c"}, "slash_in": ["b"], "origins": ["https://b.example"], "upload_root": "b",
     "auth": {"b": "c"}, "call_timeout_s": 1, "start_timeout_s": 1, "env_file": "b", "only": ["b"], "limit_tokens": 1,
-    "tools": {"b": False}, "projects": ["b"], "trust_hints": "yes", "enabled": False,
+    "tools": {"b": False}, "projects": ["b"], "trust_hints": "yes", "enabled": False, "shared": True,
 }  # fmt: skip
 
 

@@ -212,6 +212,7 @@ class MemoryClient:
         revision: str = LATEST,
         capabilities: Mapping[str, Any] | None = None,
         speaker: Caller = ANYBODY,
+        of: "MemoryClient | None" = None,
     ) -> None:
         self.instructions = ""
         """The instructions that an older client got in the handshake."""
@@ -225,8 +226,10 @@ class MemoryClient:
         """Those who read for it."""
         self._queue: list[bytes] = []
         self._answers: dict[Any, asyncio.Future[dict[str, Any]]] = {}
-        self.session = ClientSession(gateway, self, speaker, parents=posix.parents)
-        self._protocol = ClientProtocol(self.session, self, offer)
+        self.session: ClientSession = ClientSession(
+            gateway, self, speaker, parents=posix.parents, of=of.session if of else None
+        )
+        self._protocol: ClientProtocol = ClientProtocol(self.session, self, offer, of._protocol if of else None)
         self._last_id = 0
 
     # ---- as a transport
@@ -344,10 +347,11 @@ class World:
         *,
         token: str | None = None,
         holder: str = "",
+        of: MemoryClient | None = None,
     ) -> MemoryClient:
         """A client that has shaken hands; `token` is for its requests without one, its servers are `holder`'s."""
         default = speaker(token or self.token, holder)
-        client = MemoryClient(self.gateway, self.offer, revision, capabilities, default)
+        client = MemoryClient(self.gateway, self.offer, revision, capabilities, default, of)
         self.clients.append(client)
         await client.open()
         return client
@@ -359,7 +363,7 @@ class World:
 
     async def end(self) -> None:
         """End all of it."""
-        for client in self.clients:
+        for client in reversed(self.clients):
             await client.session.settle(0)
             await client.session.close(0)
         await self.gateway.stop()

@@ -19,6 +19,7 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.watched_resources import UPDATED
 from mcpctl.search.posting_lists import Corpus
 from mcpctl.store.records import Records
+from mcpctl.store.retention import Upkeep
 from mcpctl.store.run import Run, in_runs
 from tests.proxy.client import LATEST
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
@@ -619,3 +620,60 @@ def test_what_eight_see_is_at_hand_and_the_ninth_is_made_from_parts(
 
     servers = {name: lambda: MemoryServer(tool("read", readOnlyHint=True)) for name in ("common", *names)}
     scene(played, **servers)
+
+
+# ---- a client whose requests come each in its own way
+
+
+def test_requests_of_one_session_may_come_in_ways_of_their_own(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        first = await world.client(MODERN_REVISION, {"elicitation": {}}, holder=BY_TOKEN)
+
+        async def way() -> MemoryClient:
+            return await world.client(MODERN_REVISION, {"elicitation": {}}, holder=BY_TOKEN, of=first)
+
+        ways = [await way() for _ in range(3)]
+        waiting = [client.start_call("own:do", {}, id=1) for client in ways]
+        parked = (await (await way()).start_call("own:do", {"ask": "how?"}, id=1))["result"]
+        assert parked["resultType"] == "input_required"
+        ways[0].send(method="notifications/cancelled", params={"requestId": 1})
+        await ways[0].session.close(0)
+        world.clients.remove(ways[0])
+        # The ways that remain, and those that come, have what the session has. One view is enough for all of them.
+        assert len(world.gateway.follower.snapshot.views) == 1
+        answers = {"1": {"action": "accept", "content": {"x": "so"}}}
+        goes_on = {"requestState": parked["requestState"], "inputResponses": answers}
+        assert await (await way()).call("own:do", {"ask": "how?"}, id=1, **goes_on) == "so"
+        for connection in world.servers["own"].connections:
+            connection.may_end.set()
+        for answer in waiting[1:]:
+            assert text_of(await answer) == ""
+        assert not waiting[0].done()
+
+    scene(played, own=lambda: MemoryServer(tool("do"), answer=asking))
+    assert len(list(paths.sessions.glob("*.jsonl"))) == 1
+    with Records(paths) as records:
+        statuses = [row["status"] for row in records.calls().rows(None, 0)]
+    assert sorted(statuses) == ["cancelled", "input_required", "ok", "ok", "ok"]
+
+
+def test_the_index_of_the_records_is_kept_once_for_all_clients(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    tidied: list[Upkeep] = []
+
+    def tidy(upkeep: Upkeep) -> bool:
+        tidied.append(upkeep)
+        return True
+
+    monkeypatch.setattr(Upkeep, "tidy", tidy)
+
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        for n in range(20):
+            await keys(await world.client(holder=str(n)))
+        await asyncio.sleep(0.05)
+        assert len(tidied) == 1
+
+    scene(played, files=lambda: MemoryServer(tool("read", readOnlyHint=True)))
