@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from mcpctl.store.run import Run
 
 TOOLS = "tools"  # the capability, which says that the list may change where tools are shown directly
-_STARTS_AT_ONCE = 4
 T = TypeVar("T")
 _EVERY_S = 2.0
 _REST_S = 60.0  # how long nothing was written to a journal before it is closed, in a process with many sessions
@@ -92,7 +91,6 @@ class Gateway:
             lambda: self.features(self.view(None)), locked,
         )  # fmt: skip
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self.held = Holders(self.turn, self._made, most_processes)
         self.room = self.held.room
         self.upstreams = self.held[""]
@@ -217,9 +215,10 @@ class Gateway:
     ) -> dict[str, str]:
         """List the tools of these servers now; the failures, by server. `one_done` is called after each."""
         failures: dict[str, str] = {}
+        starts = self.held[caller.holder].starts
 
         async def refresh_one(name: str) -> None:
-            async with self._starts:
+            async with starts:
                 if upstream := self.upstream(name, caller):
                     try:
                         if rest := await upstream.refresh_all(caller):

@@ -3,6 +3,7 @@
 A holder is a text: empty in a process that has one client, `SHARED` for all clients, else what tells one from others.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
@@ -12,6 +13,8 @@ from mcpctl.config.server_settings import STDIO
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire.writer import Readers, Turn
 
+_STARTS_AT_ONCE = 4  # of one holder, where they are only asked for lists
+
 
 class HeldServers(dict[str, Upstream]):
     """The servers of one holder by name, each from when it is first used; raises `KeyError` for one not enabled."""
@@ -20,6 +23,7 @@ class HeldServers(dict[str, Upstream]):
         super().__init__()
         self.holder = holder
         self.readers = readers  # those who read for its clients
+        self.starts = asyncio.Semaphore(_STARTS_AT_ONCE)  # one that starts slowly keeps no other holder's waiting
         self._make = make
 
     def __missing__(self, name: str) -> Upstream:
