@@ -51,18 +51,22 @@ def learn_all(servers: Mapping[str, Server], env: Mapping[str, str] = os.environ
 
 def learn_of_api(server: Server, values: Sequence[str]) -> list[str]:
     """Know the secret values of an API's entry in each form in which they are sent; returns all of these."""
-    from base64 import b64encode
     from urllib.parse import quote
 
     forms: dict[str, None] = {}
     for value in values:
-        # As a user and a password, or as a user without one.
-        pair = b64encode((value if ":" in value else f"{value}:").encode()).decode()
-        forms |= dict.fromkeys((value, *value.split(":", 1)[1:], quote(value, safe=""), pair))
+        forms |= dict.fromkeys((value, *value.split(":", 1)[1:], quote(value, safe=""), pair_of(value)))
     secrets = [form for form in forms if len(form) >= _LEAST_OF_API]
     for index in range(0, len(secrets), OF_ONE):
         learn(f"entry {server.openapi} {server.url} {index}", *secrets[index : index + OF_ONE], least=_LEAST_OF_API)
     return sorted(secrets, key=len, reverse=True)
+
+
+def pair_of(text: str) -> str:
+    """A user and password in base64; of a user alone, whose password is empty."""
+    from base64 import b64encode
+
+    return b64encode((text if ":" in text else f"{text}:").encode()).decode()
 
 
 def learn_of(

@@ -226,8 +226,8 @@ def _check_api(server: Server, table: Mapping[str, Any]) -> None:
     _check_document(server.openapi)
     if "url" in table:
         _check_remote(server)
-        if re.search("[?#]", without_values(server.url)):
-            raise ValueError(".url: must have no ? or #; it comes before the paths of the document")
+        if re.search("[?#]|//[^/]*@", without_values(server.url)):
+            raise ValueError(".url: must have no user, ? or #; it comes before the paths of the document")
     else:
         _check_headers(server)
     for key in ("include", "exclude", "slash_in", "origins", "parameters", "auth", "headers"):

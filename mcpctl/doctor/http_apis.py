@@ -30,7 +30,7 @@ def of_apis(case: Case) -> Iterator[DoctorFinding]:
             yield finding("D117", f"no value is there for: {', '.join(missing)}", name, fix)
         if others := overview.without_scheme(document, server):
             known = (
-                f"it has {', '.join(document.schemes)}" if document.schemes else f"it has none: use {overview.BEARER}"
+                f"it has {', '.join(document.schemes)}" if document.schemes else f"it has none: use {snapshot.BEARER}"
             )
             yield finding("D119", f"the document has no security scheme {', '.join(others)}; {known}", name)
 

@@ -120,9 +120,10 @@ def _checked(url: str) -> str:
 
 
 def origin_of(url: str) -> str:
+    """The scheme, host and port of an address; empty for one that is none."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
-        return url
+        return ""
     return f"{parts.scheme.lower()}://{(parts.hostname or '').lower()}:{port}"

@@ -7,6 +7,7 @@ import msgspec
 
 from mcpctl.openapi import media_types
 from mcpctl.openapi.faults import OperationFault
+from mcpctl.openapi.parameters import STYLES, style_of
 from mcpctl.openapi.references import References
 from mcpctl.openapi.schemas import Schemas, Used
 from mcpctl.openapi.snapshot import Body, Content, Encoding
@@ -19,7 +20,6 @@ FILE: dict[str, Any] = {
 }
 _ANY = ("allOf", "anyOf", "oneOf")
 _NO_BODY = ("GET", "HEAD")
-_STYLES = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
 _STYLE_KEYS = ("style", "explode", "allowReserved")
 _LONGEST = 100
 _PLACE = "\0place"  # beside the keywords of a schema, the file in which it stands
@@ -153,7 +153,7 @@ class Bodies:
         media_type = given if isinstance(given, str) else ""
         is_json = kind.type == "object"
         if any(key in written for key in _STYLE_KEYS) and not kind.is_file and not (is_multipart and self._is_3_0):
-            return Encoding(is_json=is_json, **_style(written))
+            return Encoding(is_json=is_json, **style_of(written, STYLES["query"], "a property of its body"))
         if not is_multipart:
             return Encoding(media_type, is_json=is_json)
         headers = self._headers(written.get("headers"), place)
@@ -192,19 +192,9 @@ class Bodies:
 
     def _first(self, schema: Any, place: str) -> dict[str, Any]:
         """The keywords of a schema that say what it is, from it, what it refers to, and its first part that says so."""
-        waiting = [(schema, place)]
-        seen: set[int] = set()
-        while waiting:
-            target = self._references.followed(*waiting.pop(0))
-            each = target.value
-            if not isinstance(each, dict) or id(each) in seen:
-                continue
-            seen.add(id(each))
+        for each, there in self._schemas.parts(schema, place, _ANY):
             if _type(each) or "contentMediaType" in each:
-                return {**each, _PLACE: target.place}
-            for keyword in _ANY:
-                parts = each.get(keyword)
-                waiting.extend((part, target.place) for part in (parts if isinstance(parts, list) else ()))
+                return {**each, _PLACE: there}
         return {}
 
     def _is_bytes(self, schema: Mapping[str, Any]) -> bool:
@@ -227,20 +217,6 @@ def _one_of(ways: list[_Way]) -> Any:
         if way.schema not in schemas:
             schemas.append(way.schema)
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-
-
-def _style(written: Mapping[str, Any]) -> dict[str, Any]:
-    style = written.get("style", _STYLES[0])
-    if style not in _STYLES:
-        raise OperationFault(f"a property of its body has the style {str(style)[:_LONGEST]!r}")
-    explode = written.get("explode")
-    if not isinstance(explode, bool):
-        explode = style == "form"
-    return {
-        "style": style,
-        "explode": explode or style == "deepObject",
-        "allow_reserved": written.get("allowReserved") is True,
-    }
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from mcpctl.base import bounds
-from mcpctl.base.errors import McpctlError, WrongUsage
+from mcpctl.base.errors import McpctlError
 from mcpctl.openapi import snapshot
 from mcpctl.openapi.faults import WrongDocument
 from mcpctl.openapi.operations import ChosenEntry
@@ -57,12 +57,10 @@ def whole_definition(paths: "Paths", server: "Server", tool: str) -> dict[str, A
 
 def _made(paths: "Paths", server: "Server", whole: str = "") -> bytes:
     from mcpctl.config.entry_secrets import masked_url
-    from mcpctl.config.server_environment import expand, inherited
 
-    _check_base(server.url)
-    place = expand(server.openapi, inherited(server))
-    source = masked_url(server.openapi) if "://" in place else server.openapi
-    label = source if "${" in source or "://" in place else str(paths.config.parent / place)
+    place = server.openapi
+    source = masked_url(place) if "://" in place else place
+    label = source if "://" in place else str(paths.config.parent / place)
     sources = Sources(place, paths.config.parent, label)
     document = sources.document()
     entry = ChosenEntry(
@@ -71,23 +69,6 @@ def _made(paths: "Paths", server: "Server", whole: str = "") -> bytes:
         headers=list(server.headers), origins=server.origins, whole=whole,
     )  # fmt: skip
     return _compiled(entry, document, sources)
-
-
-def _check_base(url: str) -> None:
-    """Raises `WrongUsage` for a URL with a user or a query, which would be kept in the compiled document."""
-    from urllib.parse import urlsplit
-
-    from mcpctl.config.server_settings import without_values
-
-    try:
-        parts = urlsplit(without_values(url))
-        is_plain = "@" not in parts.netloc and not parts.query and not parts.fragment
-    except ValueError:
-        is_plain = False
-    if not is_plain:
-        raise WrongUsage(
-            "url has more than a host and a path", "write credentials in auth, headers or parameters", "wrong_base"
-        )
 
 
 def _compiled(entry: ChosenEntry, document: bytes, sources: Sources) -> bytes:

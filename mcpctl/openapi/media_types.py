@@ -1,4 +1,4 @@
-"""Media types of bodies: how each is sent, and which comes first."""
+"""Media types of bodies: how each is sent, which comes first, and what one says of an answer."""
 
 import re
 
@@ -18,6 +18,7 @@ _TEXTS = re.compile(
     r"(?:text|message)/.*|.*\+(?:xml|yaml)|application/(?:x-)?(?:xml|xml-.*|yaml|ndjson|jsonl|jsonlines|json-seq|javascript"
     r"|ecmascript|graphql|sql|toml|jwt|csv|pem-.*|sparql-.*|n-triples|n-quads|trig)\Z"
 )
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CONCRETE = {"*/*": "application/json", "text/*": "text/plain", "application/*+json": "application/json",
              "application/*+xml": "application/xml"}  # fmt: skip
 
@@ -27,6 +28,15 @@ def essence(written: str) -> str:
     return written.partition(";")[0].strip().lower()
 
 
+def charset(written: str) -> str:
+    match = _CHARSET.search(written)
+    return match[1].lower() if match else "utf-8"
+
+
+def is_json(written: str) -> bool:
+    return essence(written).endswith(("/json", "+json"))
+
+
 def rank(written: str) -> int | None:
     """Its place in the order in which one is chosen; None for one that cannot be sent."""
     plain = essence(written)
@@ -34,7 +44,7 @@ def rank(written: str) -> int | None:
         return None
     if plain in _RANKS:
         return _RANKS[plain]
-    if plain.endswith("+json"):
+    if is_json(plain):
         return _OTHER_JSON
     if plain.startswith("multipart/"):
         return None
@@ -53,5 +63,5 @@ def sent(written: str) -> str:
 
 
 def is_text(written: str) -> bool:
-    """Whether a part of this type is text or JSON, and no file."""
+    """Whether something of this type is text or JSON, and no file."""
     return rank(written) is not None and kind(written) in (JSON, TEXT, FORM)

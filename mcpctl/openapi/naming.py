@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from mcpctl.base import bounds
 
-_HOLE = re.compile(r"\{([^{}]*)\}")
+HOLE = re.compile(r"\{([^{}]*)\}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.-]+")
 _NOT_IN_DEFS = re.compile(r"[^A-Za-z0-9._-]+")
 _COMPONENT = re.compile(r"/components/schemas/([A-Za-z0-9._-]{1,100})\Z")
@@ -21,7 +21,7 @@ def _short(text: str) -> str:
 
 def holes(path: str) -> list[str]:
     """The names of the holes of a path that are sent: a fragment is not."""
-    return list(dict.fromkeys(_HOLE.findall(path.partition("#")[0])))
+    return list(dict.fromkeys(HOLE.findall(path.partition("#")[0])))
 
 
 def tool_names(operations: Sequence[tuple[str, str, object]], others: Iterable[object] = ()) -> list[str]:
@@ -47,7 +47,7 @@ def _is_usable(name: str) -> bool:
 
 def made_of(method: str, path: str) -> str:
     """Such as `get_users_by_id` of `GET /users/{id}`."""
-    return _NOT_IN_NAMES.sub("_", f"{method.lower()} " + _HOLE.sub(r"by_\1", path))
+    return _NOT_IN_NAMES.sub("_", f"{method.lower()} " + HOLE.sub(r"by_\1", path))
 
 
 def argument_names(places: Sequence[tuple[str, str]]) -> list[str] | None:

@@ -17,15 +17,13 @@ from mcpctl.config.entry_secrets import masked_url
 from mcpctl.config.server_environment import UNKNOWN, CannotLaunch, expand, known_to
 from mcpctl.config.server_settings import ClientCredentials, Server
 from mcpctl.openapi import snapshot
-from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
+from mcpctl.openapi.snapshot import BEARER, CompiledDocument, HttpOperation
 
-BEARER = "bearer"  # the name in `auth` of the token for a document that has no schemes
 _SMALL = 1 << 20  # bytes of a document that is read for its names
-FIELDS = ("document", "base", "skipped", "schemes")
 
 
 def facts(document: CompiledDocument, server: Server, config_path: Path) -> Row:
-    """A document for `servers show`: for each of `FIELDS` its value."""
+    """A document for `servers show`."""
     from mcpctl.store import clock
 
     about = {
@@ -33,13 +31,12 @@ def facts(document: CompiledDocument, server: Server, config_path: Path) -> Row:
         "read_at": clock.iso(document.made_at),
     }  # fmt: skip
     valued = with_value(server, config_path)
-    values = (
-        about,
-        _shown_base(document.base, server),
-        {reason: len(operations) for reason, operations in document.skipped.items()},
-        {scheme: scheme in valued for scheme in document.schemes},
-    )
-    return dict(zip(FIELDS, values, strict=True))
+    return {
+        "document": about,
+        "base": _shown_base(document.base, server),
+        "skipped": {reason: len(operations) for reason, operations in document.skipped.items()},
+        "schemes": {scheme: scheme in valued for scheme in document.schemes},
+    }
 
 
 def _shown_base(base: str, server: Server) -> str:

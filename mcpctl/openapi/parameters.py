@@ -101,20 +101,21 @@ def _described(references: References, value: Any, there: str) -> Described:
         schema = target.value.get("schema", {}) if isinstance(target.value, dict) else {}
         parameter = Parameter(argument=name, name=name, place=place, media_type=media_type)
         return Described(parameter, schema, target.place, **described)
-    parameter = Parameter(argument=name, name=name, place=place, **_written(value, place))
+    style = style_of(value, STYLES[place], f"a parameter in {place}")
+    parameter = Parameter(argument=name, name=name, place=place, **style)
     return Described(parameter, value.get("schema", {}), there, **described)
 
 
-def _written(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """How a value is written: its style, and what comes with it."""
-    style = value.get("style") or STYLES[place][0]
-    if style not in STYLES[place]:
-        raise OperationFault(f"a parameter in {place} has the style {str(style)[:_LONGEST]!r}")
-    explode = value.get("explode")
+def style_of(described: Mapping[str, Any], styles: Sequence[str], what: str) -> dict[str, Any]:
+    """How the values of something are written: its style, and what comes with it."""
+    style = described.get("style") or styles[0]
+    if style not in styles:
+        raise OperationFault(f"{what} has the style {str(style)[:_LONGEST]!r}")
+    explode = described.get("explode")
     if not isinstance(explode, bool):
         explode = style in ("form", "cookie")
     return {
         "style": style,
         "explode": explode or style == "deepObject",
-        "allow_reserved": value.get("allowReserved") is True,
+        "allow_reserved": described.get("allowReserved") is True,
     }

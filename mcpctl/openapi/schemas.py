@@ -181,7 +181,7 @@ class Schemas:
     def properties_of(self, schema: Any, place: str, through: tuple[str, ...]) -> dict[str, tuple[Any, str]]:
         """The properties of a schema, of those that it refers to, and of the parts that the keywords `through` name."""
         properties: dict[str, tuple[Any, str]] = {}
-        for each, there in self._parts(schema, place, through):
+        for each, there in self.parts(schema, place, through):
             if isinstance(own := each.get("properties"), dict):
                 for name, value in own.items():
                     properties.setdefault(name, (value, there))
@@ -190,14 +190,14 @@ class Schemas:
     def required_of(self, schema: Any, place: str) -> list[str]:
         """The properties that a schema and those that it is made of require, but for those that the API writes."""
         required: dict[str, Any] = {}
-        for each, _ in self._parts(schema, place, ("allOf",)):
+        for each, _ in self.parts(schema, place, ("allOf",)):
             if isinstance(each.get("required"), list):
                 required["required"] = [*required.get("required", []), *each["required"]]
         if required:
             self._require(required, {"allOf": [schema]}, place, _NO_PROPERTIES)
         return list(required.get("required", []))
 
-    def _parts(self, schema: Any, place: str, through: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str]]:
+    def parts(self, schema: Any, place: str, through: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], str]]:
         """A schema, those that it refers to, and the parts that the keywords `through` name; each once."""
         seen: set[int] = set()
         waiting = [(schema, place)]

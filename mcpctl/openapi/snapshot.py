@@ -20,6 +20,7 @@ NO_ARGUMENTS = frozenset((  # headers that the standard leaves to others, and th
     "accept", "authorization", "connection", "content-length", "content-type", "cookie", "host", "transfer-encoding",
 ))  # fmt: skip
 _KEPT = 4  # documents of one name: another configuration may have it, and a changed entry be changed back
+BEARER = "bearer"  # the name in `auth` of the token for a document that has no schemes
 FORMAT = 1  # an older one is made anew by `tools refresh`
 _END = b"]}"
 _KEY = re.compile(r"[0-9a-f]{64}\.json")

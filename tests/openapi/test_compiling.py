@@ -12,7 +12,6 @@ import pytest
 
 from mcpctl.base.errors import McpctlError, NotFound, Refused, UpstreamFailed, WrongUsage
 from mcpctl.base.paths import Paths
-from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import Server
 from mcpctl.openapi import snapshot
 from mcpctl.openapi.compiling import compile_entry
@@ -52,28 +51,6 @@ def test_yaml_is_compiled_as_json_is(paths: Paths) -> None:
     write(paths, f"openapi: 3.1.1\ninfo: {{title: no}}\nservers: {servers}\npaths: {paths_}\n", "shop.yaml")
     made = compile_shop(paths, openapi="shop.yaml")
     assert ([each.tool for each in made.operations], made.title) == (["get_x"], "no")
-
-
-def test_variables_of_a_place_are_expanded_and_kept_as_they_are_written(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(paths, of_operation({}))
-    with pytest.raises(CannotLaunch, match="variable SHOP is not set"):
-        compile_shop(paths, openapi="${SHOP}.json")
-    monkeypatch.setenv("SHOP", "shop")
-    made = compile_shop(paths, openapi="${SHOP}.json", url="https://api.example.com/${SHOP}")
-    assert (made.source, made.operations[0].base) == ("${SHOP}.json", "https://api.example.com/${SHOP}")
-
-
-@for_each(
-    "url", ["https://user:s3cret@example.com", "https://example.com/?key=s3cret", "https://${USER}@example.com/v1"]
-)
-def test_a_base_with_credentials_is_refused_and_kept_nowhere(paths: Paths, url: str) -> None:
-    write(paths, of_operation({}))
-    with pytest.raises(WrongUsage, match="url has more than a host and a path") as refused:
-        compile_shop(paths, url=url)
-    assert "s3cret" not in str(refused.value.body)
-    assert not paths.openapi.exists()
 
 
 def test_a_variable_in_a_document_is_a_text(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

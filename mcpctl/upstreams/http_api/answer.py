@@ -21,6 +21,7 @@ from mcpctl.base import bounds
 from mcpctl.base.failure import failed
 from mcpctl.base.models import HTTP
 from mcpctl.base.texts import printable
+from mcpctl.openapi import media_types
 from mcpctl.openapi.snapshot import HttpOperation
 from mcpctl.secrets.redact import MASK
 from mcpctl.upstreams.http_api.request import HttpRequest
@@ -30,13 +31,10 @@ if TYPE_CHECKING:
 
 _PIECE = 3 << 16  # bytes that are decompressed, decoded or encoded in one step; base64 takes three at once
 _UTF_8 = "utf-8"
-_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _CHARSETS = re.compile(  # others that Python knows are no charsets, or take quadratic time
     r"utf-?(?:8|16|32)(?:-?[lb]e)?|us-ascii|ascii|iso-?8859-[0-9]{1,2}|latin-?1|windows-?[0-9]{3,4}|cp[0-9]{3,4}"
     r"|koi8-[rut]|macintosh|shift_jis|sjis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)|gb(?:2312|k|18030)|big5(?:-hkscs)?|tis-620"
 )
-_TEXT = re.compile(r"text/.*|.*[/+](?:json|xml|yaml|x-yaml|javascript|ecmascript|graphql|x-www-form-urlencoded|sql|csv)"
-                   r"|application/(?:x-ndjson|ndjson|json-seq|jsonl|toml|x-sh|http|xhtml\+xml)")  # fmt: skip
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _OCTETS = "application/octet-stream"
 _NEXT = re.compile(r"<([^<>]{0,4096})>((?:\s*;[^<>,;]{0,200}){0,10})")
@@ -61,7 +59,7 @@ def _blocks(received: Received, operation: HttpOperation) -> Iterator[list[bytes
     """The block of the body, in pieces of JSON."""
     line = status_line(received.status)
     whole_type = received.headers.get("content-type", "")[: bounds.API_REST]
-    kind = whole_type.partition(";")[0].strip().lower()
+    kind = media_types.essence(whole_type)
     is_text = _is_text(kind, received.body)
     if received.elsewhere:
         yield _text_block(f"{line}\nIt redirects to {received.elsewhere}, which is not followed.", b"", _UTF_8)
@@ -127,7 +125,7 @@ def _without(body: bytes | bytearray, secrets: Sequence[bytes]) -> bytes | bytea
 def _is_text(kind: str, body: bytes | bytearray) -> bool:
     if kind.startswith(("image/", "audio/", "video/", "font/")) or kind == _OCTETS:
         return False
-    if _TEXT.fullmatch(kind):
+    if media_types.is_text(kind):
         return True
     # Nothing is known of it: it is text where it can be read as such.
     if _NO_TEXT.search(body[:_PIECE]):
@@ -142,8 +140,7 @@ def _is_text(kind: str, body: bytes | bytearray) -> bool:
 
 
 def _charset(content_type: str) -> str:
-    match = _CHARSET.search(content_type)
-    name = match[1].lower() if match else _UTF_8
+    name = media_types.charset(content_type)
     if _CHARSETS.fullmatch(name):
         try:
             return codecs.lookup(name).name

@@ -19,6 +19,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.texts import escaped
 from mcpctl.config.server_environment import HEADER_VALUE
 from mcpctl.config.server_settings import HEADER_NAME
+from mcpctl.openapi.media_types import charset, is_json
 from mcpctl.openapi.snapshot import Body, Content, Encoding
 from mcpctl.upstreams.http_api.styles import percent, refused, reserved, shape, text, written
 from mcpctl.wire import jsonrpc
@@ -27,7 +28,6 @@ OCTETS = "application/octet-stream"
 _JSON = "application/json"
 _PIECE = 1 << 20  # characters of base64 that are decoded in one step
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}(?:[ \t]*;[\t\x20-\x7e]{0,256})?\Z")
-_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _ESCAPED = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}  # in names of parts, as browsers do it
 _ONE_OF = '{"base64": …}, {"text": …} or {"file": "relative/path"}, with "filename" and "contentType" beside it'
 Made = tuple[str, list[bytes]]
@@ -80,11 +80,11 @@ def made(body: Body, content: Content, value: bytes, root: Path | None) -> Made:
 def _text(argument: str, media_type: str, value: bytes) -> bytes:
     if not value.strip().startswith(b'"'):
         raise refused(f"{argument} must be one text, which is sent as {media_type}")
-    charset = match[1] if (match := _CHARSET.search(media_type)) else "utf-8"
+    encoding = charset(media_type)
     try:
-        return (text(value) or "").encode(charset)
+        return (text(value) or "").encode(encoding)
     except (LookupError, UnicodeEncodeError):
-        raise refused(f"{argument} cannot be written in {charset}, which its API wants") from None
+        raise refused(f"{argument} cannot be written in {encoding}, which its API wants") from None
 
 
 # ---- forms: https://spec.openapis.org/oas/v3.1.1#support-for-x-www-form-urlencoded-request-bodies
@@ -165,11 +165,6 @@ def _check_json(name: str, kind: str) -> None:
     """Raise `Failed` where an object or array is to be sent as another kind than JSON."""
     if kind and not is_json(kind):
         raise refused(f"{escaped(name)} must be one text, which is sent as {kind}")
-
-
-def is_json(media_type: str) -> bool:
-    kind = media_type.partition(";")[0].strip().lower()
-    return kind == _JSON or kind.endswith("+json")
 
 
 # ---- files

@@ -1,16 +1,14 @@
 """The credentials of a request: of the document's alternatives the first that is complete, and which are missing.
 https://spec.openapis.org/oas/v3.1.1#security-requirement-object"""
 
-import base64
-
 from msgspec import Struct
 
 from mcpctl.config.api_environment import Api
+from mcpctl.config.entry_secrets import pair_of
 from mcpctl.config.server_settings import ClientCredentials
-from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation, Scheme
+from mcpctl.openapi.snapshot import BEARER, CompiledDocument, HttpOperation, Scheme
 from mcpctl.secrets.redact import MASK
 
-BEARER = "bearer"  # in `auth`, for a document that has no schemes
 _OF_NONE = Scheme("bearer")
 
 
@@ -32,12 +30,11 @@ def chosen(document: CompiledDocument, operation: HttpOperation, api: Api) -> Sc
     if not document.schemes:
         value = api.auth.get(BEARER)
         return SchemesInUse({BEARER: _OF_NONE}, {BEARER: value}) if value and isinstance(value, str) else SchemesInUse()
-    alternatives = sorted(operation.security, key=lambda each: not each)  # `{}`, which needs nothing, counts last
-    for each in alternatives:
+    for each in operation.security:
         if all(_has_value(document.schemes.get(name), api.auth.get(name)) for name in each):
             schemes = {name: document.schemes[name] for name in each}
             return SchemesInUse(schemes, {name: api.auth[name] for name in each}, each)
-    return SchemesInUse(needs=tuple(tuple(each) for each in alternatives))
+    return SchemesInUse(needs=tuple(tuple(each) for each in operation.security))
 
 
 def _has_value(scheme: Scheme | None, value: str | ClientCredentials | None) -> bool:
@@ -58,11 +55,6 @@ def _placed(scheme: Scheme, value: str | ClientCredentials, token: str) -> tuple
     if scheme.kind == "basic":
         return "header", "Authorization", f"Basic {text if text == MASK else pair_of(text)}"
     return "header", "Authorization", f"Bearer {text}"
-
-
-def pair_of(text: str) -> str:
-    """A user and password in base64; of a user alone, whose password is empty."""
-    return base64.b64encode((text if ":" in text else f"{text}:").encode()).decode()
 
 
 def lacking(tool: str, needs: tuple[tuple[str, ...], ...]) -> str:

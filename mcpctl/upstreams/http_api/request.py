@@ -4,7 +4,7 @@ https://spec.openapis.org/oas/v3.1.1#parameter-object"""
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
@@ -16,6 +16,9 @@ from mcpctl.config.api_environment import Api, api
 from mcpctl.config.server_environment import HEADER_VALUE
 from mcpctl.config.server_settings import HEADER_NAME, Server
 from mcpctl.oauth.tokens import may_be_sent_to
+from mcpctl.openapi.bases import origin_of
+from mcpctl.openapi.media_types import is_json
+from mcpctl.openapi.naming import HOLE
 from mcpctl.openapi.snapshot import NO_ARGUMENTS, CompiledDocument, HttpOperation, Parameter
 from mcpctl.secrets.redact import MASK, is_secret_name
 from mcpctl.upstreams.http_api import body, credentials
@@ -23,7 +26,6 @@ from mcpctl.upstreams.http_api.credentials import SchemesInUse
 from mcpctl.upstreams.http_api.styles import Encode, as_it_is, percent, refused, reserved, text, written
 from mcpctl.wire import jsonrpc
 
-_HOLE = re.compile(r"\{([^{}]*)\}")
 _LITERAL = "/:@!$&'()*+,;=~%"  # what stands in a path of a document as it is
 _IN_QUERY = f"{_LITERAL}?[]"
 _COOKIE_VALUE = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*\Z")  # RFC 6265, 4.1.1
@@ -143,10 +145,10 @@ class _Making:
         """The place that it is sent to; raises `Failed` where it, or its credentials, may not go there."""
         entry, base = self._entry, self._operation.base
         base = entry.url if entry.url and base == entry.written_url else base
-        if not (parts := _BASE.match(base)) or (origin := _origin(base)) is None:
+        if not (parts := _BASE.match(base)) or not (origin := origin_of(base)):
             raise refused("its base is no address: write url in its entry", "bad_path")
         ours = [entry.url or self._document.base, *entry.origins]
-        if origin not in map(_origin, ours):
+        if origin not in map(origin_of, ours):
             raise refused(
                 f"it would go to {escaped(parts[1])}, which origins in its entry does not name", "other_origin"
             )
@@ -164,7 +166,7 @@ class _Making:
 
     def _segment(self, template: str, values: Mapping[str, Parameter]) -> str:
         filled = self._filled(template, values, _LITERAL)
-        if not _HOLE.search(template):
+        if not HOLE.search(template):
             if unquote(filled) in _RELATIVE:
                 raise refused("the path in its document leads out of its base", "bad_path")
             return filled
@@ -177,7 +179,7 @@ class _Making:
 
     def _filled(self, template: str, values: Mapping[str, Parameter], safe: str) -> str:
         # The holes are every second piece.
-        pieces = _HOLE.split(template)
+        pieces = HOLE.split(template)
         return "".join(
             self._hole(piece, values) if index % 2 else quote(piece, safe=safe) for index, piece in enumerate(pieces)
         )
@@ -229,7 +231,7 @@ def _written(parameter: Parameter, value: bytes, encode: Encode, *, is_named: bo
         # Between two cookies is never an `&`: https://spec.openapis.org/oas/v3.1.1#appendix-d
         style = "cookie" if parameter.place == "cookie" else parameter.style
         return written(style, parameter.explode, parameter.name, value, encode)
-    plain = value.decode("utf-8", "replace") if body.is_json(parameter.media_type) else text(value) or ""
+    plain = value.decode("utf-8", "replace") if is_json(parameter.media_type) else text(value) or ""
     return f"{percent(parameter.name)}={encode(plain)}" if is_named else encode(plain)
 
 
@@ -245,14 +247,6 @@ def _no_cookie() -> Failed:
 
 def _with_slash(text: str) -> str:
     return quote(text, safe="/")
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None] | None:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        return None
 
 
 def _check(url: str, base: str) -> None:
