@@ -1,10 +1,8 @@
 """Everything that clients share, in `serve` and in commands: what is in force, servers, lists, search, the index."""
 
 import asyncio
-import contextlib
-import random
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mcpctl.base.callers import SHARED, Caller, capability_set
 from mcpctl.base.errors import warn
@@ -19,7 +17,6 @@ from mcpctl.catalog.server_instructions import Introductions
 from mcpctl.config import entry_secrets
 from mcpctl.config.config import Config
 from mcpctl.config.server_settings import Server
-from mcpctl.config.settings import RecordSettings
 from mcpctl.metatools.discovery import Searching
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
@@ -27,6 +24,7 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import questions, translate
 from mcpctl.proxy.follower import ConfigFile, Follower, Snapshot
 from mcpctl.proxy.incoming_lists import IncomingLists
+from mcpctl.proxy.index_keeping import IndexKeeping
 from mcpctl.proxy.memory import PolicyMemory, ServerMemory
 from mcpctl.proxy.questions import ServerListener
 from mcpctl.proxy.watched_resources import WatchedResources
@@ -38,18 +36,13 @@ from mcpctl.upstreams.held import HeldServers, Holders
 from mcpctl.upstreams.transports import Transports
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.threads import WorkQueue
 from mcpctl.wire.writer import Turn
 
 if TYPE_CHECKING:
     from mcpctl.metatools.direct_tools import KnownDirectTools
-    from mcpctl.store.retention import Upkeep
     from mcpctl.store.run import Run
 
 TOOLS = "tools"  # the capability, which says that the list may change where tools are shown directly
-T = TypeVar("T")
-_EVERY_S = 2.0
-_REST_S = 60.0  # how long nothing was written to a journal before it is closed, in a process with many sessions
 
 
 class Gateway:
@@ -323,57 +316,3 @@ class Gateway:
         await self.index.end(last - asyncio.get_running_loop().time())
         for each in (self.searching, self.memory, self.policy, self.logs, self._transports):
             each.close()  # the last one watches what servers have started
-
-
-class IndexKeeping:
-    def __init__(
-        self, paths: Paths, settings: Callable[[], RecordSettings], sessions: Sequence[ServerListener]
-    ) -> None:
-        self._paths = paths
-        self._settings = settings
-        self._sessions = sessions
-        self._line = WorkQueue()
-        self._is_begun = False
-        self._tidied_with_session = False
-        self._upkeep: Upkeep | None = None
-
-    async def keep(self) -> None:
-        """Tidy once, then keep the index near the journals, so that commands find little to catch up on: once, for all
-        clients, whichever begins it."""
-        if self._is_begun:
-            return
-        self._is_begun = True
-        await self._run(lambda upkeep: upkeep.tidy())
-        while True:
-            # Not all at once, where many processes were started together.
-            await asyncio.sleep(_EVERY_S * random.uniform(1, 1.5))
-            for session in self._sessions:
-                session.recorder.rest(_REST_S)
-            if any(session.recorder.is_open for session in self._sessions):
-                if self._tidied_with_session:
-                    await self._run(lambda upkeep: upkeep.catch_up())
-                else:
-                    self._tidied_with_session = True  # the end does not wait for it twice
-                    self._tidied_with_session = await self._run(lambda upkeep: upkeep.tidy())
-
-    async def end(self, wait_s: float) -> None:
-        """Tidy after a short session, for `wait_s` at most: else none of many short sessions would do it."""
-        if self._upkeep:
-            self._upkeep.hurries = True
-        if self._is_begun and not self._tidied_with_session and wait_s > 0:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait_s):
-                    await self._run(lambda upkeep: upkeep.tidy())
-
-    async def _run(self, job: "Callable[[Upkeep], T]") -> T:
-        return await self._line.do(lambda: job(self._made()))
-
-    def _made(self) -> "Upkeep":
-        if self._upkeep is None:
-            from mcpctl.store.retention import Upkeep  # no part of starting up
-
-            self._upkeep = Upkeep(self._paths, self._settings, self._is_busy)
-        return self._upkeep
-
-    def _is_busy(self) -> bool:
-        return any(session.is_busy for session in list(self._sessions))

@@ -65,9 +65,9 @@ class ClientSession:
         self, gateway: Gateway, transport: Transport, speaker: Caller = ANYBODY, *, via: str = "client",
         parents: Callable[[], Sequence[int]] = tuple, of: "ClientSession | None" = None,
     ) -> None:  # fmt: skip
-        """A request that does not say who sends it is the `speaker`'s. `parents` are the processes that a client has
-        started which it may be, if it has. Where a client's requests come each in its own way, as newer ones do over
-        HTTP, each way is a session `of` one that has the record, the parked calls and the yeses; ids are its own."""
+        """A request that does not say who sends it is the `speaker`'s, whose program may be one of `parents`. Where
+        each request of a client comes in its own way, as over HTTP, each way is a session `of` the one that has the
+        record, the parked calls and the yeses; ids are its own."""
         self.gateway = gateway
         self._of = of
         self.recorder: Recorder = of.recorder if of else Recorder(
@@ -75,9 +75,8 @@ class ClientSession:
         )  # fmt: skip
         self.send = transport.write
         self.questions = Questions(self.send)
-        self.dispatch: Dispatch = Dispatch(
-            gateway, self.recorder, self.questions, self, parents, of.dispatch if of else None
-        )
+        joined = of.dispatch if of else None
+        self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self, parents, joined)
         self.owners = Owners(gateway)
         self.features = FeatureRequests(gateway, self.owners, self.dispatch, self.begin)
         self.subscriptions = Subscriptions(self)
@@ -313,8 +312,6 @@ class ClientSession:
         """A client that does not read goes without notifications, so that no server can fill our memory."""
         if self.is_reading:
             self._transport.write(jsonrpc.notification(method, params))
-
-    # ---- from servers
 
     @property
     def is_busy(self) -> bool:

@@ -548,8 +548,8 @@ def test_nothing_that_one_person_has_approved_runs_for_another(revision: str, sc
 def test_sessions_that_do_nothing_for_a_while_hold_no_descriptor_and_go_on_after_it(
     scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcpctl.proxy.gateway._EVERY_S", 0.01)
-    monkeypatch.setattr("mcpctl.proxy.gateway._REST_S", 0.0)
+    monkeypatch.setattr("mcpctl.proxy.index_keeping._EVERY_S", 0.01)
+    monkeypatch.setattr("mcpctl.proxy.index_keeping._REST_S", 0.0)
     run = Run(paths)
 
     async def played(world: World) -> None:

@@ -105,10 +105,10 @@ def test_what_found_no_room_is_counted_when_it_is_read(client: Client, unread: U
 
 def test_what_goes_wrong_out_of_sight_is_told_in_one_line(home: Path, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "from mcpctl.proxy import gateway\n"
+        "from mcpctl.proxy import index_keeping\n"
         "async def keep(self):\n"
         "    raise RuntimeError('out of sight')\n"
-        "gateway.IndexKeeping.keep = keep\n",
+        "index_keeping.IndexKeeping.keep = keep\n",
         encoding="utf-8",
     )
     variables = {"MCPCTL_HOME": str(home), "MCPCTL_DEBUG": "", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
