@@ -132,10 +132,10 @@ def permission(tool: Tool, *, may_infer: bool = False) -> str:
 
 def risk(hints: Mapping[str, Hint]) -> str:
     """The worst that a tool may do, one of `RISKS`. `not-declared`: neither its read-only nor its destructive hint is
-    set. `changing`: it is not read-only, and a hint says that it is not destructive. `destructive`: also a tool that
-    only says that it is not read-only, which the protocol counts as destructive, a declared read-only tool that a
-    toolset overrides as destructive or whose method deletes, and one that is declared destructive though its method
-    reads."""
+    set. `changing`: it is not read-only, and its server or a toolset says that it is not destructive. `destructive`:
+    also a tool that only says that it is not read-only, which the protocol counts as destructive, a declared read-only
+    tool that a toolset overrides as destructive or whose method deletes, and one that is declared destructive though
+    its method reads."""
     read_only = hints.get("readOnlyHint") or Hint(DEFAULTS["readOnlyHint"], "default")
     destructive = hints.get("destructiveHint") or Hint(DEFAULTS["destructiveHint"], "default")
     if destructive.value and (destructive.source, read_only.source) in _WORSE:
@@ -144,7 +144,8 @@ def risk(hints: Mapping[str, Hint]) -> str:
         return "read-only"
     if not read_only.is_known and not destructive.is_known:
         return "not-declared"
-    return "destructive" if destructive.value else "changing"
+    # POST and PATCH imply that nothing is destroyed, and `POST /chat.delete` exists.
+    return "destructive" if destructive.value or destructive.source == "inferred" else "changing"
 
 
 def declared(tool: Tool) -> dict[str, bool]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcpctl import output
-from mcpctl.base.errors import McpctlError, NotFound, WrongUsage, warn
+from mcpctl.base.errors import McpctlError, WrongUsage, warn
 from mcpctl.base.failure import Failed
 from mcpctl.base.models import REREAD_FIELDS, Found, Row, Tool
 from mcpctl.base.paths import Paths
@@ -18,7 +18,6 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.config import config, editing
 from mcpctl.config.server_settings import Server, check_server
 from mcpctl.openapi import compiling, overview, snapshot
-from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
 from mcpctl.output import ListOptions, findings
 from mcpctl.output.text import block_of, line_of
 
@@ -173,15 +172,6 @@ def tell(paths: Paths, changed: Changes, read: Reread, options: ListOptions) -> 
 # ---- one tool
 
 
-def operation(paths: Paths, tool: Tool, server: Server) -> tuple[CompiledDocument, HttpOperation]:
-    document = snapshot.load(paths, tool.server, server)
-    for each in document.operations:
-        if each.tool == tool.name:
-            return document, each
-    hint = f"list its tools again with: mcpctl tools refresh {tool.server}"
-    raise NotFound(f"no tool '{tool.key}' any more", hint, "tool_not_found")
-
-
 def write_schema(paths: Paths, key: str, toolset: str | None, project: str | None) -> None:
     """Print the whole input schema of a tool; that of an HTTP API's tool is made from its document, read again."""
     with rows.catalog(paths, toolset, project, quiet=True) as catalog:
@@ -208,7 +198,7 @@ def show_request(
     if not server.openapi:
         hint = "leave out --dry-run, or see its definition with: mcpctl tools show"
         raise WrongUsage(f"'{tool.server}' is an MCP server: only calls of HTTP APIs have a request to show", hint)
-    document, made = operation(paths, tool, server)
+    document, made = snapshot.operation(paths, tool.server, server, tool.name)
     try:
         sent = request.shown(document, made, arguments(tool), server, paths.config)
     except Failed as error:

@@ -29,7 +29,7 @@ _WORDS = {
 }
 RISKS = {  # the meaning of each of `hints.RISKS` for a person who has to decide
     "read-only": "This tool only reads data.",
-    "changing": "This tool changes data; none of its hints says that it destroys.",
+    "changing": "This tool changes data; it is declared to destroy nothing.",
     "destructive": "This tool may make destructive changes.",
     "not-declared": "Nobody has declared what this tool does; it counts as destructive.",
 }

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from mcpctl.base import files
-from mcpctl.base.errors import Unusable
+from mcpctl.base.errors import NotFound, Unusable
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
@@ -96,9 +96,8 @@ def of_tool(paths: Paths, name: str, server: Server, tool: str) -> Row:
     """The request of one tool, and its alternatives of security schemes, each scheme with whether it has a value; null
     where the document is not there."""
     try:
-        document = snapshot.load(paths, name, server)
-        operation = next(each for each in document.operations if each.tool == tool)
-    except (Unusable, StopIteration):
+        document, operation = snapshot.operation(paths, name, server, tool)
+    except (Unusable, NotFound):
         return {"http": None, "security": None}
     request = {"method": operation.method, "path": operation.path, "base": _shown_base(operation.base, server)}
     return {"http": request, "security": _security(document, operation, with_value(server, paths.config))}

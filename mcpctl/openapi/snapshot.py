@@ -171,6 +171,18 @@ def load(paths: "Paths", name: str, server: "Server", *, with_operations: bool =
         raise _unusable(name, f"cannot be read: {path}", "snapshot_damaged") from error
 
 
+def operation(paths: "Paths", name: str, server: "Server", tool: str) -> tuple[CompiledDocument, HttpOperation]:
+    """One operation and the document that has it; raises as `load` does, and `NotFound`."""
+    from mcpctl.base.errors import NotFound
+
+    document = load(paths, name, server)
+    for each in document.operations:
+        if each.tool == tool:
+            return document, each
+    hint = f"list its tools again with: mcpctl tools refresh {name}"
+    raise NotFound(f"no tool '{name}:{tool}' any more", hint, "tool_not_found")
+
+
 def _operations(lines: "Iterable[bytes]") -> "Iterator[HttpOperation]":
     for line in lines:
         if line.rstrip() == _END:

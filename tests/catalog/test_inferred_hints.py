@@ -54,8 +54,8 @@ def risk(of: Tool, trust: str = "yes") -> str:
         ("HEAD", True, False, True, "read-only"),
         ("PUT", False, True, True, "destructive"),
         ("DELETE", False, True, True, "destructive"),
-        ("POST", False, False, False, "changing"),
-        ("PATCH", False, False, False, "changing"),
+        ("POST", False, False, False, "destructive"),
+        ("PATCH", False, False, False, "destructive"),
     ],
 )
 def test_each_method_implies_what_the_table_says(

@@ -59,15 +59,8 @@ class ClientTokens:
         bearer = self._bearers[client.key, self._methods[client.key]].result()
         task = asyncio.get_running_loop().create_task(bearer.renewed(f"Bearer {token}"))
         self._renewing.add(task)
-        task.add_done_callback(self._has_renewed)
-
-    def _has_renewed(self, task: "asyncio.Task[str | None]") -> None:
-        self._renewing.discard(task)
-        self._has_ended(task)
-
-    def _has_ended(self, task: "asyncio.Task[Any]") -> None:
-        if not task.cancelled():
-            task.exception()  # whoever needs it next is told
+        task.add_done_callback(self._renewing.discard)
+        task.add_done_callback(heard)
 
     async def settle(self) -> None:
         for opening in self._bearers.values():
@@ -80,7 +73,7 @@ class ClientTokens:
         opening = self._bearers.get((client.key, way))
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
             opening = asyncio.get_running_loop().create_task(self._opened(client, way))
-            opening.add_done_callback(self._has_ended)
+            opening.add_done_callback(heard)
             self._bearers[client.key, way] = opening
         return await asyncio.shield(opening)
 
@@ -94,6 +87,12 @@ class ClientTokens:
         bearer = Bearer(self._paths, Endpoint(client.url, "", {}, oauth=oauth))
         await bearer.look()
         return bearer
+
+
+def heard(done: "asyncio.Future[Any]") -> None:
+    """A failure is nobody's where the request that waited for it was taken back; whoever needs it next is told."""
+    if not done.cancelled():
+        done.exception()
 
 
 class _Client(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
 from mcpctl.upstreams.connection import TOOLS_CALL, Connection, Exchange, OnGone, OnMessage
 from mcpctl.upstreams.http_api import answer, credentials, request
 from mcpctl.upstreams.http_api.answer import Received
-from mcpctl.upstreams.http_api.client_tokens import ClientTokens
+from mcpctl.upstreams.http_api.client_tokens import ClientTokens, heard
 from mcpctl.upstreams.http_api.request import HttpRequest
 from mcpctl.wire import http_client, jsonrpc
 from mcpctl.wire.http_client import in_words
@@ -127,7 +127,7 @@ class HttpApi(Connection):
             return
         if self._reading is None or self._reading.done():
             self._reading = self._loop.create_task(self._read())
-            self._reading.add_done_callback(_heard)
+            self._reading.add_done_callback(heard)
         await asyncio.shield(self._reading)
 
     async def _read(self) -> None:
@@ -281,14 +281,8 @@ class HttpApi(Connection):
         place = url[: url.index("/", url.index("//") + 2)]
         if (opening := self._clients.get(place)) is None or (opening.done() and opening.exception()):
             self._clients[place] = opening = apart(_client, place)
-            opening.add_done_callback(_heard)
+            opening.add_done_callback(heard)
         return await asyncio.shield(opening)
-
-
-def _heard(done: "asyncio.Future[Any]") -> None:
-    """A failure is nobody's where the request that waited for it was taken back."""
-    if not done.cancelled():
-        done.exception()
 
 
 def _client(place: str) -> httpx2.AsyncClient:
