@@ -11,6 +11,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from mcpctl.base.callers import MODERN_REVISION, SHARED, Caller, translated
+from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.base.models import Tool
 from mcpctl.config.server_settings import ASKS
@@ -134,14 +135,14 @@ class Connection(ABC):
         return False
 
     @property
-    @abstractmethod
     def is_over(self) -> bool:
         """Whether nothing of it is left."""
+        return self.gone.is_set()
 
     @property
-    @abstractmethod
     def last_words(self) -> str:
         """The server's last words, as `Failure.said` has them, without what looks like a secret; or empty."""
+        return ""
 
     async def ready(self) -> None:
         return
@@ -175,6 +176,13 @@ class Connection(ABC):
             params = {**params, "_meta": meta}
         self.pending[exchange.id] = exchange
         self.write(*jsonrpc.request_pieces(exchange.id, exchange.method, params), exchange=exchange)
+
+    def hear_out(self, message: jsonrpc.Message) -> None:
+        try:
+            self._received(message)
+        except Exception as error:
+            # One message's fault must cost neither those after it nor the stream that they come in.
+            warn(f"internal error: {error!r}")
 
     def awaited(self, id_: bytes | Raw) -> Exchange | None:
         """The request that has this id here. Some servers send ids back as strings or floats."""

@@ -228,6 +228,6 @@ class Sse(Remote):
         async with self._http("POST", self._endpoint, {"content-type": JSON}, line) as response:
             if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
                 status = response.status_code
-                raise failed("no_session", http_client.status(response), was_sent=False, http_status=status)
+                raise failed("no_session", http_client.status_line(status), was_sent=False, http_status=status)
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 await self._refusal(response, exchange, had_session=False)

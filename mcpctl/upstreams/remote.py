@@ -14,7 +14,6 @@ import httpx2
 import msgspec
 
 from mcpctl.base import bounds
-from mcpctl.base.errors import warn
 from mcpctl.base.failure import OF_LOGIN, Failed, Failure, failed
 from mcpctl.config.server_environment import Endpoint, credentials
 from mcpctl.config.server_settings import Server
@@ -57,10 +56,6 @@ class Remote(Connection):
         self._first: asyncio.Task[None] | None = None
         self._winding_up: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.gone.is_set()
 
     @property
     def last_words(self) -> str:
@@ -228,21 +223,14 @@ class Remote(Connection):
             if message.method is None and exchange and self.awaited(message.id) is None:
                 exchange.other = message
             else:
-                self._hear_out(message)
+                self.hear_out(message)
         return exchange is not None and exchange.id not in self.pending
-
-    def _hear_out(self, message: jsonrpc.Message) -> None:
-        try:
-            self._received(message)
-        except Exception as error:
-            # One message's fault must cost neither those after it nor the stream that they come in.
-            warn(f"internal error: {error!r}")
 
     def _is_answered(self, exchange: Exchange) -> bool:
         if exchange.id in self.pending and exchange.other:
             # Some servers answer with no id, or another: what is in its response is its answer.
             exchange.other.id = msgspec.Raw(exchange.id)
-            self._hear_out(exchange.other)
+            self.hear_out(exchange.other)
         return exchange.id not in self.pending
 
     # ---- responses
@@ -250,7 +238,11 @@ class Remote(Connection):
     async def _refusal(self, response: httpx2.Response, exchange: Exchange | None, *, had_session: bool) -> None:
         """Take the answer that a response of 400 and above has, or raise `Failed` with what it says."""
         body = await http_client.body(response)
-        status, said, code = http_client.status(response), http_client.detail(response, body), response.status_code
+        status, said, code = (
+            http_client.status_line(response.status_code),
+            http_client.detail(response, body),
+            response.status_code,
+        )
         if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             self._needs_login(response, f": {status}{said}")
             raise failed("unauthorized", status, said=said + credentials(self._server, self._where), http_status=code)

@@ -148,12 +148,12 @@ async def body(response: httpx2.Response) -> bytes:
 
 
 def refusal(response: httpx2.Response, body: bytes) -> str:
-    return f"{status(response)}{detail(response, body)}"
+    return f"{status_line(response.status_code)}{detail(response, body)}"
 
 
-def status(response: httpx2.Response) -> str:
-    phrase = HTTPStatus(response.status_code).phrase if response.status_code in _STATUSES else ""
-    return f"HTTP {response.status_code} {phrase}".rstrip()
+def status_line(status: int) -> str:
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
+    return f"HTTP {status} {phrase}".rstrip()
 
 
 def media_type(response: httpx2.Response) -> str:

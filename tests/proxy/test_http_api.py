@@ -4,20 +4,17 @@ import base64
 import json
 import threading
 from collections.abc import Iterator
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from msgspec import Raw
 
 from mcpctl.base.paths import Paths
 from mcpctl.config.config import load
 from mcpctl.openapi import snapshot
 from mcpctl.openapi.snapshot import HttpOperation, Scheme
 from tests.conftest import Mcpctl
-from tests.proxy.client import LATEST, MODERN, journal_lines, write_config
+from tests.proxy.client import LATEST, MODERN, write_config
 from tests.proxy.conftest import Serve
 from tests.upstreams.http_api.own_api import OwnApi, answer, document, operation, own_api, parameter
 
@@ -164,32 +161,3 @@ def test_a_long_answer_is_shortened_and_read_on(serve: Serve, home: Path, paths:
     uri = result["_meta"]["mcpctl/shortened"]["uri"]
     read = client.call("@mcpctl:read", {"uri": uri, "path": "items[499].id"})
     assert "499" in read.text
-
-
-def test_the_request_and_the_status_are_on_record_and_no_address(
-    serve: Serve, home: Path, paths: Paths, own: OwnApi
-) -> None:
-    meta = b'{"mcpctl/http":{"method":"GET","path":"/orders/{id}"}}'
-    definition = Raw(b'{"name":"orders/get","inputSchema":{"type":"object"},"_meta":%b}' % meta)
-    configured(home, paths, msgspec.structs.replace(GET, definition=definition))
-    own.respond = lambda *_: answer(b"gone", "410 Gone", Content_Type="text/plain", Location=f"{own.url}/new?a=b")
-    client = serve()
-    assert client.discover("orders get")["results"]
-    assert client.call("shop:orders/get", {"id": "7"}).text.startswith("HTTP 410 Gone\ngone")
-    client.close()
-    finished = [line for line in journal_lines(home) if line.get("http_status")]
-    assert [line["http_status"] for line in finished] == [HTTPStatus.GONE]
-    started = [line["http"] for line in journal_lines(home) if line.get("http")]
-    assert started == [{"method": "GET", "path": "/orders/{id}"}]
-    assert own.url.removeprefix("http://") not in json.dumps(journal_lines(home))
-
-
-def test_without_its_document_a_server_is_down_with_the_command_that_makes_it(
-    serve: Serve, home: Path, paths: Paths, own: OwnApi
-) -> None:
-    configured(home, paths, GET)
-    for file in paths.openapi.iterdir():
-        file.unlink()
-    failed = serve().call("shop:orders/get", {"id": "1"})
-    assert failed.is_error
-    assert "mcpctl tools refresh shop" in failed.text

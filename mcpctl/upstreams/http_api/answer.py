@@ -25,6 +25,7 @@ from mcpctl.openapi import media_types
 from mcpctl.openapi.snapshot import HttpOperation
 from mcpctl.secrets.redact import MASK
 from mcpctl.upstreams.http_api.request import HttpRequest
+from mcpctl.wire.http_client import status_line
 
 if TYPE_CHECKING:
     import httpx2
@@ -42,7 +43,6 @@ _IS_NEXT = re.compile(r";\s*rel\s*=\s*\"?(?:[^\";]*\s)?next(?:\s[^\";]*)?\"?\s*(
 _SECONDS = re.compile(r"[0-9]{1,9}\Z")
 _DATE = re.compile(r"[A-Za-z0-9:, +-]{1,40}\Z")
 _SHOWN = 200
-_STATUSES = frozenset(HTTPStatus)
 
 
 class Received(Struct, frozen=True):
@@ -97,11 +97,6 @@ def result(
     meta = _without(msgspec.json.encode({HTTP: _meta(received)}), secrets)
     rest = (b',"isError":true' if is_error else b"", b',"resultType":"complete"' if modern else b"")
     return b"".join([*pieces, b'],"_meta":', meta, *rest, b"}"])
-
-
-def status_line(status: int) -> str:
-    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
-    return f"HTTP {status} {phrase}".rstrip()
 
 
 def _meta(received: Received) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import msgspec
 
 from mcpctl.base import bounds, files
 from mcpctl.base.callers import MODERN_REVISION
-from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.errors import McpctlError
 from mcpctl.base.failure import Failed, Failure, failed
 from mcpctl.base.paths import Paths
 from mcpctl.config.api_environment import Api
@@ -66,14 +66,6 @@ class HttpApi(Connection):
             "server/discover": self._discover, "initialize": self._initialize, "ping": self._ping,
             "tools/list": self._list, TOOLS_CALL: self._call,
         }  # fmt: skip
-
-    @property
-    def is_over(self) -> bool:
-        return self.gone.is_set()
-
-    @property
-    def last_words(self) -> str:
-        return ""
 
     def how_it_ended(self) -> str:
         return "it was closed"
@@ -164,10 +156,7 @@ class HttpApi(Connection):
 
     def _take(self, exchange: Exchange, message: jsonrpc.Message) -> None:
         if self.pending.get(exchange.id) is exchange:
-            try:
-                self._received(message)
-            except Exception as error:
-                warn(f"internal error: {error!r}")
+            self.hear_out(message)
 
     def _has_failed(self, exchange: Exchange, failure: Failure) -> None:
         if self.pending.get(exchange.id) is exchange:

@@ -3,7 +3,6 @@
 import base64
 import gzip
 import itertools
-import json
 import socket
 import zlib
 from collections.abc import Iterator
@@ -236,10 +235,6 @@ def test_an_answer_that_breaks_off_or_is_none_fails_as_sent(paths: Paths, own: O
     of = refusal(paths, document(own.url, operation("GET", "/x")))
     assert (of.code, of.was_sent) == ("server_died", True)
     assert len(own.requests) == 1
-
-
-def test_a_result_of_the_newer_era_says_that_it_is_complete(paths: Paths, own: OwnApi) -> None:
-    assert "resultType" not in json.dumps(result(paths, own, answer(b"{}")))
 
 
 def test_a_bomb_grows_by_no_more_than_a_piece_at_once() -> None:
