@@ -66,7 +66,11 @@ PATH = 1000  # characters of a path into an answer
 PATH_S = 1  # seconds of CPU that a path may take
 PATH_MEMORY = 512 << 20  # bytes of memory that it may take
 
+INTERIM = 100  # interim responses (100 Continue, 103 Early Hints) to one HTTP request
+HEAD = 1 << 16  # bytes of all that comes before the body of the answer to one
+
 API_ANSWER = 32 << 20  # bytes of one answer of an HTTP API, decompressed
+GZIP_MEMBERS = 1000  # parts that are compressed each for itself, of one such answer
 API_ERROR = 1 << 16  # bytes of one that is an error
 API_ADDRESS = 60_000  # characters of the address of a request to one
 API_HEADERS = 1 << 16  # characters of the headers that arguments of one request make

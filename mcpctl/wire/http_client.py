@@ -10,15 +10,14 @@ import urllib.request
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
-from typing import Any
 
-import httpcore2
 import httpx2
 
 from mcpctl import __version__
 from mcpctl.base.failure import Failed, failed
 from mcpctl.config.server_environment import is_here
 from mcpctl.secrets.redact import mask
+from mcpctl.wire.http_network import HttpTransport
 
 _CONNECT_S = 30.0
 _BODY_S = 10.0
@@ -41,41 +40,11 @@ def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             headers={"user-agent": f"mcpctl/{__version__}", **headers},
             timeout=httpx2.Timeout(_CONNECT_S, read=None, pool=None),
-            transport=_Transport(verify, limits=limits, proxy=_proxy(url)),
+            transport=HttpTransport(verify, limits=limits, proxy=_proxy(url)),
             trust_env=False,  # without a proxy it would look for one there, for this machine too
         )
     except Exception as error:
         raise failed("unreachable", in_words(error), was_sent=False) from error
-
-
-class _Transport(httpx2.AsyncHTTPTransport):
-    """Closes each connection that it has opened: the pool forgets one whose request is cancelled while TLS begins."""
-
-    def __init__(self, verify: ssl.SSLContext, **options: Any) -> None:
-        super().__init__(verify, **options)
-        self._network = _Network()
-        self._pool._network_backend = self._network
-
-    async def aclose(self) -> None:
-        try:
-            await super().aclose()
-        finally:
-            await self._network.aclose()
-
-
-class _Network(httpcore2.AnyIOBackend):
-    def __init__(self) -> None:
-        self._open: list[httpcore2.AsyncNetworkStream] = []
-
-    async def connect_tcp(self, *place: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
-        stream = await super().connect_tcp(*place, **options)
-        self._open = [each for each in self._open if each.get_extra_info("socket").fileno() >= 0]
-        self._open.append(stream)
-        return stream
-
-    async def aclose(self) -> None:
-        for stream in self._open:
-            await stream.aclose()
 
 
 @asynccontextmanager

@@ -218,12 +218,15 @@ async def _decompressed(response: "httpx2.Response") -> AsyncGenerator[bytes]:
     encodings = [name for each in names if (name := each.strip()) not in ("", "identity")]
     if encodings and (len(encodings) > 1 or encodings[0] not in ("gzip", "x-gzip", "deflate")):
         raise failed("answer_unreadable", "its answer is compressed in a way that it was not asked for")
-    inflated = None
+    inflated, came = None, 0
     async with aclosing(response.aiter_raw()) as parts:
         async for part in parts:
             if not encodings:
                 yield part
                 continue
+            came += len(part)
+            if came > bounds.API_ANSWER:
+                raise failed("answer_unreadable", f"its answer has more than {bounds.API_ANSWER >> 20} MB, compressed")
             if inflated is None and part:
                 inflated = _Inflated(part)
             for piece in inflated.pieces(part) if inflated else ():
@@ -239,24 +242,28 @@ class _Inflated:
         # A stream that is called deflate may lack the two bytes of zlib; 47 takes those, and gzip.
         self._bits = 47 if first[0] & 0x0F == zlib.DEFLATED or first[:1] == b"\x1f" else -15
         self._inflate = zlib.decompressobj(self._bits)
+        self._members = 1
 
     @property
     def is_whole(self) -> bool:
         return self._inflate.eof
 
     def pieces(self, part: bytes) -> Iterator[bytes]:
+        """A part, decompressed; a step that brings nothing is an empty piece, so that others have their turn after it."""
         while True:
             if self._inflate.eof:
                 if not part:
                     return
                 self._inflate = zlib.decompressobj(self._bits)  # gzip may come in several members
+                self._members += 1
+                if self._members > bounds.GZIP_MEMBERS:
+                    raise failed("answer_unreadable", f"its answer has more than {bounds.GZIP_MEMBERS:,} gzip members")
             try:
                 piece = self._inflate.decompress(part, _PIECE)
             except zlib.error:
                 why = "its answer cannot be decompressed: it does not match its Content-Encoding"
                 raise failed("answer_unreadable", why) from None
             part = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
-            if piece:
-                yield piece
-            elif not part:
+            yield piece
+            if not piece and not part:
                 return
