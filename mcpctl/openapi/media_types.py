@@ -1,5 +1,6 @@
 """Media types of bodies: how each is sent, which comes first, and what one says of an answer."""
 
+import codecs
 import re
 
 JSON, FORM, MULTIPART, TEXT, BINARY = "json", "form", "multipart", "text", "binary"
@@ -19,6 +20,10 @@ _TEXTS = re.compile(
     r"|ecmascript|graphql|sql|toml|jwt|csv|pem-.*|sparql-.*|n-triples|n-quads|trig)\Z"
 )
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_CHARSETS = re.compile(  # others that Python knows are no charsets, or take quadratic time
+    r"utf-?(?:8|16|32)(?:-?[lb]e)?|us-ascii|ascii|iso-?8859-[0-9]{1,2}|latin-?1|windows-?[0-9]{3,4}|cp[0-9]{3,4}"
+    r"|koi8-[rut]|macintosh|shift_jis|sjis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)|gb(?:2312|k|18030)|big5(?:-hkscs)?|tis-620"
+)
 _CONCRETE = {"*/*": "application/json", "text/*": "text/plain", "application/*+json": "application/json",
              "application/*+xml": "application/xml"}  # fmt: skip
 
@@ -31,6 +36,15 @@ def essence(written: str) -> str:
 def charset(written: str) -> str:
     match = _CHARSET.search(written)
     return match[1].lower() if match else "utf-8"
+
+
+def codec(written: str) -> str:
+    """The name that Python has for its charset; empty for one that no text is written or read in."""
+    name = charset(written)
+    try:
+        return codecs.lookup(name).name if _CHARSETS.fullmatch(name) else ""
+    except LookupError:
+        return ""
 
 
 def is_json(written: str) -> bool:

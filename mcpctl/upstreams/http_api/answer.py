@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 _PIECE = 3 << 16  # bytes that are decompressed, decoded or encoded in one step; base64 takes three at once
 _UTF_8 = "utf-8"
-_CHARSETS = re.compile(  # others that Python knows are no charsets, or take quadratic time
-    r"utf-?(?:8|16|32)(?:-?[lb]e)?|us-ascii|ascii|iso-?8859-[0-9]{1,2}|latin-?1|windows-?[0-9]{3,4}|cp[0-9]{3,4}"
-    r"|koi8-[rut]|macintosh|shift_jis|sjis|euc-(?:jp|kr)|iso-2022-(?:jp|kr)|gb(?:2312|k|18030)|big5(?:-hkscs)?|tis-620"
-)
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _OCTETS = "application/octet-stream"
 _NEXT = re.compile(r"<([^<>]{0,4096})>((?:\s*;[^<>,;]{0,200}){0,10})")
@@ -65,7 +61,7 @@ def _blocks(received: Received, operation: HttpOperation) -> Iterator[list[bytes
         yield _text_block(f"{line}\nIt redirects to {received.elsewhere}, which is not followed.", b"", _UTF_8)
     elif received.status >= HTTPStatus.BAD_REQUEST:
         body = received.body if is_text else b""
-        block = _text_block(f"{line}\n" if body else line, body, _charset(whole_type))
+        block = _text_block(f"{line}\n" if body else line, body, media_types.codec(whole_type) or _UTF_8)
         yield [*block[:-1], b"\\n[cut]", block[-1]] if received.is_cut and body else block
     elif not received.body:
         yield _text_block(line, b"", _UTF_8)
@@ -73,7 +69,7 @@ def _blocks(received: Received, operation: HttpOperation) -> Iterator[list[bytes
         name = kind.partition("/")[0].encode()
         yield [b'{"type":"%b","data":"' % name, *_base64(received.body), b'","mimeType":%b}' % _json(kind[:_SHOWN])]
     elif is_text:
-        yield _text_block("", received.body, _charset(whole_type))
+        yield _text_block("", received.body, media_types.codec(whole_type) or _UTF_8)
     else:
         place = b'"uri":%b,"mimeType":%b' % (_json(f"openapi:{quote(operation.tool)}"), _json(kind[:_SHOWN] or _OCTETS))
         yield [b'{"type":"resource","resource":{%b,"blob":"' % place, *_base64(received.body), b'"}}']
@@ -132,16 +128,6 @@ def _is_text(kind: str, body: bytes | bytearray) -> bool:
         return decoder.decode(b"", final=True) == ""
     except UnicodeDecodeError:
         return False
-
-
-def _charset(content_type: str) -> str:
-    name = media_types.charset(content_type)
-    if _CHARSETS.fullmatch(name):
-        try:
-            return codecs.lookup(name).name
-        except LookupError:
-            pass
-    return _UTF_8
 
 
 def _text_block(before: str, body: bytes | bytearray, charset: str) -> list[bytes]:
@@ -249,7 +235,7 @@ class _Inflated:
         return self._inflate.eof
 
     def pieces(self, part: bytes) -> Iterator[bytes]:
-        """A part, decompressed; a step that brings nothing is an empty piece, so that others have their turn after it."""
+        """A part, decompressed; a step that brings nothing is an empty piece: others have their turn after it."""
         while True:
             if self._inflate.eof:
                 if not part:

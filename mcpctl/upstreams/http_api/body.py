@@ -19,7 +19,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.texts import escaped
 from mcpctl.config.server_environment import HEADER_VALUE
 from mcpctl.config.server_settings import HEADER_NAME
-from mcpctl.openapi.media_types import charset, is_json
+from mcpctl.openapi.media_types import charset, codec, is_json
 from mcpctl.openapi.snapshot import Body, Content, Encoding
 from mcpctl.upstreams.http_api.styles import percent, refused, reserved, shape, text, written
 from mcpctl.wire import jsonrpc
@@ -80,11 +80,12 @@ def made(body: Body, content: Content, value: bytes, root: Path | None) -> Made:
 def _text(argument: str, media_type: str, value: bytes) -> bytes:
     if not value.strip().startswith(b'"'):
         raise refused(f"{argument} must be one text, which is sent as {media_type}")
-    encoding = charset(media_type)
     try:
-        return (text(value) or "").encode(encoding)
-    except (LookupError, UnicodeEncodeError):
-        raise refused(f"{argument} cannot be written in {encoding}, which its API wants") from None
+        if encoding := codec(media_type):
+            return (text(value) or "").encode(encoding)
+    except UnicodeEncodeError:
+        pass
+    raise refused(f"{argument} cannot be written in {charset(media_type)}, which its API wants")
 
 
 # ---- forms: https://spec.openapis.org/oas/v3.1.1#support-for-x-www-form-urlencoded-request-bodies

@@ -73,6 +73,12 @@ def test_a_text_is_sent_in_the_charset_of_its_media_type(paths: Paths, own: OwnA
     assert post(paths, own, Content("text/csv; charset=latin-1", "text"), "ä") == b"\xe4"
     assert own.header("Content-Type") == "text/csv; charset=latin-1"
     assert refused(paths, own, Content("text/x; charset=latin-1", "text"), "€")[0] == "bad_argument"
+
+
+@for_each("charset", ["punycode", "idna", "utf-7", "unicode_escape", "rot13", "zip", "nonsense"])
+def test_a_text_is_not_written_in_what_is_no_charset(paths: Paths, own: OwnApi, charset: str) -> None:
+    code, reason = refused(paths, own, Content(f"text/plain; charset={charset}", "text"), "ab")
+    assert (code, reason) == ("bad_argument", f"body cannot be written in {charset}, which its API wants")
     assert refused(paths, own, Content("application/xml", "text"), {"a": 1})[0] == "bad_argument"
 
 
