@@ -25,11 +25,19 @@ class Bases:
     def __init__(self, document: Mapping[str, Any], place: str, name: str, url: str, origins: Sequence[str]) -> None:
         self._place, self._name = place, name
         self._url = url.rstrip("/")
-        self._servers = document.get("servers")
         self._others = {origin_of(each) for each in origins}
         self._own: str | None = None
-        self._origins: set[str] = set()
-        self._begin()
+        self._problem = ": no base is known"
+        if servers := document.get("servers"):
+            try:
+                self._own = self._read(servers)
+            except _Unfit as error:
+                self._problem = f"/0/url: {error}"
+        elif "://" in place:
+            self._own = urljoin(place, "/").rstrip("/")
+        self.of_most = self._url or self._own or ""  # the base of the document, or the first of an operation
+        self._is_unknown = self._own is None
+        self._origins = {origin_of(each) for each in (self._own, self._url) if each}
 
     @property
     def main(self) -> str:
@@ -39,19 +47,6 @@ class Bases:
         if self._own is None:
             raise WrongDocument(f"{self._name}#/servers{self._problem}", _FIX)
         return self._own
-
-    def _begin(self) -> None:
-        self._problem = ": no base is known"
-        if self._servers:
-            try:
-                self._own = self._read(self._servers)
-            except _Unfit as error:
-                self._problem = f"/0/url: {error}"
-        elif "://" in self._place:
-            self._own = urljoin(self._place, "/").rstrip("/")
-        self.of_most = self._url or self._own or ""  # the base of the document, or the first of an operation
-        self._is_unknown = self._own is None
-        self._origins = {origin_of(each) for each in (self._own, self._url) if each}
 
     def of(self, *lists: Any) -> str:
         """The base of an operation whose own `servers`, and those of its path, are these; raises `OperationFault` for

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpctl.base import bounds
 from mcpctl.base.models import HINTS, HTTP, TAGS
@@ -128,7 +129,8 @@ class Operations:
         listed = list(self._listed())
         ids = [(each.method, each.path, each.id) for each in listed]
         callbacks = [id for each in listed for id in self._callbacks(each)]
-        others = [*self._ids_not_sent, *callbacks, *self._webhooks()]
+        webhooks = self._never_called(self._document.get("webhooks"), self._references.place, "a webhook")
+        others = [*self._ids_not_sent, *callbacks, *webhooks]
         for name, each in zip(tool_names(ids, others), listed, strict=True):
             try:
                 self._check_chosen(name, each)
@@ -179,26 +181,22 @@ class Operations:
     def _callbacks(self, listed: _Listed) -> Iterator[Any]:
         """The ids of the callbacks of an operation, which are skipped."""
         callbacks = listed.value.get("callbacks") if isinstance(listed.value, dict) else None
-        for name, written in callbacks.items() if isinstance(callbacks, dict) else ():
-            yield from self._never_called(written, listed.place, "a callback", name, is_callback=True)
+        return self._never_called(callbacks, listed.place, "a callback")
 
-    def _webhooks(self) -> Iterator[Any]:
-        webhooks = self._document.get("webhooks")
-        for name, written in webhooks.items() if isinstance(webhooks, dict) else ():
-            yield from self._never_called(written, self._references.place, "a webhook", name, is_callback=False)
-
-    def _never_called(self, written: Any, place: str, reason: str, name: str, *, is_callback: bool) -> Iterator[Any]:
-        try:
-            target = self._references.followed(written, place)
-        except OperationFault as fault:
-            self._skip(str(fault), name)
-            return
-        items = target.value if is_callback else {"": target.value}
-        for item in items.values() if isinstance(items, dict) else ():
-            for method in (*SENT, *_NOT_SENT) if isinstance(item, dict) else ():
-                if method in item:
-                    self._skip(f"{reason}, which is never called", f"{method.upper()} {name}")
-                    yield item[method].get("operationId") if isinstance(item[method], dict) else None
+    def _never_called(self, written: Any, place: str, kind: str) -> Iterator[Any]:
+        for name, each in written.items() if isinstance(written, dict) else ():
+            try:
+                target = self._references.followed(each, place).value
+            except OperationFault as fault:
+                self._skip(str(fault), name)
+                continue
+            # A callback has paths, and a webhook is one.
+            items = target.values() if kind == "a callback" and isinstance(target, dict) else [target]
+            for item in items:
+                for method in (*SENT, *_NOT_SENT) if isinstance(item, dict) else ():
+                    if method in item:
+                        self._skip(f"{kind}, which is never called", f"{method.upper()} {name}")
+                        yield item[method].get("operationId") if isinstance(item[method], dict) else None
 
     def _check_chosen(self, name: str, listed: _Listed) -> None:
         if not isinstance(listed.value, dict):
@@ -279,25 +277,20 @@ def _pattern(patterns: Iterable[str]) -> re.Pattern[str] | None:
 
 def _named(parameters: list[Described], body: DescribedBody | None) -> tuple[list[Described], DescribedBody | None]:
     """The parameters and the body with names for their arguments, of which none is there twice."""
-    arguments = [each for each in parameters if each.parameter.argument]
-    places = [(each.parameter.name, each.parameter.place) for each in arguments]
+    places = [(each.parameter.name, each.parameter.place) for each in parameters if each.parameter.argument]
     if body:
         places.append((body.body.argument, "body"))
         places += [(_CHOSEN_BY, "body")] if len(body.body.contents) > 1 else []
     names = argument_names(places)
     if names is None:
         raise OperationFault("two of its parameters would have the same name")
-    renamed = dict(zip(map(id, arguments), names, strict=False))
+    left = iter(names)
     parameters = [
-        msgspec.structs.replace(
-            each, parameter=msgspec.structs.replace(each.parameter, argument=renamed.get(id(each), ""))
-        )
+        replace(each, parameter=replace(each.parameter, argument=next(left))) if each.parameter.argument else each
         for each in parameters
     ]
     if body:
-        chosen_by = names[-1] if len(body.body.contents) > 1 else ""
-        named = msgspec.structs.replace(body.body, argument=names[len(arguments)], chosen_by=chosen_by)
-        body = msgspec.structs.replace(body, body=named)
+        body = replace(body, body=replace(body.body, argument=next(left), chosen_by=next(left, "")))
     return parameters, body
 
 
