@@ -22,35 +22,29 @@ _Verdicts = dict[str, list[str]]
 Check = Callable[[Sequence[Tool], Mapping[str, Sequence[Tool]]], Collection[str]]
 
 
-class KeptVerdicts:
-    def __init__(self, path: Path, check: Check) -> None:
-        """`check` finds the suspicious ones of some tools beside those of all servers."""
-        self._path = path
-        self._check = check
-
-    def suspicious(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
-        """The names of those that look like an attack on the model, beside all servers' tools."""
-        mark = _mark(tools, servers)
-        if (kept := self._read().get(mark)) is not None:
-            return frozenset(kept)
-        names = self._check(tools, servers)
-        if len(names) <= _MOST_NAMES:
-            self._keep(mark, names)
-        return names
-
-    def _read(self) -> _Verdicts:
-        try:
-            return msgspec.json.decode(files.read(self._path, _MAX_BYTES), type=_Verdicts)
-        except (McpctlError, msgspec.MsgspecError, UnicodeDecodeError):
-            return {}
-
-    def _keep(self, mark: str, names: Collection[str]) -> None:
-        verdicts = list({**self._read(), mark: sorted(names)}.items())[-_MOST:]
+def suspicious(
+    path: Path, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]], check: Check
+) -> Collection[str]:
+    """The names of those that look like an attack on the model, beside all servers' tools, as `check` finds them."""
+    mark = _mark(tools, servers)
+    if (kept := _read(path).get(mark)) is not None:
+        return frozenset(kept)
+    names = check(tools, servers)
+    if len(names) <= _MOST_NAMES:
+        verdicts = list({**_read(path), mark: sorted(names)}.items())[-_MOST:]
         with contextlib.suppress(OSError, McpctlError):
-            private_dir(self._path.parent)
-            with files.beside(self._path) as (_, new):
+            private_dir(path.parent)
+            with files.beside(path) as (_, new):
                 new.write_bytes(msgspec.json.encode(dict(verdicts)))
-                new.replace(self._path)
+                new.replace(path)
+    return names
+
+
+def _read(path: Path) -> _Verdicts:
+    try:
+        return msgspec.json.decode(files.read(path, _MAX_BYTES), type=_Verdicts)
+    except (McpctlError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
 
 
 def _mark(tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> str:

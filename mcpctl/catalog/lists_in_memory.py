@@ -145,9 +145,9 @@ class Lists:
     def _suspicious_ones(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
         if self._verdicts is None or len(tools) < _LONG:
             return suspicious(tools, servers)
-        from mcpctl.catalog.kept_verdicts import KeptVerdicts
+        from mcpctl.catalog import kept_verdicts
 
-        return KeptVerdicts(self._verdicts, suspicious).suspicious(tools, servers)
+        return kept_verdicts.suspicious(self._verdicts, tools, servers, suspicious)
 
     def _note(self, of: ListKey, suspicious_names: Collection[str]) -> None:
         with self._changing:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mcpctl.base.models import Tool
 from mcpctl.catalog import cache, kept_verdicts
 from mcpctl.catalog.common_parts import CommonParts
-from mcpctl.catalog.kept_verdicts import KeptVerdicts
 from mcpctl.catalog.lists_in_memory import Listed, Lists, suspicious
 from mcpctl.config.server_settings import Server
 from mcpctl.policy.holding import Holding
@@ -38,7 +37,7 @@ class Counted:
 
     def suspicious(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
         """As another process has it each time."""
-        return KeptVerdicts(self.path, self._check).suspicious(tools, servers)
+        return kept_verdicts.suspicious(self.path, tools, servers, self._check)
 
     def _check(self, tools: Sequence[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
         self.counts.append(len(tools))
