@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.base.feature_names import is_feature
-from mcpctl.base.models import HINTS, HTTP, OLDER_PAGE, Tool
+from mcpctl.base.models import HINTS, HTTP, OLDER_PAGE, REQUEST, Tool
 
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
 OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")  # also in prompts, resources and templates
@@ -36,7 +36,8 @@ def described(tool: Tool, version: str = VERSION) -> Mapping[str, Any]:
     members = {**members, **shown(definition)}
     if tool.inferred is not None:  # an API's tool: its request is what it does
         method, path = tool.request
-        members["_meta"] = {HTTP: {"method": method, "path": path}}
+        made = {REQUEST: tool.request_hash} if tool.request_hash else {}
+        members["_meta"] = {HTTP: {"method": method, "path": path}, **made}
     return members
 
 

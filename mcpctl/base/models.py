@@ -66,9 +66,9 @@ def unseen(done: int, total: int) -> None:
 
 
 OLDER_PAGE = "ui/resourceUri"  # the member of `_meta` that had the URI of a page at first, and that hosts still read
-HTTP, TAGS = "mcpctl/http", "mcpctl/tags"
-"""The members of `_meta` of the tools that are made of an HTTP API: the method and the path, and the tags. That of its
-answers has the first, too: among others the status."""
+HTTP, REQUEST, TAGS = "mcpctl/http", "mcpctl/request", "mcpctl/tags"
+"""The members of `_meta` of the tools that are made of an HTTP API: the method and the path, a hash of all by which the
+request is made, and the tags. That of its answers has the first, too: among others the status."""
 PAGES = "ui://"  # begins the URIs of the pages of MCP Apps
 
 _Key = TypeVar("_Key")
@@ -147,6 +147,12 @@ class Tool:
         made = self._of_api(HTTP)
         method, path = (made.get("method"), made.get("path")) if isinstance(made, dict) else ("", "")
         return (method, path) if isinstance(method, str) and isinstance(path, str) else ("", "")
+
+    @property
+    def request_hash(self) -> str:
+        """A hash of all by which the request of a tool of an HTTP API is made: its place, parameters, body, schemes."""
+        made = self._of_api(REQUEST)
+        return made if isinstance(made, str) else ""
 
     @property
     def tags(self) -> Sequence[str]:

@@ -37,8 +37,9 @@ _ALL = (
          "Compare the tools; if they are right: mcpctl tools approve --server NAME"),
     Rule("W806", "The icons or the page that clients show with a tool changed.",
          "People decide by what they are shown; a page can call tools.", _LOOK),
-    Rule("W807", "The method or path of a tool of an HTTP API changed.", "The same name now sends another request.",
-         _LOOK),
+    Rule("W807", "The request of a tool of an HTTP API changed.",
+         "The same name now sends another request, sends it elsewhere, or with other credentials.",
+         f"See where it goes with mcpctl servers show NAME and mcpctl tools show KEY. {_LOOK}"),
     Rule("I901", "A tool is gone.", "Toolsets that name it do not find it.", "Nothing, or name another in toolsets."),
     Rule("I902", "A hint was added or left out without a change of meaning, or became stricter.",
          "It loosens nothing.", _LOOK),
@@ -76,6 +77,8 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion) -> Iterator[ToolChange]:
     if old.request != new.request:
         was, is_now = (" ".join(tool.request) for tool in (old, new))
         yield _change(new, "W807", f"its request was {was} and is {is_now}", was, is_now)
+    elif old.request_hash != new.request_hash:
+        yield _change(new, "W807", "its request goes elsewhere, or has other parameters, bodies or credentials")
     titles = [(tool.definition.get("title"), tool.annotations.get("title")) for tool in (old, new)]
     if titles[0] != titles[1]:
         yield _change(new, "I903", "the title changed", old.title, new.title)

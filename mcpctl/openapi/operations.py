@@ -1,5 +1,6 @@
 """The operations of a document as tools, and those that are none, with the reason."""
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -8,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mcpctl.base import bounds
-from mcpctl.base.models import HINTS, HTTP, TAGS
+from mcpctl.base.models import HINTS, HTTP, REQUEST, TAGS
 from mcpctl.openapi import descriptions
 from mcpctl.openapi.bases import Bases
 from mcpctl.openapi.bodies import Bodies, DescribedBody
@@ -27,6 +28,7 @@ _CHOSEN_BY = "contentType"
 _TAGS, _LONGEST_TAG = 10, 100
 _LONGEST = 200
 _LONGEST_REASON, _LONGEST_VERSION = 300, 20
+_HASH = 32  # hex digits: nobody finds two documents with one
 _FIX = "correct it there, or get another document"
 
 
@@ -230,14 +232,28 @@ class Operations:
             method=listed.method,
             path=listed.path,
             base=base,
-            definition=self._definitions.made(_head(name, listed), schema, used, _tail(listed)),
+            definition=msgspec.Raw(b"{}"),
             parameters=[each.parameter for each in parameters],
             body=body.body if body else None,
             security=security,
         )
+        tail = _tail(listed, self._hash_of(made))
+        definition = self._definitions.made(_head(name, listed), schema, used, tail)
+        made = msgspec.structs.replace(made, definition=definition)
         if len(msgspec.json.encode(made)) > len(made.definition) + bounds.OPENAPI_DEFINITION:
             raise OperationFault("its request takes too much to describe")
         return made
+
+    def _hash_of(self, made: HttpOperation) -> str:
+        """The hash of all by which a request is made, whatever the order in which the document has it. A base of the
+        entry is none of the document's, and may be a secret."""
+        parameters = sorted(made.parameters, key=lambda each: (each.place, each.name))
+        named = {name for alternative in made.security for name in alternative}
+        base = "" if made.base == self._entry.url.rstrip("/") else made.base
+        request = msgspec.structs.replace(made, base=base, parameters=parameters)
+        schemes = {name: scheme for name, scheme in self._security.schemes.items() if name in named}
+        text = msgspec.json.encode((request, schemes), order="deterministic")
+        return hashlib.sha256(text).hexdigest()[:_HASH]
 
     def _input_schema(self, parameters: Iterable[Described], body: DescribedBody | None, used: Used) -> dict[str, Any]:
         properties: dict[str, Any] = {}
@@ -310,7 +326,7 @@ def _head(name: str, listed: _Listed) -> dict[str, Any]:
     return {"name": name, **({"title": title} if title else {}), "description": description}
 
 
-def _tail(listed: _Listed) -> dict[str, Any]:
+def _tail(listed: _Listed, request_hash: str) -> dict[str, Any]:
     """The members behind the schema: hints that it declares, and what is sent."""
     declared = listed.value.get("x-mcp-annotations")
     annotations: dict[str, Any] = {}
@@ -319,5 +335,6 @@ def _tail(listed: _Listed) -> dict[str, Any]:
         if isinstance(value, str if key == "title" else bool):
             annotations[key] = value[:_LONGEST] if isinstance(value, str) else value
     tags = [each[:_LONGEST_TAG] for each in listed.tags[:_TAGS]]
-    meta = {HTTP: {"method": listed.method, "path": listed.path}, **({TAGS: tags} if tags else {})}
+    request = {HTTP: {"method": listed.method, "path": listed.path}, REQUEST: request_hash}
+    meta = {**request, **({TAGS: tags} if tags else {})}
     return {**({"annotations": annotations} if annotations else {}), "_meta": meta}
