@@ -41,7 +41,15 @@ _SETTINGS = tuple(field.name for field in msgspec.structs.fields(Server))
 # Tables: given members are put beside those that they have.
 MERGED = ("env", "headers", "oauth", "tools", "auth", "parameters")
 Change = Callable[[Any], None]  # a function that edits the document of a config.toml, for `editing.edit` and `edited`
-_OF_APIS = ("openapi", "document", "base", "skipped", "schemes", *API_ONLY)  # fields that others do not have
+_OF_APIS = (
+    "openapi",
+    "document",
+    "base",
+    "destinations",
+    "skipped",
+    "schemes",
+    *API_ONLY,
+)  # fields that others do not have
 _OF_PROGRAMS = ("command", "args", "oauth", "env", "inherit_env", "cwd", "may_ask", "expose", "prompts", "resources")
 Keys = Sequence[tuple[str, str]]
 
@@ -109,7 +117,7 @@ def _of_api(paths: Paths, name: str, server: Server, path: Path) -> Row:
     values |= {"auth": masked_auth(server.auth), "parameters": masked_parameters(server.parameters)}
     values["openapi"] = mask(server.openapi)
     try:
-        return {**values, **overview.facts(snapshot.head(paths, name, server), server, path)}
+        return {**values, **overview.facts(snapshot.load(paths, name, server), server, path)}
     except Unusable as error:
         return values | {"problem": f"{error.message}; {error.hint}"}
 

@@ -495,6 +495,10 @@ class ServerRow:
         "The document as it was last read: {title, version, openapi, sha256, read_at}.",
     ]
     base: Annotated[str | None, "The address in front of the paths of most of its operations."]
+    destinations: Annotated[
+        dict[str, list[str]] | None,
+        "The origins that requests go to, and those where clients are changed for tokens: {requests, tokens}.",
+    ]
     skipped: Annotated[dict[str, int] | None, "The number of operations that are no tools, by the reason."]
     schemes: Annotated[dict[str, bool] | None, "The security schemes, and whether each has a value."]
     include: Annotated[list[str] | None, "The operations that are tools; none for all."]

@@ -74,6 +74,23 @@ def by_equipping(paths: Paths, reference: str | None) -> list[str]:
     return loosening.loosened(old, new, known)
 
 
+def by_document(paths: Paths, name: str, before: str, after: str) -> list[str]:
+    """The keys that a new document of an API lets be called without a yes, as another `url` of its entry would: the old
+    and the new one in words."""
+    text = config.load(paths.config).text
+    equipped, known = _known(paths, text)
+    views = _views(paths, text, _projects(paths, text), _toolsets(paths, equipped))
+    old, new = ([_with_document(view, name, document) for view in views] for document in (before, after))
+    return loosening.loosened(old, new, known)
+
+
+def _with_document(view: View, name: str, document: str) -> View:
+    servers = dict(view.config.servers)
+    if name in servers:
+        servers[name] = msgspec.structs.replace(servers[name], openapi=document)
+    return replace(view, config=msgspec.structs.replace(view.config, servers=servers))
+
+
 def by_naming(paths: Paths, toolset: str | None, project: str | None, typed: str = "") -> list[str]:
     """The keys that are called without a yes where a command names these, and not where it names neither; of one that
     was typed, that alone, and all of its server where it is not listed."""

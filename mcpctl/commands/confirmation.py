@@ -236,12 +236,17 @@ class Gate:
     def equip(self, reference: str | None, place: str = "the equipped toolset") -> None:
         self._permit(loosening.by_equipping(self.paths, reference), place, "", str(reference))
 
-    def _permit(self, changes: Sequence[str], place: str, before: str, after: str) -> None:
+    def document(self, name: str, moved: str, before: str, after: str) -> None:
+        """A new document of an API, with which requests or clients go elsewhere; it is said of it how."""
+        changes = loosening.by_document(self.paths, name, before, after)
+        self._permit(changes, f"the document of {name}", before, after, f"read a document of '{name}' by which {moved}")
+
+    def _permit(self, changes: Sequence[str], place: str, before: str, after: str, action: str = "") -> None:
         if not changes:
             return
         why = _why_nobody()
         if why and (_agent() or not self.from_script):
-            what = f"have this called without a question, or more often: {loosening.told(changes)}"
+            what = action or f"have this called without a question, or more often: {loosening.told(changes)}"
             message = f"only a person can {what}: {why}"
             no_agent = "" if _agent() else "; in a Dockerfile or in CI, add --from-script"
             if not self.dry:

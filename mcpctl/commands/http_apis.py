@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcpctl import output
-from mcpctl.base.errors import McpctlError, WrongUsage, warn
+from mcpctl.base.errors import McpctlError, Unusable, WrongUsage, warn
 from mcpctl.base.failure import Failed
 from mcpctl.base.models import REREAD_FIELDS, Found, Row, Tool
 from mcpctl.base.paths import Paths
@@ -15,6 +15,7 @@ from mcpctl.base.rules import Selection
 from mcpctl.base.texts import counted
 from mcpctl.catalog import drift, rows
 from mcpctl.catalog.cache import Catalog
+from mcpctl.commands.confirmation import Gate
 from mcpctl.config import config, editing
 from mcpctl.config.server_settings import Server, check_server
 from mcpctl.openapi import compiling, overview, snapshot
@@ -68,6 +69,10 @@ def _described(paths: Paths, name: str, server: Server) -> Iterator[str]:
     facts = overview.facts(document, server, paths.config)
     about = " ".join(filter(None, (document.title, document.version)))
     yield line_of(f"{counted(len(document.operations), 'tool')} of {about or server.openapi}, at {facts['base']}")
+    if len(places := facts["destinations"]["requests"]) > 1:
+        yield line_of(f"requests go to {', '.join(places)}")
+    if places := facts["destinations"]["tokens"]:
+        yield line_of(f"clients are changed for tokens at {', '.join(places)}")
     skipped = sorted(facts["skipped"].items(), key=lambda each: -each[1])
     for reason, number in skipped[:_REASONS]:
         yield line_of(f"{counted(number, 'operation')} left out: {reason}")
@@ -89,31 +94,52 @@ class Reread(NamedTuple):
 
     before: Mapping[str, Mapping[str, Tool]]
     failures: Mapping[str, McpctlError]
+    moved: Mapping[str, Sequence[str]]  # the new places of requests and of clients, in words
 
     @property
     def failure(self) -> McpctlError | None:
         return next(iter(self.failures.values()), None)
 
 
-def reread(paths: Paths, names: Sequence[str], project: str | None) -> Reread:
+def reread(paths: Paths, names: Sequence[str], project: str | None, gate: Gate) -> Reread:
     """Read the documents of these servers that are HTTP APIs again, or of all. Raises `McpctlError` where the only
     server that is named has one that cannot be used; its tools stay as they were."""
     loaded = config.load(paths.config, project)
     chosen = [name for name in (names or loaded.enabled) if name in loaded.enabled and loaded.enabled[name].openapi]
     before: dict[str, dict[str, Tool]] = {}
     failures: dict[str, McpctlError] = {}
+    moved: dict[str, Sequence[str]] = {}
     if chosen:
         with rows.catalog(paths, project=project, quiet=True) as catalog:
             before = {name: _tools(catalog, name) for name in chosen}
     for name in chosen:
         try:
             with output.progress(_READING):
-                compiling.compile_entry(paths, name, loaded.servers[name])
+                moved[name] = _compiled(paths, name, loaded.servers[name], gate)
         except McpctlError as error:
             if len(names) == 1:
                 raise
             failures[name] = error
-    return Reread(before, failures)
+    return Reread(before, failures, moved)
+
+
+def _compiled(paths: Paths, name: str, server: Server, gate: Gate) -> Sequence[str]:
+    """Read a document again, and say what goes elsewhere than before. Where credentials do, only a person may."""
+    try:
+        before = snapshot.load(paths, name, server)
+    except Unusable:
+        compiling.compile_entry(paths, name, server)
+        return ()
+    moved: list[str] = []
+
+    def permit(after: snapshot.CompiledDocument) -> None:
+        moved.extend(overview.moves(before, after, server))
+        if moved and (server.auth or server.headers or server.parameters):
+            words = "; ".join(moved)
+            gate.document(name, words, before.sha256, f"{after.sha256} {words}")
+
+    compiling.compile_entry(paths, name, server, permit)
+    return moved
 
 
 def changes(paths: Paths, read: Reread, project: str | None) -> Changes:
@@ -163,6 +189,8 @@ def tell(paths: Paths, changed: Changes, read: Reread, options: ListOptions) -> 
     """Print the changes, unless the rows have them, and say what each document has."""
     servers = config.load(paths.config).servers
     for name in read.before:
+        for place in read.moved.get(name, ()):
+            warn(f"{name}: {place}")
         if options.effective in ("table", "tsv") and options.fields is None:
             output.write_lines(findings.changes(drift.rows(changed.get(name, ()), Selection("never"))))
         for line in _described(paths, name, servers[name]) if name not in read.failures else ():

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -41,10 +42,16 @@ class _Line(msgspec.Struct):
     bug: str = ""
 
 
-def compile_entry(paths: "Paths", name: str, server: "Server") -> snapshot.CompiledDocument:
-    """Read the document of an entry, compile it, and keep that for `serve`; raises `McpctlError`."""
-    snapshot.save(paths, name, server, _made(paths, server))
-    return snapshot.load(paths, name, server)
+def compile_entry(
+    paths: "Paths", name: str, server: "Server", permit: Callable[[snapshot.CompiledDocument], None] | None = None
+) -> snapshot.CompiledDocument:
+    """Read the document of an entry, compile it, and keep that for `serve` if it is permitted; raises `McpctlError`."""
+    content = _made(paths, server)
+    document = msgspec.json.decode(content, type=snapshot.CompiledDocument)
+    if permit:
+        permit(document)
+    snapshot.save(paths, name, server, content)
+    return document
 
 
 def whole_definition(paths: "Paths", server: "Server", tool: str) -> dict[str, Any]:

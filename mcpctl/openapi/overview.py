@@ -4,6 +4,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +13,7 @@ from mcpctl.base import files
 from mcpctl.base.errors import NotFound, Unusable
 from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
+from mcpctl.base.texts import escaped
 from mcpctl.config import config
 from mcpctl.config.entry_secrets import masked_url
 from mcpctl.config.server_environment import UNKNOWN, CannotLaunch, expand, known_to
@@ -34,9 +36,44 @@ def facts(document: CompiledDocument, server: Server, config_path: Path) -> Row:
     return {
         "document": about,
         "base": _shown_base(document.base, server),
+        "destinations": destinations(document, server),
         "skipped": {reason: len(operations) for reason, operations in document.skipped.items()},
         "schemes": {scheme: scheme in valued for scheme in document.schemes},
     }
+
+
+def destinations(document: CompiledDocument, server: Server) -> dict[str, list[str]]:
+    """The origins that requests go to, and those where a client is changed for a token."""
+    bases = dict.fromkeys(each.base for each in document.operations)
+    requests = dict.fromkeys(_origin(_shown_base(base, server)) for base in bases)
+    return {"requests": list(requests), "tokens": list(dict.fromkeys(_tokens(document, server).values()))}
+
+
+def _tokens(document: CompiledDocument, server: Server) -> dict[str, str]:
+    """The origin of each scheme's tokens. One that has a token in the entry needs no other."""
+    return {
+        name: _origin(scheme.token_url)
+        for name, scheme in document.schemes.items()
+        if scheme.token_url and not isinstance(server.auth.get(name), str)
+    }
+
+
+def moves(before: CompiledDocument, after: CompiledDocument, server: Server) -> list[str]:
+    """The origins of a new document that the one before had not, in words, but for those that the entry names."""
+    old, new = (destinations(each, server)["requests"] for each in (before, after))
+    named = {_origin(each) for each in server.origins}
+    moved = [] if {*new} <= {*old, *named} else [f"requests go to {', '.join(new)}, before to {', '.join(old)}"]
+    was = _tokens(before, server)
+    for name, origin in _tokens(after, server).items():
+        if was.get(name) != origin and (name in was or name in server.auth):
+            where = f"at {was[name]}" if name in was else "nowhere"
+            moved.append(f"the client of {escaped(name)} is changed for tokens at {origin}, before {where}")
+    return moved
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def _shown_base(base: str, server: Server) -> str:

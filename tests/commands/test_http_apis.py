@@ -12,6 +12,7 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.config import config
+from mcpctl.store.records import Records
 from tests import command_tree, shop_api
 from tests.configured import configure
 from tests.conftest import Mcpctl
@@ -293,6 +294,80 @@ def test_pins_tell_what_a_new_document_changed(mcpctl: Mcpctl, here: Path, paths
     assert "W801 shop:orders/list" in told
     assert "W803 shop:stock: the tool is new" in told
     assert "W805" not in told, "a new document is a new list of the same server"
+
+
+MOVED = "https://other.example.com"
+
+
+def moved(here: Path, base: str = MOVED, tokens: str = "https://login.example.com/t") -> None:
+    """A document whose requests go elsewhere, or whose clients do."""
+    document = shop_api.shop(servers=[{"url": f"{base}/v1"}], security=[{"bearerAuth": []}, {"client": []}])
+    flow = {"tokenUrl": tokens, "scopes": {}}
+    document["components"]["securitySchemes"]["client"] = {"type": "oauth2", "flows": {"clientCredentials": flow}}
+    shop_api.write(here / "shop.json", document)
+
+
+def test_refresh_says_where_requests_went_before_and_go_now(mcpctl: Mcpctl, here: Path) -> None:
+    add(mcpctl)
+    moved(here)
+    ran = mcpctl("tools", "refresh", "shop")
+    assert (ran.code, "shop: requests go to https://other.example.com, before to http://127.0.0.1:8765" in ran.err) == (
+        0, True
+    )  # fmt: skip
+    assert "W807 shop:orders/list: its request goes elsewhere" in ran.out
+    assert "before to" not in mcpctl("tools", "refresh", "shop").err
+
+
+@for_each("base, tokens, words", [
+    (MOVED, "https://login.example.com/t", "requests go to https://other.example.com, before to https://a.example.com"),
+    ("https://a.example.com", f"{MOVED}/t",
+     "the client of client is changed for tokens at https://other.example.com, before at https://login.example.com"),
+])  # fmt: skip
+def test_only_a_person_reads_a_document_that_sends_credentials_elsewhere(
+    mcpctl: Mcpctl, here: Path, paths: Paths, base: str, tokens: str, words: str
+) -> None:
+    auth = {"bearerAuth": "${SHOP_TOKEN}", "client": {"client_id": "x", "client_secret": "s3cret-of-client"}}
+    configure(paths, {"shop": {"openapi": str(here / "shop.json"), "auth": auth}}, policy={})
+    moved(here, "https://a.example.com")
+    assert mcpctl("tools", "refresh", "shop").code == 0, "there is none before"
+    (file,) = paths.data.glob("openapi/*")
+    before = file.read_bytes()
+    moved(here, base, tokens)
+    refused = mcpctl("tools", "refresh", "shop")
+    assert refused.code == mcpctl("servers", "set", "shop", "--url", MOVED).code != 0
+    assert words in refused.err
+    assert "only a person can" in refused.err
+    assert file.read_bytes() == before, "the one before stays in force"
+    ran = mcpctl("tools", "refresh", "shop", "--from-script")
+    assert (ran.code, words in ran.err) == (0, True)
+    assert "W807 shop:orders/list" in mcpctl("tools", "diff", "--fail-on", "never").out
+    assert {tool["held"] for tool in mcpctl("tools", "ls", "--json").json} >= {"changed"}
+    with Records(paths) as records:
+        (made,) = records.loosened(None)
+    assert (made["channel"], made["rule_place"]) == ("script", "the document of shop")
+    shutil.rmtree(paths.data)
+
+
+def test_a_document_that_stays_at_its_place_or_has_no_credentials_needs_nobody(
+    mcpctl: Mcpctl, here: Path, paths: Paths
+) -> None:
+    configure(paths, {}, policy={})
+    assert mcpctl("servers", "add", "shop", "--openapi", "shop.json", "--from-script").code == 0
+    moved(here)
+    assert mcpctl("tools", "refresh", "shop").code == 0
+    assert mcpctl("servers", "set", "shop", "--auth", AUTH[1], "--from-script").code == 0
+    moved(here, f"{MOVED}/more")
+    assert mcpctl("tools", "refresh", "shop").code == 0
+
+
+def test_it_is_said_where_requests_and_clients_go(mcpctl: Mcpctl, here: Path) -> None:
+    moved(here)
+    said = add(mcpctl)
+    assert "at https://other.example.com/v1" in said
+    assert "clients are changed for tokens at https://login.example.com" in said
+    shown = mcpctl("servers", "show", "shop", "--json").json["destinations"]
+    assert shown == {"requests": [MOVED], "tokens": ["https://login.example.com"]}
+    assert MOVED in mcpctl("servers", "show", "shop").out
 
 
 # ---- tools show, tools call

@@ -1,4 +1,4 @@
-"""The hash of a request: a tool whose request is made in another way is another tool, and no other change makes it so."""
+"""The hash of a request: one that is made in another way is another tool, and no other change makes it so."""
 
 import copy
 from collections.abc import Callable

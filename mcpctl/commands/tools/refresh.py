@@ -6,6 +6,7 @@ from mcpctl.commands import options as opt
 
 def refresh(
     servers: list[str] | None = opt.argument("[SERVER]...", "Only these servers.", complete.servers, default=None),
+    from_script: bool = opt.FROM_SCRIPT,
     *,
     listing: opt.Rows,
     place: opt.ProjectLocation,
@@ -13,7 +14,9 @@ def refresh(
     """Start the servers and list their tools again. Their prompts and resources are listed, too.
 
     The OpenAPI document of an HTTP API is read again. The tools that were added, removed or changed are printed as by
-    tools diff; --json has their names in added, removed and changed.
+    tools diff; --json has their names in added, removed and changed. Where by it requests or clients with credentials
+    would go to another host, and calls need no question, only a person at a terminal can read it; elsewhere it needs
+    --from-script.
 
     If some servers fail, the rows of the others are printed, the exit status is 4, and stderr has the reasons.
 
@@ -25,9 +28,10 @@ def refresh(
     from mcpctl.calling import one_shot
     from mcpctl.commands import http_apis
     from mcpctl.commands.columns import REFRESHED
+    from mcpctl.commands.confirmation import Gate
 
     options, paths = listing.chosen(), place.paths()
-    read = http_apis.reread(paths, servers or [], place.project)
+    read = http_apis.reread(paths, servers or [], place.project, Gate(paths, from_script))
     with output.progress("listing tools", "servers") as on_progress:
         rows, failure = one_shot.refresh(paths, servers or [], on_progress, place.project)
     changes = http_apis.changes(paths, read, place.project)
