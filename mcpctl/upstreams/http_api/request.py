@@ -191,13 +191,27 @@ class _Making:
             raise refused(f"its argument {parameter.argument if parameter else name!r} is missing", "missing_argument")
         has_slash = parameter.allow_reserved or name in self._entry.slash_in
         encode = _with_slash if has_slash else percent
-        return _written(parameter, value, encode)
+        is_matrix = parameter.style == "matrix"
+        return self._named(parameter, value, encode, ";") if is_matrix else _written(parameter, value, encode)
+
+    def _named(self, parameter: Parameter, value: bytes, encode: Encode, between: str) -> str:
+        """Pairs of name and value; raises `Failed` where a key of an object would be something else in their place."""
+        pairs = _written(parameter, value, encode, is_named=True)
+        if value[:1] == b"{" and parameter.name not in self._entry.parameters:
+            names = {unquote(pair.partition("=")[0]).lower(): None for pair in pairs.split(between)}
+            others = {each.name for each in self._parameters[parameter.place] if each is not parameter}
+            others |= {each.name for each in self._document.schemes.values() if each.place == parameter.place}
+            if taken := next((each for each in (*self._entry.parameters, *others) if each.lower() in names), None):
+                where = f"is of its own in the {parameter.place}, and no key of {parameter.argument!r}"
+                raise refused(f"'{escaped(taken)}' {where}", "key_taken")
+        return pairs
 
     def _query(self) -> Iterator[tuple[str, list[str]]]:
         for parameter in self._parameters["query"]:
             if (value := self._values.get(parameter)) is not None:
                 encode = reserved if parameter.allow_reserved else percent
-                yield parameter.argument, list(filter(None, [_written(parameter, value, encode, is_named=True)]))
+                pairs = self._named(parameter, value, encode, "&")
+                yield parameter.argument, [pairs] if pairs else []
 
     # ---- headers
 
@@ -213,7 +227,7 @@ class _Making:
         for parameter in self._parameters["cookie"]:
             if (value := self._values.get(parameter)) is not None:
                 encode = _cookie_value if parameter.style == "cookie" else percent
-                cookie = _written(parameter, value, encode, is_named=True)
+                cookie = self._named(parameter, value, encode, "; ")
                 if _CONTROL.search(unquote(cookie)):
                     raise _no_cookie()
                 yield cookie

@@ -154,6 +154,29 @@ def test_a_header_or_cookie_with_characters_that_it_cannot_have_is_refused(
     assert refused(paths, own, operation("GET", "/x", parameter("X-A", place)), {"X-A": [value]}) == "bad_header"
 
 
+OBJECT = {"query": {"explode": True}, "cookie": {"style": "cookie"}, "path": {"style": "matrix", "explode": True}}
+
+
+@for_each("place, key", [(place, key) for place in OBJECT for key in ("account", "Account", "other", "key", "ACCOUNT")])
+def test_a_key_of_an_object_is_no_other_parameter_and_no_credential(
+    paths: Paths, own: OwnApi, place: str, key: str
+) -> None:
+    path = "/x{o}{account}{other}" if place == "path" else "/x"
+    of = operation("GET", path, *(parameter(name, place, **OBJECT[place]) for name in ("o", "account", "other")))
+    compiled = document(own.url, of, schemes={"k": Scheme("apiKey", place, "key")})
+    arguments = {"o": {"a": 1}, "other": "2"}
+    before = len(own.requests)
+    settings: Any = {"parameters": {"account": "acme"}}
+    failure = refusal(paths, compiled, {**arguments, "o": {"a": 1, key: "evil"}}, **settings)
+    assert (failure.code, failure.was_sent, len(own.requests)) == ("key_taken", False, before)
+    assert key.lower() in failure.facts["reason"]
+    called(paths, compiled, arguments, **settings)
+    assert b"a=1" in own.last
+    own_object = {"o": {"account": "mine"}, "account": "acme"}
+    called(paths, compiled, {"other": 2}, parameters=own_object)
+    assert b"account=mine" in own.last
+
+
 def test_a_raw_cookie_ends_no_cookie(paths: Paths, own: OwnApi) -> None:
     of = operation("GET", "/x", parameter("c", "cookie", style="cookie"))
     for value in ("a; admin=1", "a b", "a;b", 'a"b', "ä"):
