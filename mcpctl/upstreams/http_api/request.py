@@ -152,6 +152,8 @@ class _Making:
             raise refused(
                 f"it would go to {escaped(parts[1])}, which origins in its entry does not name", "other_origin"
             )
+        if any(unquote(unquote(part)) in _RELATIVE for part in (parts[2] or "").split("/")):
+            raise refused("its base has parts that lead elsewhere: write url in its entry without . and ..", "bad_path")
         has_secrets = chosen.values or any(map(is_secret_name, (*entry.headers, *entry.parameters)))
         if has_secrets and not may_be_sent_to(base):
             raise refused("its credentials go over https, or to this machine alone", "credentials_kept_back")
@@ -167,7 +169,7 @@ class _Making:
     def _segment(self, template: str, values: Mapping[str, Parameter]) -> str:
         filled = self._filled(template, values, _LITERAL)
         if not HOLE.search(template):
-            if unquote(filled) in _RELATIVE:
+            if unquote(unquote(filled)) in _RELATIVE:
                 raise refused("the path in its document leads out of its base", "bad_path")
             return filled
         for part in filled.split("/"):
@@ -270,7 +272,8 @@ def _check(url: str, base: str) -> None:
     try:
         built, of = httpx2.URL(url), httpx2.URL(base)
         place = (built.scheme, built.raw_host, built.port, built.userinfo)
-        is_same = place == (of.scheme, of.raw_host, of.port, b"") and url.endswith(built.raw_path.decode())
+        meant = f"/{url.split('/', 3)[3]}"
+        is_same = place == (of.scheme, of.raw_host, of.port, b"") and built.raw_path.decode() == meant
     except (httpx2.InvalidURL, ValueError):
         is_same = False
     if not is_same or not url.startswith(f"{base}/"):

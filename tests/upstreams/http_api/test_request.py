@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.failure import Failed
 from mcpctl.base.paths import Paths
 from mcpctl.config.server_settings import Server
 from mcpctl.openapi.snapshot import HttpOperation, Parameter, Scheme
@@ -152,6 +153,23 @@ def test_a_header_or_cookie_with_characters_that_it_cannot_have_is_refused(
 ) -> None:
     assert refused(paths, own, operation("GET", "/x", parameter("X-A", place)), {"X-A": value}) == "bad_header"
     assert refused(paths, own, operation("GET", "/x", parameter("X-A", place)), {"X-A": [value]}) == "bad_header"
+
+
+@for_each("part", [".", "..", "%2e%2e", ".%2E", "%252e%252e", "a/../b"])
+def test_a_base_with_parts_that_lead_elsewhere_is_refused(paths: Paths, own: OwnApi, part: str) -> None:
+    for base, settings in ((f"{own.url}/{part}/v1", {}), ("", {"url": f"{own.url}/v1/{part}"})):
+        compiled = document(base or settings["url"], operation("GET", "/v1/x"))
+        before = len(own.requests)
+        failure = refusal(paths, compiled, **settings)
+        assert (failure.code, failure.was_sent, len(own.requests)) == ("bad_path", False, before)
+
+
+def test_an_address_is_sent_whole_as_it_was_made_or_not_at_all() -> None:
+    base = "https://example.com/a/b"
+    request._check(f"{base}/x?y=/../z", base)
+    for other, of in ((f"{base}/x/../x", base), ("https://example.com/a/../b/x", "https://example.com/a/../b")):
+        with pytest.raises(Failed):
+            request._check(other, of)
 
 
 OBJECT = {"query": {"explode": True}, "cookie": {"style": "cookie"}, "path": {"style": "matrix", "explode": True}}
