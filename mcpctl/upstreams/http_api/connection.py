@@ -8,6 +8,7 @@ from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
+import httpcore2
 import httpx2
 import msgspec
 
@@ -224,11 +225,17 @@ class HttpApi(Connection):
     async def _sent(self, made: HttpRequest, exchange: Exchange) -> Received:
         """The outcome of a request, which is sent once."""
         client = await self._client(made.url)
+        was_redirected = False
 
         async def trace(event: str, info: Mapping[str, Any]) -> None:
+            nonlocal was_redirected
             # That to a proxy, which opens the way, is not the request yet.
             if event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
-                exchange.was_sent = True
+                was_redirected, exchange.was_sent = exchange.was_sent, True
+            elif event == "http11.send_request_headers.failed" and isinstance(
+                info["exception"], httpcore2.LocalProtocolError
+            ):
+                exchange.was_sent = was_redirected
 
         headers = {"Accept-Encoding": _ENCODINGS, **made.headers}
         content: AsyncGenerator[bytes] | bytes | None = None

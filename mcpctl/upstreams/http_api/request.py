@@ -204,8 +204,10 @@ class _Making:
             others = {each.name for each in self._parameters[parameter.place] if each is not parameter}
             others |= {each.name for each in self._document.schemes.values() if each.place == parameter.place}
             if taken := next((each for each in (*self._entry.parameters, *others) if each.lower() in names), None):
-                where = f"is of its own in the {parameter.place}, and no key of {parameter.argument!r}"
-                raise refused(f"'{escaped(taken)}' {where}", "key_taken")
+                where = f"has a meaning of its own in the {parameter.place}"
+                raise refused(
+                    f"{parameter.argument!r} cannot have the key '{escaped(taken)}', which {where}", "key_taken"
+                )
         return pairs
 
     def _query(self) -> Iterator[tuple[str, list[str]]]:

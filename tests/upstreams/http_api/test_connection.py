@@ -23,6 +23,7 @@ from mcpctl.upstreams.http_api import request
 from mcpctl.upstreams.http_api.connection import HttpApi
 from mcpctl.upstreams.transports import initialize, speaks_modern
 from mcpctl.wire.jsonrpc import Message
+from tests.table import for_each
 from tests.upstreams.http_api.own_api import (
     OwnApi,
     answer,
@@ -255,6 +256,12 @@ def test_a_call_that_is_not_connected_yet_was_not_sent(paths: Paths) -> None:
         with_api(paths, document(f"http://127.0.0.1:{port}", operation()), cancelled)
         for each in waiting:
             each.close()
+
+
+@for_each("headers", [{"Content-Length": "x"}, {"Transfer-Encoding": "gzip"}, {"Content-Length": "2, 3"}])
+def test_a_request_that_is_no_http_was_not_sent(paths: Paths, own: OwnApi, headers: dict[str, str]) -> None:
+    failure = refusal(paths, document(own.url, operation()), headers=headers)
+    assert (failure.code, failure.was_sent, own.requests) == ("server_died", False, [])
 
 
 def test_its_end_ends_the_calls_under_way(paths: Paths, own: OwnApi) -> None:
