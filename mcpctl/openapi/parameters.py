@@ -8,7 +8,7 @@ import msgspec
 from mcpctl.openapi.faults import OperationFault
 from mcpctl.openapi.naming import holes
 from mcpctl.openapi.references import References
-from mcpctl.openapi.snapshot import NO_ARGUMENTS, Parameter
+from mcpctl.openapi.snapshot import NO_ARGUMENTS, OVERRIDES, Parameter
 
 STYLES = {  # https://spec.openapis.org/oas/v3.1.1#style-values, the default first
     "path": ("simple", "label", "matrix"),
@@ -66,7 +66,11 @@ def _is_left_out(parameter: Parameter, given: NoArguments) -> bool:
     place = place_of_parameter(parameter)
     if parameter.place == "path":
         return False
-    return place in given.taken or (parameter.place == "header" and place[1] in NO_ARGUMENTS)
+    return (
+        place in given.taken
+        or place[1].lower() in OVERRIDES
+        or (parameter.place == "header" and place[1] in NO_ARGUMENTS)
+    )
 
 
 def _set(described: Described, given: NoArguments) -> Described:

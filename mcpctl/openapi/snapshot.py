@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from mcpctl.base.paths import Paths
     from mcpctl.config.server_settings import Server
 
-NO_ARGUMENTS = frozenset((  # headers that the standard leaves to others, and those that frame a request
-    "accept", "authorization", "connection", "content-length", "content-type", "cookie", "host", "transfer-encoding",
+OVERRIDES = frozenset(("_method", "x-http-method", "x-http-method-override", "x-method-override"))
+"""Names, in small letters, by which some servers take another method than that of the request: nowhere an argument."""
+NO_ARGUMENTS = OVERRIDES | frozenset((  # headers that the standard leaves to others, and those of the connection
+    "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie", "expect",
+    "host", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
 ))  # fmt: skip
 _KEPT = 4  # documents of one name: another configuration may have it, and a changed entry be changed back
 BEARER = "bearer"  # the name in `auth` of the token for a document that has no schemes

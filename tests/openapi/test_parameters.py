@@ -110,9 +110,19 @@ def test_no_other_argument_is_taken() -> None:
     assert input_schema(of_operation({}))["additionalProperties"] is False
 
 
-@for_each("name", ["Accept", "content-type", "AUTHORIZATION", "Host", "Content-Length", "Cookie", "Connection"])
-def test_headers_that_the_standard_ignores_are_left_out(name: str) -> None:
+@for_each("name", [
+    "Accept", "content-type", "AUTHORIZATION", "Host", "Content-Length", "Cookie", "Connection", "Accept-Encoding",
+    "Expect", "Upgrade", "TE", "Keep-Alive", "Trailer", "Proxy-Authorization", "Proxy-Connection",
+])  # fmt: skip
+def test_headers_that_the_standard_ignores_and_those_of_the_connection_are_left_out(name: str) -> None:
     assert arguments(parameter(name, "header"), parameter(name, "query")) == [name]
+
+
+@for_each("name", ["X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "_method"])
+def test_another_method_than_the_operations_is_nowhere_an_argument(name: str) -> None:
+    assert arguments(*(parameter(name, place) for place in ("header", "query", "cookie")), parameter("b", "query")) == [
+        "b"
+    ]  # fmt: skip
 
 
 @for_each("place, name, written", [
