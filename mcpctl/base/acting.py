@@ -4,13 +4,14 @@ their method."""
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 from mcpctl.base.models import Tool
 
 ACTS = frozenset((
     "delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "send", "execute", "exec", "kill",
     "terminate", "transfer", "pay", "overwrite", "upload", "uninstall", "install", "publish", "deploy", "revoke",
-    "cancel", "shutdown", "reboot", "write",
+    "cancel", "shutdown", "reboot", "write", "nuke", "rm", "sendmail",
 ))  # fmt: skip
 SHELL = frozenset(("command", "shellcommand", "cmd", "script", "shell"))
 _ANYWHERE = ACTS | {"command", "cmd", "trigger", "invoke", "restart", "unsubscribe", "regenerate", "eval"}
@@ -22,6 +23,7 @@ _FIRST = _ANYWHERE | frozenset((  # as the first word of a title, or of a part o
 _JOINED = re.compile(r"(?:delete|remove|destroy|terminate|uninstall|shutdown|reboot)[a-z]{3,}")  # as in `deleteuser`
 _HOLE = re.compile(r"\{[^{}]*\}")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PARTS, _DEEPEST = ("allOf", "anyOf", "oneOf"), 3
 _PART = re.compile(r"[/.:?#&=]+")
 
 
@@ -37,6 +39,20 @@ def acting_word(tool: Tool) -> str:
     return next(_acting_words(tool), "")
 
 
+def _values(schema: Any, definitions: Any, deep: int = 0) -> Iterator[str]:
+    """The values that a schema names, from its parts and what it refers to, too."""
+    if not isinstance(schema, dict) or deep > _DEEPEST:
+        return
+    listed = schema.get("enum")
+    values = (*(listed if isinstance(listed, list) else ()), schema.get("const"))
+    yield from (each for each in values if isinstance(each, str))
+    parts = [part for key in _PARTS if isinstance(schema.get(key), list) for part in schema[key]]
+    if isinstance(reference := schema.get("$ref"), str) and isinstance(definitions, dict):
+        parts.append(definitions.get(reference.removeprefix("#/$defs/")))
+    for part in (schema.get("items"), *parts):
+        yield from _values(part, definitions, deep + 1)
+
+
 def _acting_words(tool: Tool) -> Iterator[str]:
     path = _HOLE.sub("", tool.request[1])
     for text in (tool.name, tool.title or "", path):
@@ -48,6 +64,9 @@ def _acting_words(tool: Tool) -> Iterator[str]:
     begins = words_of(tool.title or "")[:1]
     yield from (word for word in begins if word.removesuffix("s") in _ANYWHERE)  # as in `Deletes a user`
     properties = tool.input_schema.get("properties")
-    for name in properties if isinstance(properties, dict) else ():
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
         if (joined := "".join(words_of(name))) in _ANYWHERE | SHELL:
             yield joined
+        for value in _values(schema, tool.input_schema.get("$defs")) if name != "body" else ():  # as in `action=delete`
+            if (first := next(iter(words_of(value)), "")) in _ANYWHERE:
+                yield first

@@ -28,7 +28,8 @@ INFERRED = "inferred"
 
 
 def defined(method: str, path: str = "/orders", name: str = "orders", **members: Any) -> dict[str, Any]:
-    arguments = {argument: {"type": "string"} for argument in members.pop("arguments", ())}
+    arguments: dict[str, Any] = {argument: {"type": "string"} for argument in members.pop("arguments", ())}
+    arguments |= {"choice": members.pop("choices")} if "choices" in members else {}
     meta = {"mcpctl/http": {"method": method, "path": path}}
     return {"name": name, "inputSchema": {"type": "object", "properties": arguments}, "_meta": meta, **members}
 
@@ -124,6 +125,12 @@ def test_pinned_hints_do_not_make_a_method_loosen_though_they_are_approved() -> 
         ("command", {"arguments": ["command"]}),
         ("cmd", {"arguments": ["id", "Cmd"]}),
         ("purge", {"arguments": ["purge"]}),
+        ("nuke", {"path": "/a/{id}/nuke"}),
+        ("rm", {"path": "/rm/{id}"}),
+        ("sendmail", {"name": "sendmail"}),
+        ("delete", {"choices": {"enum": ["read", "deleteAll"]}}),
+        ("send", {"choices": {"type": "array", "items": {"anyOf": [{"const": "send"}]}}}),
+        ("", {"choices": {"enum": ["created", "deleted", 7, None]}}),
         ("start", {"path": "/jobs/{id}/start"}),
         ("run", {"name": "jobs/run"}),
         ("", {"name": "actions/list-workflow-runs", "path": "/repos/{owner}/actions/runs/{run_id}"}),
