@@ -78,7 +78,7 @@ def _described(paths: Paths, name: str, server: Server) -> Iterator[str]:
         yield line_of(f"{counted(number, 'operation')} left out: {reason}")
     if len(skipped) > _REASONS:
         yield f"{sum(number for _, number in skipped[_REASONS:])} more left out: mcpctl servers show {name}"
-    if missing := overview.without_value(document, server, paths.config):
+    if missing := [scheme for scheme, has_value in facts["schemes"].items() if not has_value]:
         schemes = ", ".join(missing[:_REASONS]) + (", …" if len(missing) > _REASONS else "")
         how = f"mcpctl servers set {name} --auth '{missing[0]}=${{TOKEN}}'"
         yield line_of(f"no value yet for {schemes}; for those that it needs: {how}")

@@ -80,7 +80,11 @@ class Schemas:
             schema = self.converted(target.value, target.place, used)
         except OperationFault as fault:
             return fault
-        return Shared(name_of_schema(place if place != self._references.place else "", pointer), schema, used)
+        return Shared(self._name(key), schema, used)
+
+    def _name(self, key: Key) -> str:
+        place, pointer = key
+        return name_of_schema("" if place == self._references.place else place, pointer)
 
     def _check_chain(self, target: Target) -> None:
         """Raises `WrongDocument` for references in a circle, which have no schema anywhere."""
@@ -105,8 +109,7 @@ class Schemas:
         target = self._references.target(schema["$ref"], place)
         key = (target.place, target.pointer)
         used[key] = None
-        in_file = place_of(self._references, target)
-        reference = {"$ref": f"#/$defs/{name_of_schema(in_file, target.pointer)}"}
+        reference = {"$ref": f"#/$defs/{self._name(key)}"}
         if self._is_3_0:
             description = schema.get("description")
             return {**reference, "description": description} if isinstance(description, str) else reference
@@ -226,11 +229,6 @@ class Schemas:
             return result
         outside = {name: result.pop(name) for name in _OUTSIDE if name in result}
         return {"anyOf": [result, {"type": "null"}], **outside}
-
-
-def place_of(references: References, target: Target) -> str:
-    """The file of a target; empty for the document itself."""
-    return "" if target.place == references.place else target.place
 
 
 def _fits(keyword: str, value: Any) -> bool:

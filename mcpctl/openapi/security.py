@@ -53,17 +53,16 @@ class Security:
             raise OperationFault("its security is no list of objects")
         unmet = [self._unmet[name] for each in written for name in each if name in self._unmet]
         met = [
-            {name: [scope for scope in _list(scopes) if isinstance(scope, str)] for name, scopes in each.items()}
+            {
+                name: [scope for scope in scopes if isinstance(scope, str)] if isinstance(scopes, list) else []
+                for name, scopes in each.items()
+            }
             for each in written
             if all(name in self.schemes for name in each)
         ]
         if not met and unmet:
             raise OperationFault(f"it needs {unmet[0]}, which cannot be made")
         return sorted(met, key=lambda each: not each)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _scheme(value: Any, place: str) -> Scheme | str:
