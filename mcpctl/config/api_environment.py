@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mcpctl.config.server_environment import HEADER_VALUE, VALUE, CannotLaunch, expand, known_to, lacking
-from mcpctl.config.server_settings import URL, ClientCredentials, Server
+from mcpctl.config.server_settings import ClientCredentials, Server, is_address
 from mcpctl.secrets.redact import MASK, is_secret_name
 
 
@@ -74,7 +74,7 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
 
 def _address(written: str, known: Mapping[str, str], *, masked: bool) -> str:
     url = expand(written, known, (lambda *_: MASK) if masked else None).rstrip("/")
-    if url and not URL.match(url):
+    if url and not is_address(url):
         raise CannotLaunch("its url, once expanded, is not an address", 'write "url" as https://host/path')
     if masked and url != written.rstrip("/"):
         # Its place is no secret; its path may have one.

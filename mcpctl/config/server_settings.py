@@ -226,6 +226,8 @@ def _check_api(server: Server, table: Mapping[str, Any]) -> None:
     _check_document(server.openapi)
     if "url" in table:
         _check_remote(server)
+        if without_values(server.url) == server.url and not is_address(server.url):
+            raise ValueError(".url: must be an address with a host, and with a port of 1 to 65535 or none")
         if re.search("[?#]|//[^/]*@", without_values(server.url)):
             raise ValueError(".url: must have no user, ? or #; it comes before the paths of the document")
     else:
@@ -238,6 +240,17 @@ def _check_api(server: Server, table: Mapping[str, Any]) -> None:
         raise ValueError(f".parameters.{name}: must be a value that JSON has; write a date as a text")
     for name, credential in server.auth.items():
         _check_auth(f".auth.{name}", credential)
+
+
+def is_address(url: str) -> bool:
+    """Whether it is an address of HTTP with a host, and with a port that there can be."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        return bool(URL.match(url) and parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _check_document(document: str) -> None:

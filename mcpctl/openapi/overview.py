@@ -1,10 +1,10 @@
 """A compiled document as people see it: what it is, what of it are no tools, and which of its schemes have a value."""
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +21,7 @@ from mcpctl.config.server_settings import ClientCredentials, Server
 from mcpctl.openapi import snapshot
 from mcpctl.openapi.snapshot import BEARER, CompiledDocument, HttpOperation
 
+_ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 _SMALL = 1 << 20  # bytes of a document that is read for its names
 
 
@@ -72,8 +73,10 @@ def moves(before: CompiledDocument, after: CompiledDocument, server: Server) -> 
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}".lower()
+    """The origin of an address; all of one that begins with a variable, whose case counts."""
+    match = _ORIGIN.match(url)
+    origin = match[0] if match else url
+    return origin if "${" in origin else origin.lower()
 
 
 def _shown_base(base: str, server: Server) -> str:

@@ -1,11 +1,14 @@
 """The entries of HTTP APIs in config.toml: which keys they have, and which values."""
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcpctl.base import bounds
+from mcpctl.config.api_environment import api
+from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import API_ONLY, API_TIMEOUT_S, NOT_OF_APIS, Server, check_server
 from tests.table import for_each
 
@@ -47,6 +50,9 @@ def test_a_call_of_an_api_may_take_60_s_unless_the_entry_says_otherwise() -> Non
         ({"openapi": "https://u:p@a.example/x.json"}, ".openapi: must be a file or an https:// address"),
         ({"openapi": "file:///x.json"}, ".openapi: must be a file or an https:// address"),
         ({"url": "shop"}, ".url: must be an http:// or https:// address"),
+        ({"url": "http://[x"}, ".url: must be an address with a host, and with a port of 1 to 65535"),
+        ({"url": "https://a.example:99999/v1"}, ".url: must be an address with a host, and with a port of"),
+        ({"url": "https://a.example:0/v1"}, ".url: must be an address with a host, and with a port of"),
         ({"url": "https://a.example/v1?key=s3cret"}, ".url: must have no user, ? or #; it comes before the paths of"),
         ({"url": "https://user:s3cret@a.example"}, ".url: must have no user"),
         ({"url": "https://${USER}@a.example/v1"}, ".url: must have no user"),
@@ -113,3 +119,9 @@ def test_a_changed_entry_is_connected_to_again_but_for_who_may_call_it() -> None
     alike = {name for name in CHANGES if changed(name).launch == before}
     assert alike == {"only", "tools", "projects", "trust_hints", "limit_tokens", "enabled"}
     assert {*CHANGES} | {*NOT_OF_APIS} == {*Server.__struct_fields__}, "a new key belongs to either"
+
+
+@for_each("value", ["[x", "a.example:99999", "a.example:0", "/x"])
+def test_a_url_that_is_no_address_once_it_is_expanded_is_told(value: str) -> None:
+    with pytest.raises(CannotLaunch, match="its url, once expanded, is not an address"):
+        api(Server(openapi="shop.json", url="https://${PLACE}"), Path("config.toml"), {"PLACE": value})
