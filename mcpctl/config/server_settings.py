@@ -258,7 +258,7 @@ def _check_document(document: str) -> None:
         raise ValueError(".openapi: must not be empty")
     if "${" in document:
         raise ValueError(".openapi: has no variables; write the file or the address itself")
-    if "://" in document and not _DOCUMENT.match(document):
+    if "://" in document and not (_DOCUMENT.match(document) and is_address(document)):
         raise ValueError(".openapi: must be a file or an https:// address; http:// only of this machine")
 
 

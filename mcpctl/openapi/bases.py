@@ -78,9 +78,7 @@ class Bases:
         if not isinstance(url, str):
             raise _Unfit("it has no address")
         url = _filled(url, first.get("variables") if isinstance(first, dict) else None)
-        if "://" in self._place:
-            url = urljoin(self._place, url)
-        return _checked(url)
+        return _checked(url, self._place if "://" in self._place else "")
 
 
 def _filled(url: str, variables: Any) -> str:
@@ -94,9 +92,12 @@ def _filled(url: str, variables: Any) -> str:
     return _VARIABLE.sub(default, url)
 
 
-def _checked(url: str) -> str:
+def _checked(url: str, place: str) -> str:
+    """An address, which may be relative to one."""
     shown = repr(url[:_LONGEST])
     try:
+        url = urljoin(place, url)
+        shown = repr(url[:_LONGEST])
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:

@@ -80,9 +80,13 @@ class References:
         return Target(value, there, pointer)
 
     def _joined(self, path: str, place: str) -> str:
-        if "://" in place:
-            return urljoin(place, path)
-        if urlsplit(path).scheme:
+        try:
+            if "://" in place:
+                return urljoin(place, path)
+            is_elsewhere = bool(urlsplit(path).scheme)
+        except ValueError:
+            is_elsewhere = True
+        if is_elsewhere:
             raise OperationFault(f"a reference leads to another place: {path[:_LONGEST]}")
         return posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(path)))
 

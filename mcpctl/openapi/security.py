@@ -89,8 +89,8 @@ def _token_url(value: Mapping[str, Any], place: str) -> str:
     url = flow.get("tokenUrl") if isinstance(flow, dict) else None
     if not isinstance(url, str):
         return ""
-    whole = urljoin(place, url) if "://" in place else url
     try:
+        whole = urljoin(place, url) if "://" in place else url
         return whole if urlsplit(whole).scheme in ("https", "http") and urlsplit(whole).hostname else ""
     except ValueError:
         return ""

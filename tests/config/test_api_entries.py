@@ -48,6 +48,8 @@ def test_a_call_of_an_api_may_take_60_s_unless_the_entry_says_otherwise() -> Non
         ({"openapi": "${DOC}"}, ".openapi: has no variables"),
         ({"openapi": "http://a.example/x.json"}, ".openapi: must be a file or an https:// address"),
         ({"openapi": "https://u:p@a.example/x.json"}, ".openapi: must be a file or an https:// address"),
+        ({"openapi": "https://[x/x.json"}, ".openapi: must be a file or an https:// address"),
+        ({"openapi": "https://a.example:99999/x.json"}, ".openapi: must be a file or an https:// address"),
         ({"openapi": "file:///x.json"}, ".openapi: must be a file or an https:// address"),
         ({"url": "shop"}, ".url: must be an http:// or https:// address"),
         ({"url": "http://[x"}, ".url: must be an address with a host, and with a port of 1 to 65535"),

@@ -100,6 +100,9 @@ def test_where_the_document_has_no_base_the_first_of_an_operation_counts() -> No
 def test_a_wrong_server_of_one_operation_skips_that_operation() -> None:
     whole = of_paths({"/x": {"get": {**HERE, "servers": server("http://api.example.com")}}, "/y": {"get": {}}})
     assert compiled(whole).skipped == {"its own server: 'http://api.example.com' is not encrypted": ["GET /x"]}
+    whole = of_paths({"/x": {"get": {**HERE, "servers": server("//[x")}}, "/y": {"get": {}}})
+    reasons = compiled(whole, place="https://example.com/shop.json").skipped
+    assert reasons == {"its own server: '//[x' is no address": ["GET /x"]}
 
 
 @for_each("servers, result", [

@@ -42,11 +42,14 @@ def test_an_operation_is_skipped_with_the_reference_that_leads_nowhere(reference
     ("#name", "a reference by a name: #name"),
     ("https://example.com/a.json", "a reference leads to another place: https://example.com/a.json"),
     ("file:///etc/passwd", "a reference leads to another place: file:///etc/passwd"),
+    ("//[x#/a", "a reference leads to another place: //[x"),
     ("other.json#/a", "other.json cannot be read"),
 ])  # fmt: skip
 def test_an_operation_is_skipped_with_a_reference_that_cannot_be_followed(reference: Any, reason: str) -> None:
     for operation in ({"parameters": [{"$ref": reference}]}, {"requestBody": {"$ref": reference}}):
         assert skipped(of_operation(operation)) == {reason: ["POST /x"]}
+        if "//[" in str(reference):
+            assert skipped(of_operation(operation), place="https://example.com/shop.json") == {reason: ["POST /x"]}
 
 
 def test_every_object_may_be_a_reference() -> None:

@@ -96,6 +96,7 @@ def test_a_wrong_scheme_is_an_error_since_every_tool_needs_them(schemes: Any, pr
     ("shop.json", "/token", ""),
     ("shop.json", "ftp://example.com/token", ""),
     ("https://example.com/api/shop.json", "/token", "https://example.com/token"),
+    ("https://example.com/api/shop.json", "//[x/token", ""),
     ("shop.json", 7, ""),
 ])  # fmt: skip
 def test_a_token_address_is_whole_or_none(place: str, url: Any, result: str) -> None:
