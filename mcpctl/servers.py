@@ -48,6 +48,7 @@ _OF_APIS = (
     "destinations",
     "skipped",
     "schemes",
+    "unset",
     *API_ONLY,
 )  # fields that others do not have
 _OF_PROGRAMS = ("command", "args", "oauth", "env", "inherit_env", "cwd", "may_ask", "expose", "prompts", "resources")

@@ -456,6 +456,7 @@ class ToolShown(ToolRow):
         list[dict[str, bool]] | None,
         "The alternatives of security schemes of such a tool, and whether each scheme has a value.",
     ]
+    unset: Annotated[dict[str, str] | None, "By scheme, the variable of its value that is not set, in words."]
 
 
 class ServerRow:
@@ -501,6 +502,7 @@ class ServerRow:
     ]
     skipped: Annotated[dict[str, int] | None, "The number of operations that are no tools, by the reason."]
     schemes: Annotated[dict[str, bool] | None, "The security schemes, and whether each has a value."]
+    unset: Annotated[dict[str, str] | None, "By scheme, the variable of its value that is not set, in words."]
     include: Annotated[list[str] | None, "The operations that are tools; none for all."]
     exclude: Annotated[list[str] | None, "The operations that are not."]
     parameters: Annotated[dict[str, Any] | None, "The parameters that have a fixed value."]

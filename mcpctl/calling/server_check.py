@@ -107,6 +107,7 @@ async def _checked_one(upstream: Upstream, gateway: Gateway) -> Row:
 def _of_api(paths: Paths, name: str, server: Server) -> Iterator[str]:
     """No request is sent to an API: none is known that would change nothing."""
     document = snapshot.head(paths, name, server)
+    yield from (f"{scheme}: {why}" for scheme, why in overview.without_variable(server, paths.config).items())
     if document.schemes and len(missing := overview.without_value(document, server, paths.config)) == len(
         document.schemes
     ):

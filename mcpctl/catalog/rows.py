@@ -166,7 +166,7 @@ def _of_api(paths: Paths, catalog: Catalog, tool: Tool) -> Row:
     """The request of a tool of an HTTP API, and the security schemes that it takes; null for others."""
     server = catalog.config.servers.get(tool.server)
     if server is None or not server.openapi:
-        return {"http": None, "security": None}
+        return dict.fromkeys(("http", "security", "unset"))
     from mcpctl.openapi import overview
 
     return overview.of_tool(paths, tool.server, server, tool.name)

@@ -78,7 +78,11 @@ def _described(paths: Paths, name: str, server: Server) -> Iterator[str]:
         yield line_of(f"{counted(number, 'operation')} left out: {reason}")
     if len(skipped) > _REASONS:
         yield f"{sum(number for _, number in skipped[_REASONS:])} more left out: mcpctl servers show {name}"
-    if missing := [scheme for scheme, has_value in facts["schemes"].items() if not has_value]:
+    for scheme, why in facts["unset"].items():
+        yield line_of(f"{scheme}: {why}")
+    if missing := [
+        name for name, has_value in facts["schemes"].items() if not has_value and name not in facts["unset"]
+    ]:
         schemes = ", ".join(missing[:_REASONS]) + (", …" if len(missing) > _REASONS else "")
         how = f"mcpctl servers set {name} --auth '{missing[0]}=${{TOKEN}}'"
         yield line_of(f"no value yet for {schemes}; for those that it needs: {how}")
@@ -232,6 +236,8 @@ def show_request(
     except Failed as error:
         failure = error.failure.about(server=tool.server, key=tool.key)
         raise words.for_person(failure, f"mcpctl tools show {tool.key}") from None
+    for remark in sent.remarks:
+        warn(remark)
     content = b"".join(sent.content)
     row: dict[str, Any] = {"method": sent.method, "url": sent.url, "headers": sent.headers, **_body(content)}
     output.write_row(row, json, lambda: _lines(row, len(content)))

@@ -24,6 +24,7 @@ class Api(msgspec.Struct, frozen=True, kw_only=True):
     slash_in: frozenset[str] = frozenset()
     origins: list[str] = []
     upload_root: Path | None = None
+    unset: dict[str, str] = {}  # by scheme: why its value is none, where that is for want of a variable
     secrets: tuple[str, ...] = ()  # its credentials, and every value that a variable or a command has given
 
 
@@ -32,6 +33,7 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
     for it, and `MASK` is in place of every credential, and of every value that comes from elsewhere."""
     known, printed = known_to(server, config_path, env), None
     url = _address(server.url, known, masked=masked)
+    without = unset(server, known)
     # Its place is no secret; what else a variable has put into it may be one.
     secrets = [part for part in urlsplit(url).path.split("/") if part and part not in server.url]
     if masked:
@@ -57,7 +59,7 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
     for scheme, of in server.auth.items():
         if isinstance(of, str):
             # Without its variable a scheme has no value, and another may have one.
-            auth[scheme] = "" if lacking([of], known) else value(of, is_secret=True)
+            auth[scheme] = "" if scheme in without else value(of, is_secret=True)
             continue
         client_id, secret = (expand(text, known, printed).strip() for text in (of.client_id, of.client_secret))
         secrets.append(secret)
@@ -66,10 +68,19 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
         url=url, written_url=server.url.rstrip("/"), auth=auth,
         headers={name: header(name, text) for name, text in server.headers.items()},
         parameters={name: msgspec.json.encode(_expanded(of, value)) for name, of in server.parameters.items()},
-        slash_in=frozenset(server.slash_in), origins=server.origins,
+        slash_in=frozenset(server.slash_in), origins=server.origins, unset=without,
         upload_root=config_path.parent / Path(server.upload_root).expanduser() if server.upload_root else None,
         secrets=() if masked else tuple(secrets),
     )  # fmt: skip
+
+
+def unset(server: Server, known: Mapping[str, str]) -> dict[str, str]:
+    """The schemes in `auth` whose variable has no value, each with the words for that."""
+    return {
+        scheme: f"the variable {missing[0]} is not set"
+        for scheme, of in server.auth.items()
+        if (missing := lacking([of] if isinstance(of, str) else [of.client_id, of.client_secret], known))
+    }
 
 
 def _address(written: str, known: Mapping[str, str], *, masked: bool) -> str:

@@ -25,7 +25,11 @@ def of_apis(case: Case) -> Iterator[DoctorFinding]:
         if _is_older(document, server, case.paths.config):
             fix = f"see what changed with: mcpctl tools refresh {name}"
             yield finding("D116", f"{server.openapi} was changed after it was read", name, fix)
-        if missing := overview.without_value(document, server, case.paths.config):
+        unset = overview.without_variable(server, case.paths.config)
+        for scheme, why in unset.items():
+            yield finding("D117", f"{scheme}: {why}", name)
+        missing = overview.without_value(document, server, case.paths.config)
+        if missing := [scheme for scheme in missing if scheme not in unset]:
             fix = f"if you need it: mcpctl servers set {name} --auth '{missing[0]}=${{TOKEN}}'"
             yield finding("D117", f"no value is there for: {', '.join(missing)}", name, fix)
         if others := overview.without_scheme(document, server):

@@ -15,6 +15,7 @@ from mcpctl.base.models import Row
 from mcpctl.base.paths import Paths
 from mcpctl.base.texts import escaped
 from mcpctl.config import config
+from mcpctl.config.api_environment import unset
 from mcpctl.config.entry_secrets import masked_url
 from mcpctl.config.server_environment import UNKNOWN, CannotLaunch, expand, known_to
 from mcpctl.config.server_settings import ClientCredentials, Server
@@ -34,12 +35,14 @@ def facts(document: CompiledDocument, server: Server, config_path: Path) -> Row:
         "read_at": clock.iso(document.made_at),
     }  # fmt: skip
     valued = with_value(server, config_path)
+    schemes = document.schemes or (BEARER,) if BEARER in server.auth else document.schemes
     return {
         "document": about,
         "base": _shown_base(document.base, server),
         "destinations": destinations(document, server),
         "skipped": {reason: len(operations) for reason, operations in document.skipped.items()},
-        "schemes": {scheme: scheme in valued for scheme in document.schemes},
+        "schemes": {scheme: scheme in valued for scheme in schemes},
+        "unset": without_variable(server, config_path),
     }
 
 
@@ -106,6 +109,14 @@ def without_value(document: CompiledDocument, server: Server, config_path: Path)
     return [scheme for scheme in document.schemes if scheme not in valued]
 
 
+def without_variable(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The schemes in `auth` whose variable is not set, each with the words for that."""
+    try:
+        return unset(server, known_to(server, config_path, env))
+    except CannotLaunch:  # which is told where it is used
+        return {}
+
+
 def without_scheme(document: CompiledDocument, server: Server) -> list[str]:
     """The names in `auth` that are no schemes of the document."""
     known = document.schemes or (BEARER,)
@@ -138,13 +149,19 @@ def of_tool(paths: Paths, name: str, server: Server, tool: str) -> Row:
     try:
         document, operation = snapshot.operation(paths, name, server, tool)
     except (Unusable, NotFound):
-        return {"http": None, "security": None}
+        return dict.fromkeys(("http", "security", "unset"))
     request = {"method": operation.method, "path": operation.path, "base": _shown_base(operation.base, server)}
-    return {"http": request, "security": _security(document, operation, with_value(server, paths.config))}
+    return {
+        "http": request,
+        "security": _security(document, operation, server.auth, with_value(server, paths.config)),
+        "unset": without_variable(server, paths.config),
+    }
 
 
-def _security(document: CompiledDocument, made: HttpOperation, valued: Collection[str]) -> list[Mapping[str, bool]]:
+def _security(
+    document: CompiledDocument, made: HttpOperation, named: Collection[str], valued: Collection[str]
+) -> list[Mapping[str, bool]]:
     """The alternatives of an operation: by scheme, whether it has a value. One without schemes needs none."""
     if not document.schemes:
-        return [{BEARER: True}] if BEARER in valued else []
+        return [{BEARER: BEARER in valued}] if BEARER in named else []
     return [{scheme: scheme in valued for scheme in alternative} for alternative in made.security]

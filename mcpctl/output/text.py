@@ -130,10 +130,14 @@ def tool(row: Row) -> Iterator[str]:
 
 def _request(row: Row) -> Iterator[str]:
     """The request of a tool of an HTTP API, and the security schemes of which it takes one alternative."""
-    request = row["http"]
+    request, unset = row["http"], row["unset"] or {}
+
+    def no_value(scheme: str) -> str:
+        return f"no value: {line_of(unset[scheme])}" if scheme in unset else "no value"
+
     yield f"{'request:':<13}{line_of(request['method'])} {line_of(request['base'])}{line_of(request['path'])}"
     alternatives = [
-        " with ".join(f"{line_of(scheme)} ({'has a value' if has_value else 'no value'})"
+        " with ".join(f"{line_of(scheme)} ({'has a value' if has_value else no_value(scheme)})"
                       for scheme, has_value in each.items()) or "none"
         for each in row["security"]
     ]  # fmt: skip

@@ -159,6 +159,32 @@ def test_include_and_exclude_choose_operations(mcpctl: Mcpctl, paths: Paths) -> 
     assert entry(paths)["exclude"] == ["DELETE /orders/*", "orders/create"]
 
 
+@for_each("schemes, scheme", [({}, "bearer"), ({"tok": {"type": "http", "scheme": "bearer"}}, "tok")])
+def test_a_variable_that_is_not_set_is_named_wherever_its_scheme_is(
+    mcpctl: Mcpctl, paths: Paths, user: Path, found: Found, api: str, schemes: Any, scheme: str
+) -> None:
+    place = Path(f"{scheme}.json")
+    shop_api.write(
+        place, shop_api.shop(components={"securitySchemes": schemes}, security=[{each: []} for each in schemes])
+    )
+    document = json.loads(place.read_text(encoding="utf-8"))
+    del document["paths"]["/orders"]["post"]
+    shop_api.write(place, document)
+    os.utime(place, (0, 0))
+    words = f"{scheme}: the variable NOPE_TOK is not set"
+    given = ("--openapi", str(place), "--url", api, "--auth", f"{scheme}=${{NOPE_TOK}}")
+    assert words in mcpctl("servers", "add", f"of-{scheme}", *given).err
+    key = f"of-{scheme}:orders/list"
+    assert words in mcpctl("servers", "check", f"of-{scheme}", "--json").json[0]["problems"]
+    row = mcpctl("servers", "show", f"of-{scheme}", "--json").json
+    assert (row["schemes"], row["unset"]) == ({scheme: False}, {scheme: "the variable NOPE_TOK is not set"})
+    assert f"{scheme} (no value: the variable NOPE_TOK is not set)" in mcpctl("tools", "show", key).out
+    assert words in mcpctl("tools", "call", key, "--dry-run").err
+    ran = mcpctl("tools", "call", key)
+    assert (ran.code, words in ran.out + ran.err) == (4, True)
+    assert words in [each.message for each in found("configuration") if each.code == "D117"]
+
+
 # ---- servers show, ls, set, rm, check, login, logs
 
 

@@ -213,7 +213,7 @@ class HttpApi(Connection):
         received = await self._sent(sent, exchange)
         if received.status == HTTPStatus.UNAUTHORIZED and chosen.client:
             self._tokens.was_refused(chosen, token)
-        needs = credentials.lacking(f"{self.server}:{name}", chosen.needs) if any(chosen.needs) else ""
+        needs = credentials.lacking(f"{self.server}:{name}", chosen.needs, self._entry) if any(chosen.needs) else ""
         secrets = [*self._secrets, token.encode()] if token else self._secrets
         result = partial(answer.result, received, operation, sent, modern=self.modern, needs=needs, secrets=secrets)
         if len(received.body) <= bounds.LITTLE:

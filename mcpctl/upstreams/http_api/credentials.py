@@ -29,7 +29,9 @@ class SchemesInUse(Struct, frozen=True):
 def chosen(document: CompiledDocument, operation: HttpOperation, api: Api) -> SchemesInUse:
     if not document.schemes:
         value = api.auth.get(BEARER)
-        return SchemesInUse({BEARER: _OF_NONE}, {BEARER: value}) if value and isinstance(value, str) else SchemesInUse()
+        if value and isinstance(value, str):
+            return SchemesInUse({BEARER: _OF_NONE}, {BEARER: value})
+        return SchemesInUse(needs=((BEARER,),) if BEARER in api.auth else ())
     for each in operation.security:
         if all(_has_value(document.schemes.get(name), api.auth.get(name)) for name in each):
             schemes = {name: document.schemes[name] for name in each}
@@ -57,6 +59,13 @@ def _placed(scheme: Scheme, value: str | ClientCredentials, token: str) -> tuple
     return "header", "Authorization", f"Bearer {text}"
 
 
-def lacking(tool: str, needs: tuple[tuple[str, ...], ...]) -> str:
-    """The sentence beside a 401 or 403 of a request that was sent without credentials."""
-    return f"{tool} needs one of: {'; '.join(' with '.join(each) for each in needs if each)}"
+def lacking(tool: str, needs: tuple[tuple[str, ...], ...], api: Api) -> str:
+    """The sentences beside a 401 or 403 of a request that was sent without credentials."""
+    sentence = f"{tool} needs one of: {'; '.join(' with '.join(each) for each in needs if each)}"
+    return "\n".join([sentence, *without_variable(needs, api)])
+
+
+def without_variable(needs: tuple[tuple[str, ...], ...], api: Api) -> list[str]:
+    """Which of these schemes have no value for want of a variable, in words."""
+    names = dict.fromkeys(name for each in needs for name in each)
+    return [f"{name}: {api.unset[name]}" for name in names if name in api.unset]

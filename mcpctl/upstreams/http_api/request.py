@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+import msgspec
 from msgspec import Struct
 
 from mcpctl.base import bounds
@@ -43,6 +44,7 @@ class HttpRequest(Struct, frozen=True):
     url: str
     headers: dict[str, str]
     content: list[bytes]  # its pieces; none where there is no body
+    remarks: list[str] = []  # on credentials that it lacks
     query: dict[str, list[str]] = {}  # what each parameter of the query is written as: by its argument
 
 
@@ -62,7 +64,7 @@ def shown(
     request = made(document, operation, arguments, api(server, config_path, masked=True), MASK)
     url = request.url.replace(percent(MASK), MASK)
     headers = {name: value.replace(percent(MASK), MASK) for name, value in request.headers.items()}
-    return HttpRequest(request.method, url, headers, request.content, request.query)
+    return msgspec.structs.replace(request, url=url, headers=headers)
 
 
 class _Making:
@@ -109,7 +111,8 @@ class _Making:
         if len(url) > bounds.API_ADDRESS:
             raise refused(f"its address would have more than {bounds.API_ADDRESS:,} characters", "too_large")
         _check(url, base)
-        return HttpRequest(self._operation.method, url, headers, content, query)
+        remarks = credentials.without_variable(chosen.needs, self._entry)
+        return HttpRequest(self._operation.method, url, headers, content, remarks, query)
 
     # ---- arguments
 
