@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+from mcpctl.config.server_settings import HEADER_NAME
 from mcpctl.openapi.faults import OperationFault, WrongDocument
 from mcpctl.openapi.references import References
 from mcpctl.openapi.snapshot import Scheme
@@ -12,6 +13,7 @@ _HTTP = ("basic", "bearer")
 _OAUTH = ("oauth2", "openIdConnect")
 _PLACES = ("header", "query", "cookie")
 _LONGEST = 60
+_OF_CONNECTION = ("connection", "content-length", "host", "te", "trailer", "transfer-encoding", "upgrade")
 
 Alternatives = list[dict[str, list[str]]]
 
@@ -77,6 +79,9 @@ def _scheme(value: Any, place: str) -> Scheme | str:
         where, name = value.get("in"), value.get("name")
         if where not in _PLACES or not isinstance(name, str) or not name:
             return "an API key without a place"
+        is_name = name.isprintable() if where == "query" else HEADER_NAME.match(name)
+        if not is_name or (where == "header" and name.lower() in _OF_CONNECTION):
+            return f"an API key with a name that no {where} has: {name[:_LONGEST]!r}"
         return Scheme("apiKey", where, name)
     if kind in _OAUTH:
         return Scheme(kind, token_url=_token_url(value, place))

@@ -70,6 +70,20 @@ def test_an_operation_is_skipped_that_needs_a_signature_which_cannot_be_made(wri
     assert reasons == {f"it needs {needed}, which cannot be made": ["POST /x"]}
 
 
+@for_each("place, name", [
+    ("header", "X\r\nEvil: 1"), ("header", "a b"), ("header", "Host"), ("header", "content-length"),
+    ("cookie", "a=b; c"), ("cookie", "a\0"), ("query", "a\r\n"), ("header", "Schlüssel"),
+])  # fmt: skip
+def test_an_api_key_with_a_name_that_its_place_cannot_have_is_never_met(place: str, name: str) -> None:
+    schemes = {"key": {"type": "apiKey", "in": place, "name": name}, "bearer": SCHEMES["bearer"]}
+    components: dict[str, Any] = {"components": {"securitySchemes": schemes}}
+    assert list(compiled(of_operation({}, **components)).schemes) == ["bearer"]
+    assert only(of_operation({"security": [{"key": []}, {"bearer": []}]}, **components)).security == [{"bearer": []}]
+    assert skipped(of_operation({"security": [{"key": []}]}, **components)) == {
+        f"it needs an API key with a name that no {place} has: {name!r}, which cannot be made": ["POST /x"]
+    }
+
+
 def test_a_wrong_security_skips_its_operation() -> None:
     assert skipped(of_operation({"security": "bearer"}, **COMPONENTS)) == {
         "its security is no list of objects": ["POST /x"]
