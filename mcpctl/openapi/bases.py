@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from mcpctl.config.server_environment import is_here
 from mcpctl.openapi.faults import OperationFault, WrongDocument
@@ -28,6 +28,8 @@ class Bases:
         self._others = {origin_of(each) for each in origins}
         self._own: str | None = None
         self._problem = ": no base is known"
+        if _leads_out(url):
+            raise WrongDocument("url in the entry has a part such as .. that leads elsewhere", "write it without")
         if servers := document.get("servers"):
             try:
                 self._own = self._read(servers)
@@ -110,9 +112,17 @@ def _checked(url: str, place: str) -> str:
         raise _Unfit(f"{shown} is no https:// address")
     if parts.scheme == "http" and not is_here(host):
         raise _Unfit(f"{shown} is not encrypted")
+    if _leads_out(url):
+        raise _Unfit(f"{shown} has a part such as .. that leads elsewhere")
     if parts.username is not None or parts.query or parts.fragment:
         raise _Unfit(f"{shown} has more than a host and a path")
     return url.rstrip("/?#")
+
+
+def _leads_out(url: str) -> bool:
+    """Whether a part of it, also after decoding once or twice, is one of those that a server may follow upwards."""
+    plain = unquote(unquote(url))
+    return "\\" in plain or not {".", ".."}.isdisjoint(plain.split("/"))
 
 
 def origin_of(url: str) -> str:

@@ -45,6 +45,9 @@ def test_the_base_is_the_first_server_with_its_variables_defaults(servers: Any, 
     (server("https://api.example.com/?key=1"), "has more than a host and a path"),
     (server("https://api.example.com/a b"), "has characters that no address has"),
     (server("https://[::1"), "is no address"),
+    *((server(f"https://api.example.com/{path}"), "has a part such as .. that leads elsewhere")
+      for path in ("../x", "a/..", "./a", "a/%2e%2e/b", "a/%252E./b", "a\\b", "a%5cb")),
+    (server("https://{host}/v1", host={"default": "api.example.com/a/../b"}), "that leads elsewhere"),
     ([{}], "it has no address"),
     ("https://api.example.com", "it has no address"),
 ])  # fmt: skip
@@ -55,6 +58,12 @@ def test_without_a_base_that_can_be_used_url_is_required(servers: Any, problem: 
     assert problem in refused.value.message
     assert "--url" in refused.value.hint
     assert base(servers, url="https://mine.example.com/api/") == "https://mine.example.com/api"
+
+
+@for_each("path", ["..", "a/../b", "%2e%2E/a", "a\\b"])
+def test_a_url_of_the_entry_that_leads_elsewhere_is_refused(path: str) -> None:
+    with pytest.raises(WrongDocument, match="url in the entry has a part such as"):
+        base(server("https://api.example.com"), url=f"https://api.example.com/{path}")
 
 
 def test_a_base_of_the_entry_stays_as_it_is_written_there() -> None:
