@@ -151,6 +151,8 @@ class Bodies:
         """https://spec.openapis.org/oas/v3.1.1#encoding-object, and v3.0.4, which has styles for forms alone."""
         given = written.get("contentType")
         media_type = given if isinstance(given, str) else ""
+        if media_type and not media_types.is_usual(media_type):
+            raise OperationFault(f"a property of its body has the contentType {media_type[:_LONGEST]!r}")
         is_json = kind.type == "object"
         if any(key in written for key in _STYLE_KEYS) and not kind.is_file and not (is_multipart and self._is_3_0):
             return Encoding(is_json=is_json, **style_of(written, STYLES["query"], "a property of its body"))

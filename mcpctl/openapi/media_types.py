@@ -62,7 +62,14 @@ def rank(written: str) -> int | None:
         return _OTHER_JSON
     if plain.startswith("multipart/"):
         return None
-    return _TEXT if _TEXTS.match(plain) else _BINARY
+    if not _TEXTS.match(plain):
+        return _BINARY
+    return _TEXT if codec(written) else None
+
+
+def is_usual(written: str) -> bool:
+    """Whether it is a media type, or several with commas between them, of which a header can have each."""
+    return bool(_WRITTEN.match(written)) and all(_TYPE.match(essence(each)) for each in written.split(","))
 
 
 def kind(written: str) -> str:

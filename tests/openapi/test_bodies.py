@@ -81,13 +81,27 @@ def test_of_two_that_are_sent_alike_the_first_counts() -> None:
     assert kinds("*/*", "application/json") == [("application/json", "json")]
 
 
-@for_each("written", ["", "json", "multipart/mixed", "a/b\r\nX-Evil: 1", "tëxt/plain", "a/b; " + "x" * 300])
+@for_each("written", [
+    "", "json", "multipart/mixed", "a/b\r\nX-Evil: 1", "tëxt/plain", "a/b; " + "x" * 300,
+    "text/plain; charset=punycode", "application/xml; charset=unicode_escape", "text/csv;charset=none",
+])  # fmt: skip
 def test_an_operation_is_skipped_whose_body_cannot_be_sent(written: str) -> None:
     assert media_types.rank(written) is None
     for more in ({}, {"required": True}):
         [reason] = skipped(of_operation({"requestBody": {"content": {written: {}}, **more}}))
         assert reason.startswith("its body has a type that cannot be sent")
     assert kinds(written, "text/plain") == [("text/plain", "text")]
+
+
+@for_each("written", ["text/plain\r\nX-Evil: 1", "json", "a/b, c", "text/plain\0", "tëxt/plain"])
+@for_each("media_type", ["multipart/form-data", "application/x-www-form-urlencoded"])
+def test_an_operation_is_skipped_whose_body_names_no_media_type_for_a_property(written: str, media_type: str) -> None:
+    media = {"schema": {"type": "object"}, "encoding": {"a": {"contentType": written}}}
+    assert skipped(of_operation({"requestBody": {"content": {media_type: media}}})) == {
+        f"a property of its body has the contentType {written!r}": ["POST /x"]
+    }
+    media["encoding"] = {"a": {"contentType": "image/png, image/*;q=1"}}
+    assert only(of_operation({"requestBody": {"content": {media_type: media}}})).body
 
 
 def test_where_more_than_one_can_be_sent_an_argument_chooses_with_the_default_first() -> None:
