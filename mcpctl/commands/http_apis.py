@@ -41,15 +41,24 @@ def read_first(paths: Paths, name: str, table: Row, addition: Callable[[Any], No
     """Read the document of an entry before it is added; raises `McpctlError` for one that cannot be used."""
     editing.edited(paths.config, addition)  # that it can be added is known before anything is read
     server = check_server(name, table)
-    is_new = not snapshot.path_of(paths, name, server).exists()
+    path = snapshot.path_of(paths, name, server)
+    is_new = not path.exists()
     with output.progress(_READING):
-        compiling.compile_entry(paths, name, server)
+        document = compiling.compile_entry(paths, name, server)
     try:
         yield
     except BaseException:
-        if is_new:
-            snapshot.remove(paths, name, server)
+        if is_new and not _has(paths, name, path):
+            path.unlink(missing_ok=True)
         raise
+    if not path.exists():  # taken back by another that was adding the same, and was refused
+        snapshot.save(paths, name, server, snapshot.encoded(document))
+
+
+def _has(paths: Paths, name: str, path: Path) -> bool:
+    """Whether the entry of that name, which another may have added meanwhile, has this compiled document."""
+    server = config.load(paths.config).servers.get(name) if paths.config.exists() else None
+    return server is not None and bool(server.openapi) and snapshot.path_of(paths, name, server) == path
 
 
 def added(paths: Paths, name: str) -> None:

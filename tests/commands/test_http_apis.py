@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base.errors import WrongUsage
 from mcpctl.base.paths import Paths
+from mcpctl.commands import http_apis
 from mcpctl.config import config
+from mcpctl.config.server_settings import check_server
+from mcpctl.openapi import snapshot
 from mcpctl.store.records import Records
 from tests import command_tree, shop_api
 from tests.configured import configure
@@ -105,6 +109,22 @@ def test_a_document_that_cannot_be_used_leaves_nothing_behind(
     assert words in ran.err
     assert not paths.config.exists()
     assert not list(paths.data.glob("openapi/*"))
+
+
+def test_of_two_that_add_the_same_api_at_once_the_loser_leaves_the_winners_document(paths: Paths, here: Path) -> None:
+    table = {"openapi": str(here / "shop.json")}
+    place = snapshot.path_of(paths, "shop", check_server("shop", table))
+    with pytest.raises(WrongUsage), http_apis.read_first(paths, "shop", table, lambda _: None):
+        raise WrongUsage("refused", "there is no other")
+    assert not place.exists()
+    with pytest.raises(WrongUsage), http_apis.read_first(paths, "shop", table, lambda _: None):
+        configure(paths, {"shop": table})
+        raise WrongUsage("there is a server 'shop' already", "the other has added it")
+    assert place.exists()
+    place.unlink()
+    with http_apis.read_first(paths, "shop", table, lambda _: None):
+        place.unlink()  # as a loser does before the entry is there
+    assert place.exists()
 
 
 def test_a_base_that_the_document_lacks_is_asked_for_by_its_option(mcpctl: Mcpctl, here: Path) -> None:
