@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from mcpctl.base import bounds
-from mcpctl.base.errors import McpctlError
+from mcpctl.base.errors import McpctlError, Unusable
 from mcpctl.openapi import snapshot
 from mcpctl.openapi.faults import WrongDocument
 from mcpctl.openapi.operations import ChosenEntry
@@ -86,7 +86,7 @@ def _compiled(entry: ChosenEntry, document: bytes, sources: Sources) -> bytes:
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, env={}, cwd="/", start_new_session=True,
     )  # fmt: skip
-    late = threading.Timer(_WAIT_S, process.kill)
+    late = threading.Timer(_WAIT_S, process.terminate)
     late.daemon = True
     with contextlib.suppress(BrokenPipeError), process:
         late.start()
@@ -99,7 +99,7 @@ def _compiled(entry: ChosenEntry, document: bytes, sources: Sources) -> bytes:
         finally:
             late.cancel()
             process.kill()  # the status of one that has ended stays as it is
-    raise _beyond_bounds(entry.name, process.returncode)
+    raise _ended(entry.name, process.returncode)
 
 
 def _answer(pipe: IO[bytes], output: IO[bytes], sources: Sources) -> bytes:
@@ -130,11 +130,16 @@ def _send(pipe: IO[bytes], content: bytes) -> None:
     pipe.flush()
 
 
-def _beyond_bounds(name: str, status: int) -> WrongDocument:
-    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+def _ended(name: str, status: int) -> McpctlError:
+    """The reason why the process has ended without an answer: its bounds, or somebody else's signal."""
+    if status == -signal.SIGXCPU:
         bound = f"{bounds.OPENAPI_S} s of CPU ({bounds.OPENAPI_LONGEST_S} s beyond {bounds.OPENAPI_QUICK >> 20} MB)"
     elif status in (NO_MEMORY, -signal.SIGABRT, -signal.SIGSEGV):
         bound = f"{bounds.OPENAPI_MEMORY >> 20} MB of memory"
+    elif status < 0:
+        hint = "try again: a machine that has no memory or time left ends processes"
+        reason = f"the process that reads {name} was ended by {signal.Signals(-status).name}"
+        return Unusable(reason, hint, "reading_interrupted")
     else:
         raise RuntimeError(f"the process that compiles has ended with status {status}")
     hint = "choose the operations that you need with --include, or make the document smaller"

@@ -7,15 +7,21 @@ wrong, or the size of the compiled document, which follows.
 
 import contextlib
 import gc
+import os
 import resource
+import signal
 import sys
 
 NO_MEMORY = 3
+_LOOK_S = 0.5  # how often it looks whether the process that wants the answer is still there
 
 
 def main() -> int:
     gc.disable()  # the process ends soon, and little that it makes is rubbish
     sys.path[:] = sys.argv[1:]
+    parent = os.getppid()
+    signal.signal(signal.SIGALRM, lambda *_: None if os.getppid() == parent else os._exit(1))
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_S, _LOOK_S)
     import msgspec
 
     from mcpctl.base import bounds
@@ -23,7 +29,7 @@ def main() -> int:
 
     for kind, soft, hard in (
         (resource.RLIMIT_AS, bounds.OPENAPI_MEMORY, bounds.OPENAPI_MEMORY),
-        (resource.RLIMIT_CPU, bounds.OPENAPI_S, bounds.OPENAPI_LONGEST_S),
+        (resource.RLIMIT_CPU, bounds.OPENAPI_S, bounds.OPENAPI_LONGEST_S + 1),  # at the second number it is killed
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_FSIZE, 0, 0),
     ):
@@ -71,7 +77,7 @@ def compiled() -> bytes:
         size += len(content)
         if size > bounds.OPENAPI_QUICK:
             with contextlib.suppress(OSError, ValueError):
-                resource.setrlimit(resource.RLIMIT_CPU, (bounds.OPENAPI_LONGEST_S, bounds.OPENAPI_LONGEST_S))
+                resource.setrlimit(resource.RLIMIT_CPU, (bounds.OPENAPI_LONGEST_S, bounds.OPENAPI_LONGEST_S + 1))
         return document.Text(content, name)
 
     def read(place: str) -> document.Text:

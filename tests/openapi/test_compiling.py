@@ -3,19 +3,24 @@
 import hashlib
 import http.server
 import json
+import select
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
-from mcpctl.base.errors import McpctlError, NotFound, Refused, UpstreamFailed, WrongUsage
+from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.config.server_settings import Server
-from mcpctl.openapi import snapshot
+from mcpctl.openapi import compiling, snapshot
 from mcpctl.openapi.compiling import compile_entry
 from mcpctl.openapi.faults import WrongDocument
+from mcpctl.openapi.operations import ChosenEntry
 from mcpctl.openapi.sources import Sources
 from tests.openapi.documents import of_operation, of_paths
 from tests.table import for_each
@@ -213,6 +218,42 @@ def test_an_answer_larger_than_may_be_read_is_refused(paths: Paths, site: str, m
     offer("/big", b" " * (1 << 20) + b" ")
     with pytest.raises(McpctlError, match="more than 1 MB"):
         compile_shop(paths, openapi=f"{site}/big")
+
+
+def test_a_process_that_another_signal_ended_is_told_as_that(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(paths, SHOP)
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Kept(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self)
+
+    def kill(*_: object) -> bytes:
+        started[0].kill()
+        return b"{}"
+
+    monkeypatch.setattr(subprocess, "Popen", Kept)
+    monkeypatch.setattr(Sources, "file", kill)
+    with pytest.raises(Unusable, match=r"shop.json was ended by SIGKILL"):
+        compile_shop(paths)
+    assert not paths.openapi.exists()
+
+
+def test_the_process_ends_when_nobody_waits_for_its_answer_any_more() -> None:
+    command = [sys.executable, "-I", "-S", "-B", compiling.__file__.replace("compiling", "process"), *sys.path[1:]]
+    starting = f"import subprocess; subprocess.run({command})"
+    parent = subprocess.Popen([sys.executable, "-c", starting], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert parent.stdin and parent.stdout
+    try:
+        entry, document = msgspec.json.encode(ChosenEntry("shop.json", "shop.json", "shop.json")), json.dumps(SHOP)
+        parent.stdin.write(entry + b'\n{"size":%d}\n%b' % (len(document), document.encode()))
+        parent.stdin.flush()
+        assert json.loads(parent.stdout.readline()) == {"read": "schemas/pet.json"}, "then it waits for that file"
+    finally:
+        parent.kill()
+    assert select.select([parent.stdout], [], [], 20)[0], "it is still there"
+    assert parent.communicate()[0] == b""
 
 
 @pytest.mark.slow
