@@ -53,8 +53,8 @@ CONTRACT = {
         "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "oauth", "env", "env_file",
         "inherit_env", "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
         "expose", "tools", "prompts", "resources", "listed_at", "login", "login_expires_at", "problem", "failed_at",
-        "openapi", "document", "base", "destinations", "skipped", "schemes", "include", "exclude", "parameters",
-        "slash_in", "origins", "upload_root", "deprecated", "auth",
+        "openapi", "document", "base", "destinations", "skipped", "schemes", "unset", "include", "exclude",
+        "parameters", "slash_in", "origins", "upload_root", "deprecated", "auth",
     ),
 }  # fmt: skip
 """The fields of each row in their order. A new one is added at the end; none goes, and none gets another name."""
