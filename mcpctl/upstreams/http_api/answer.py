@@ -8,7 +8,7 @@ import binascii
 import codecs
 import re
 import zlib
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from mcpctl.base.models import HTTP
 from mcpctl.base.texts import printable
 from mcpctl.openapi import media_types
 from mcpctl.openapi.snapshot import HttpOperation
-from mcpctl.secrets.redact import MASK
+from mcpctl.upstreams.http_api.masking import Masking
 from mcpctl.upstreams.http_api.request import HttpRequest
 from mcpctl.wire.http_client import status_line
 
@@ -51,63 +51,58 @@ class Received(Struct, frozen=True):
     elsewhere: str = ""  # the origin of a redirect that is not followed
 
 
-def _blocks(received: Received, operation: HttpOperation) -> Iterator[list[bytes]]:
+def _blocks(received: Received, operation: HttpOperation, masking: Masking) -> Iterator[list[bytes]]:
     """The block of the body, in pieces of JSON."""
     line = status_line(received.status)
-    whole_type = received.headers.get("content-type", "")[: bounds.API_REST]
-    kind = media_types.essence(whole_type)
+    whole_type = received.headers.get("content-type", "")
+    kind, charset = media_types.essence(whole_type), media_types.codec(whole_type) or _UTF_8
+    shown_kind = masking.text(kind)[:_SHOWN]
     is_text = _is_text(kind, received.body)
     if received.elsewhere:
-        yield _text_block(f"{line}\nIt redirects to {received.elsewhere}, which is not followed.", b"", _UTF_8)
+        yield _text_block(f"{line}\nIt redirects to {received.elsewhere}, which is not followed.", masking)
     elif received.status >= HTTPStatus.BAD_REQUEST:
         body = received.body if is_text else b""
-        block = _text_block(f"{line}\n" if body else line, body, media_types.codec(whole_type) or _UTF_8)
-        yield [*block[:-1], b"\\n[cut]", block[-1]] if received.is_cut and body else block
+        yield _text_block(f"{line}\n" if body else line, masking, body, charset, is_cut=received.is_cut and bool(body))
     elif not received.body:
-        yield _text_block(line, b"", _UTF_8)
+        yield _text_block(line, masking)
     elif kind.startswith(("image/", "audio/")):
         name = kind.partition("/")[0].encode()
-        yield [b'{"type":"%b","data":"' % name, *_base64(received.body), b'","mimeType":%b}' % _json(kind[:_SHOWN])]
+        yield [
+            b'{"type":"%b","data":"' % name,
+            *_base64(masking.raw(received.body)),
+            b'","mimeType":%b}' % _json(shown_kind),
+        ]
     elif is_text:
-        yield _text_block("", received.body, media_types.codec(whole_type) or _UTF_8)
+        yield _text_block("", masking, received.body, charset)
     else:
-        place = b'"uri":%b,"mimeType":%b' % (_json(f"openapi:{quote(operation.tool)}"), _json(kind[:_SHOWN] or _OCTETS))
-        yield [b'{"type":"resource","resource":{%b,"blob":"' % place, *_base64(received.body), b'"}}']
+        place = b'"uri":%b,"mimeType":%b' % (_json(f"openapi:{quote(operation.tool)}"), _json(shown_kind or _OCTETS))
+        yield [b'{"type":"resource","resource":{%b,"blob":"' % place, *_base64(masking.raw(received.body)), b'"}}']
 
 
 def result(
     received: Received, operation: HttpOperation, request: HttpRequest, *, modern: bool, needs: str,
-    secrets: Sequence[bytes],
+    masking: Masking,
 ) -> bytes:  # fmt: skip
-    """The result of the call, in JSON. `needs` are the credentials that are missing; `secrets` are masked."""
-    received = msgspec.structs.replace(received, body=_without(received.body, secrets))
-    blocks = list(_blocks(received, operation))
+    """The result of the call, in JSON. `needs` are the credentials that are missing; those of `masking` are masked."""
+    blocks = list(_blocks(received, operation, masking))
     helpful = [needs] if needs and received.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN) else []
-    helpful += [*_next_page(received, operation, request), *_retry_after(received)]
+    helpful += [*_next_page(received, operation, request, masking), *_retry_after(received)]
     if helpful:
-        blocks.append(_text_block("\n".join(helpful), b"", _UTF_8))
+        blocks.append(_text_block("\n".join(helpful), masking))
     pieces = [b'{"content":[']
     for index, block in enumerate(blocks):
         pieces += [b"," if index else b"", *block]
     is_error = received.status >= HTTPStatus.BAD_REQUEST or received.elsewhere
-    meta = _without(msgspec.json.encode({HTTP: _meta(received)}), secrets)
+    meta = msgspec.json.encode({HTTP: _meta(received, masking)})
     rest = (b',"isError":true' if is_error else b"", b',"resultType":"complete"' if modern else b"")
     return b"".join([*pieces, b'],"_meta":', meta, *rest, b"}"])
 
 
-def _meta(received: Received) -> dict[str, Any]:
+def _meta(received: Received, masking: Masking) -> dict[str, Any]:
     names = {"contentType": "content-type", "link": "link", "etag": "etag", "location": "location"}
     given = {name: received.headers.get(header) for name, header in names.items()}
-    taken = {name: printable(text[: bounds.API_REST]) for name, text in given.items() if text}
+    taken = {name: printable(masking.text(text)[: bounds.API_REST]) for name, text in given.items() if text}
     return {"status": received.status, **taken}
-
-
-def _without(body: bytes | bytearray, secrets: Sequence[bytes]) -> bytes | bytearray:
-    """The text without our credentials, which some APIs repeat."""
-    for secret in secrets:
-        if secret in body:
-            body = body.replace(secret, MASK.encode())
-    return body
 
 
 # ---- what the body is
@@ -130,12 +125,21 @@ def _is_text(kind: str, body: bytes | bytearray) -> bool:
         return False
 
 
-def _text_block(before: str, body: bytes | bytearray, charset: str) -> list[bytes]:
-    decoder = codecs.getincrementaldecoder(charset)("replace")
-    pieces = (decoder.decode(body[start : start + _PIECE]) for start in range(0, len(body), _PIECE))
-    texts = [before, *pieces, decoder.decode(b"", final=True)]
+def _text_block(
+    before: str, masking: Masking, body: bytes | bytearray = b"", charset: str = _UTF_8, *, is_cut: bool = False
+) -> list[bytes]:
+    texts = [masking.text(before), *masking.pieces(_decoded(body, charset, is_cut=is_cut), is_cut=is_cut)]
+    if is_cut:
+        texts.append("\n[cut]")
     # In a JSON string each character stands for itself, or is escaped by itself: pieces may be put together.
     return [b'{"type":"text","text":"', *(_json(text)[1:-1] for text in texts if text), b'"}']
+
+
+def _decoded(body: bytes | bytearray, charset: str, *, is_cut: bool) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(charset)("replace")
+    for start in range(0, len(body), _PIECE):
+        yield decoder.decode(body[start : start + _PIECE])
+    yield decoder.decode(b"", final=not is_cut)  # half a character is left out of one that is cut
 
 
 def _base64(body: bytes | bytearray) -> Iterator[bytes]:
@@ -150,7 +154,7 @@ def _json(text: str) -> bytes:
 # ---- what helps
 
 
-def _next_page(received: Received, operation: HttpOperation, request: HttpRequest) -> Iterator[str]:
+def _next_page(received: Received, operation: HttpOperation, request: HttpRequest, masking: Masking) -> Iterator[str]:
     """The arguments to change for the next page: https://www.rfc-editor.org/rfc/rfc8288"""
     links = _NEXT.finditer(received.headers.get("link", "")[: bounds.API_REST])
     if not (found := next((match[1] for match in links if _IS_NEXT.search(match[2])), None)):
@@ -165,7 +169,7 @@ def _next_page(received: Received, operation: HttpOperation, request: HttpReques
         argument = arguments.get(name)
         sent = parse_qsl("&".join(request.query.get(argument, [])), keep_blank_values=True) if argument else []
         if argument and (name, value) not in sent:
-            changed.append(f"{argument}={printable(value[:_SHOWN])}")
+            changed.append(f"{argument}={printable(masking.text(value)[:_SHOWN])}")
     if changed:
         yield f"Next page: {', '.join(changed)}"
 

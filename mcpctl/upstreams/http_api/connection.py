@@ -26,6 +26,7 @@ from mcpctl.upstreams.connection import TOOLS_CALL, Connection, Exchange, OnGone
 from mcpctl.upstreams.http_api import answer, credentials, request
 from mcpctl.upstreams.http_api.answer import Received
 from mcpctl.upstreams.http_api.client_tokens import ClientTokens, heard
+from mcpctl.upstreams.http_api.masking import Masking
 from mcpctl.upstreams.http_api.request import HttpRequest
 from mcpctl.wire import http_client, jsonrpc
 from mcpctl.wire.http_client import in_words
@@ -50,7 +51,8 @@ class HttpApi(Connection):
         super().__init__(on_message, on_gone)
         self._settings = server
         self._entry = entry
-        self._secrets = [secret.encode() for secret in secrets]
+        self._secrets = secrets
+        self._masking = Masking(secrets)
         self._paths = paths
         self._readers = readers
         self._document: CompiledDocument
@@ -214,8 +216,8 @@ class HttpApi(Connection):
         if received.status == HTTPStatus.UNAUTHORIZED and chosen.client:
             self._tokens.was_refused(chosen, token)
         needs = credentials.lacking(f"{self.server}:{name}", chosen.needs, self._entry) if any(chosen.needs) else ""
-        secrets = [*self._secrets, token.encode()] if token else self._secrets
-        result = partial(answer.result, received, operation, sent, modern=self.modern, needs=needs, secrets=secrets)
+        masking = Masking([*self._secrets, token]) if token else self._masking
+        result = partial(answer.result, received, operation, sent, modern=self.modern, needs=needs, masking=masking)
         if len(received.body) <= bounds.LITTLE:
             return result()
         if len(received.body) > bounds.AT_ONCE:
