@@ -16,7 +16,7 @@ import msgspec
 
 from mcpctl.base import bounds, posix
 from mcpctl.base.near_names import did_you_mean
-from mcpctl.base.texts import escaped
+from mcpctl.base.texts import escaped, visible
 from mcpctl.config.server_environment import HEADER_VALUE
 from mcpctl.config.server_settings import HEADER_NAME
 from mcpctl.openapi.media_types import charset, codec, is_json
@@ -149,7 +149,7 @@ def _parts(name: str, value: bytes, encoding: Encoding, root: Path | None) -> It
 
 
 def _head(name: str, encoding: Encoding, filename: str = "", kind: str = "") -> dict[str, str]:
-    file = f'; filename="{filename.translate(_ESCAPED)}"' if filename else ""
+    file = f'; filename="{visible(filename.translate(_ESCAPED))}"' if filename else ""
     head = {"Content-Disposition": f'form-data; name="{name.translate(_ESCAPED)}"{file}'}
     return {**head, **({"Content-Type": kind} if kind else {}), **_headers(encoding)}
 

@@ -172,7 +172,7 @@ def test_parts_follow_their_encodings(paths: Paths, own: OwnApi) -> None:
 
 
 def test_names_of_parts_and_files_end_no_header(paths: Paths, own: OwnApi) -> None:
-    body = {'a"\r\nX: 1': {"text": "t", "filename": 'f"\r\nY: 2'}}
+    body = {'a"\r\nX: 1': {"text": "t", "filename": 'f"\r\nY\0\u202e: 2'}}
     post(paths, own, Content(MULTIPART, "multipart", {'a"\r\nX: 1': Encoding(is_binary=True)}), body)
     assert parts(own)[0][0]["Content-Disposition"] == ('form-data; name="a%22%0D%0AX: 1"; filename="f%22%0D%0AY: 2"')
 
