@@ -20,7 +20,7 @@ from mcpctl.oauth.tokens import may_be_sent_to
 from mcpctl.openapi.bases import origin_of
 from mcpctl.openapi.media_types import is_json
 from mcpctl.openapi.naming import HOLE
-from mcpctl.openapi.snapshot import NO_ARGUMENTS, CompiledDocument, HttpOperation, Parameter
+from mcpctl.openapi.snapshot import NO_ARGUMENTS, OVERRIDES, CompiledDocument, HttpOperation, Parameter
 from mcpctl.secrets.redact import MASK, is_secret_name
 from mcpctl.upstreams.http_api import body, credentials
 from mcpctl.upstreams.http_api.credentials import SchemesInUse
@@ -206,7 +206,9 @@ class _Making:
             names = {unquote(pair.partition("=")[0]).lower(): None for pair in pairs.split(between)}
             others = {each.name for each in self._parameters[parameter.place] if each is not parameter}
             others |= {each.name for each in self._document.schemes.values() if each.place == parameter.place}
-            if taken := next((each for each in (*self._entry.parameters, *others) if each.lower() in names), None):
+            if taken := next(
+                (each for each in (*self._entry.parameters, *others, *OVERRIDES) if each.lower() in names), None
+            ):
                 where = f"has a meaning of its own in the {parameter.place}"
                 raise refused(
                     f"{parameter.argument!r} cannot have the key '{escaped(taken)}', which {where}", "key_taken"

@@ -180,7 +180,10 @@ OBJECT: dict[str, dict[str, Any]] = {
 }
 
 
-@for_each("place, key", [(place, key) for place in OBJECT for key in ("account", "Account", "other", "key", "ACCOUNT")])
+KEYS = ("account", "Account", "other", "key", "ACCOUNT", "_method", "X-HTTP-Method-Override")
+
+
+@for_each("place, key", [(place, key) for place in OBJECT for key in KEYS])
 def test_a_key_of_an_object_is_no_other_parameter_and_no_credential(
     paths: Paths, own: OwnApi, place: str, key: str
 ) -> None:
