@@ -14,7 +14,7 @@ from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.proxy.client import until
 
-_OF_APIS = ("openapi", "document", "base", "skipped", "schemes")
+_OF_APIS = ("openapi", "document", "base", "skipped", "schemes", "destinations", "unset")
 
 
 def rows(mcpctl: Mcpctl) -> dict[str, dict[str, object]]:
