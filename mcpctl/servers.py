@@ -123,16 +123,6 @@ def _of_api(paths: Paths, name: str, server: Server, path: Path) -> Row:
         return values | {"problem": f"{error.message}; {error.hint}"}
 
 
-def is_unread(paths: Paths, name: str) -> bool:
-    """Whether a server is an HTTP API whose document was not read yet for its entry as it is now."""
-    server = config.load(paths.config).servers.get(name)
-    if server is None or not server.openapi:
-        return False
-    from mcpctl.openapi import snapshot
-
-    return not snapshot.path_of(paths, name, server).exists()
-
-
 def shown(row: Row) -> Row:
     """The fields of a row that its kind of server has."""
     gone = _OF_PROGRAMS if row["openapi"] else _OF_APIS

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ from mcpctl.base.texts import counted
 from mcpctl.catalog import drift, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands.confirmation import Gate
-from mcpctl.config import config, editing
-from mcpctl.config.server_settings import Server, check_server
+from mcpctl.config import config
+from mcpctl.config.server_settings import Server
 from mcpctl.openapi import compiling, overview, snapshot
 from mcpctl.output import ListOptions, findings
 from mcpctl.output.text import block_of, line_of
@@ -36,23 +36,67 @@ def place_of(document: str, config_path: Path) -> str:
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-@contextmanager
-def read_first(paths: Paths, name: str, table: Row, addition: Callable[[Any], None]) -> Iterator[None]:
-    """Read the document of an entry before it is added; raises `McpctlError` for one that cannot be used."""
-    editing.edited(paths.config, addition)  # that it can be added is known before anything is read
-    server = check_server(name, table)
-    path = snapshot.path_of(paths, name, server)
-    is_new = not path.exists()
-    with output.progress(_READING):
-        document = compiling.compile_entry(paths, name, server)
-    try:
-        yield
-    except BaseException:
-        if is_new and not _has(paths, name, path):
-            path.unlink(missing_ok=True)
-        raise
-    if not path.exists():  # taken back by another that was adding the same, and was refused
-        snapshot.save(paths, name, server, snapshot.encoded(document))
+class Edit(NamedTuple):
+    """A change of config.toml by which the entry of an API is added or becomes another one."""
+
+    paths: Paths
+    name: str
+    former: Server | None  # that of the API as it was; none where it is new, or was another kind of server
+    server: Server
+
+    @property
+    def makes_tools(self) -> bool:
+        """Whether its tools may differ by it, so that its document is to be read."""
+        place = snapshot.path_of(self.paths, self.name, self.server)
+        return not self.former or place != snapshot.path_of(self.paths, self.name, self.former) or not place.exists()
+
+    def show(self) -> None:
+        """Say what there would be; raises `McpctlError` for a document that cannot be used. Nothing is written."""
+        with output.progress(_READING):
+            document = compiling.unkept(self.paths, self.server)
+        self._say(document)
+
+    @contextmanager
+    def read_first(self, gate: Gate) -> Iterator[None]:
+        """Read the document before the entry is written, and list its tools and say what there is afterwards; raises
+        `McpctlError` for one that cannot be used."""
+        if not self.makes_tools:
+            yield
+            for line in _of_schemes(snapshot.head(self.paths, self.name, self.server), self.server):
+                output.say(line, always=True)
+            return
+        path = snapshot.path_of(self.paths, self.name, self.server)
+        is_new = not path.exists()
+        with rows.catalog(self.paths, quiet=True) as catalog:
+            before = _tools(catalog, self.name) if self.former else {}
+        with output.progress(_READING):
+            _compiled(self.paths, self.name, self.server, gate, self.former)
+        content = path.read_bytes()
+        try:
+            yield
+        except BaseException:
+            if is_new and not _has(self.paths, self.name, path):
+                path.unlink(missing_ok=True)
+            raise
+        if not path.exists():  # taken back by another that was adding the same, and was refused
+            snapshot.save(self.paths, self.name, self.server, content)
+        self._list(before)
+
+    def _list(self, before: Mapping[str, Tool]) -> None:
+        from mcpctl.calling import one_shot
+
+        if self.name in config.load(self.paths.config).enabled:
+            _, failure = one_shot.refresh(self.paths, [self.name])
+            if failure:
+                warn(failure.message)
+        changed = changes(self.paths, Reread({self.name: before}, {}, {}), None) if before else {}
+        for line in findings.changes(drift.rows(changed.get(self.name, ()), Selection("never"))):
+            output.say(line, always=True)
+        self._say(snapshot.load(self.paths, self.name, self.server))
+
+    def _say(self, document: snapshot.CompiledDocument) -> None:
+        for line in _described(document, self.name, self.server, self.paths.config):
+            output.say(line, always=True)
 
 
 def _has(paths: Paths, name: str, path: Path) -> bool:
@@ -61,21 +105,16 @@ def _has(paths: Paths, name: str, path: Path) -> bool:
     return server is not None and bool(server.openapi) and snapshot.path_of(paths, name, server) == path
 
 
-def added(paths: Paths, name: str) -> None:
-    """List the tools of an API that was added, and say what there is."""
-    from mcpctl.calling import one_shot
-
-    _, failure = one_shot.refresh(paths, [name])
-    if failure:
-        warn(failure.message)
-    server = config.load(paths.config).server(name)
-    for line in _described(paths, name, server):
-        output.say(line, always=True)
+def edit_of(paths: Paths, name: str, before: str, after: str) -> Edit | None:
+    """The change of an entry between two texts of config.toml; none where it is not that of an API then."""
+    former, server = (config.parsed(paths.config, text).servers.get(name) for text in (before, after))
+    if server is None or not server.openapi:
+        return None
+    return Edit(paths, name, former if former and former.openapi else None, server)
 
 
-def _described(paths: Paths, name: str, server: Server) -> Iterator[str]:
-    document = snapshot.load(paths, name, server)
-    facts = overview.facts(document, server, paths.config)
+def _described(document: snapshot.CompiledDocument, name: str, server: Server, config_path: Path) -> Iterator[str]:
+    facts = overview.facts(document, server, config_path)
     about = " ".join(filter(None, (document.title, document.version)))
     yield line_of(f"{counted(len(document.operations), 'tool')} of {about or server.openapi}, at {facts['base']}")
     if len(places := facts["destinations"]["requests"]) > 1:
@@ -95,6 +134,10 @@ def _described(paths: Paths, name: str, server: Server) -> Iterator[str]:
         schemes = ", ".join(missing[:_REASONS]) + (", …" if len(missing) > _REASONS else "")
         how = f"mcpctl servers set {name} --auth '{missing[0]}=${{TOKEN}}'"
         yield line_of(f"no value yet for {schemes}; for those that it needs: {how}")
+    yield from _of_schemes(document, server)
+
+
+def _of_schemes(document: snapshot.CompiledDocument, server: Server) -> Iterator[str]:
     for other in overview.without_scheme(document, server):
         yield line_of(f"the document has no security scheme '{other}'; it has {', '.join(document.schemes) or 'none'}")
 
@@ -108,10 +151,7 @@ class Reread(NamedTuple):
     before: Mapping[str, Mapping[str, Tool]]
     failures: Mapping[str, McpctlError]
     moved: Mapping[str, Sequence[str]]  # the new places of requests and of clients, in words
-
-    @property
-    def failure(self) -> McpctlError | None:
-        return next(iter(self.failures.values()), None)
+    listable: Sequence[str] = ()  # all servers but those without a document, since that could not be read
 
 
 def reread(paths: Paths, names: Sequence[str], project: str | None, gate: Gate) -> Reread:
@@ -133,14 +173,20 @@ def reread(paths: Paths, names: Sequence[str], project: str | None, gate: Gate) 
             if len(names) == 1:
                 raise
             failures[name] = error
-    return Reread(before, failures, moved)
+    servers = loaded.servers
+    unmade = [each for each in failures if not snapshot.path_of(paths, each, servers[each]).exists()]
+    return Reread(before, failures, moved, [each for each in names or loaded.enabled if each not in unmade])
 
 
-def _compiled(paths: Paths, name: str, server: Server, gate: Gate) -> Sequence[str]:
-    """Read a document again, and say what goes elsewhere than before. Where credentials do, only a person may."""
-    try:
-        before = snapshot.load(paths, name, server)
-    except Unusable:
+def _compiled(paths: Paths, name: str, server: Server, gate: Gate, former: Server | None = None) -> Sequence[str]:
+    """Read a document again, and say what goes elsewhere than before. Where credentials do, only a person may. The
+    entry of before is `former`, if that is another: where it names another place, that is a change of the entry."""
+    former = former or server
+    before = None
+    if (former.openapi, former.url) == (server.openapi, server.url):
+        with suppress(Unusable):
+            before = snapshot.load(paths, name, former)
+    if before is None:
         compiling.compile_entry(paths, name, server)
         return ()
     moved: list[str] = []
@@ -206,8 +252,9 @@ def tell(paths: Paths, changed: Changes, read: Reread, options: ListOptions) -> 
             warn(f"{name}: {place}")
         if options.effective in ("table", "tsv") and options.fields is None:
             output.write_lines(findings.changes(drift.rows(changed.get(name, ()), Selection("never"))))
-        for line in _described(paths, name, servers[name]) if name not in read.failures else ():
-            output.say(f"{name}: {line}")
+        if name not in read.failures:
+            for line in _described(snapshot.load(paths, name, servers[name]), name, servers[name], paths.config):
+                output.say(f"{name}: {line}")
 
 
 # ---- one tool

@@ -54,6 +54,11 @@ def compile_entry(
     return document
 
 
+def unkept(paths: "Paths", server: "Server") -> snapshot.CompiledDocument:
+    """The compiled document of an entry that is not written; raises `McpctlError`."""
+    return msgspec.json.decode(_made(paths, server), type=snapshot.CompiledDocument)
+
+
 def whole_definition(paths: "Paths", server: "Server", tool: str) -> dict[str, Any]:
     """The definition of one tool as the document has it now, however long; raises `McpctlError`."""
     content = _made(paths, server, tool)

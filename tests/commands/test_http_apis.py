@@ -13,6 +13,7 @@ import pytest
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.commands import http_apis
+from mcpctl.commands.confirmation import Gate
 from mcpctl.config import config
 from mcpctl.config.server_settings import check_server
 from mcpctl.openapi import snapshot
@@ -113,16 +114,17 @@ def test_a_document_that_cannot_be_used_leaves_nothing_behind(
 
 def test_of_two_that_add_the_same_api_at_once_the_loser_leaves_the_winners_document(paths: Paths, here: Path) -> None:
     table = {"openapi": str(here / "shop.json")}
-    place = snapshot.path_of(paths, "shop", check_server("shop", table))
-    with pytest.raises(WrongUsage), http_apis.read_first(paths, "shop", table, lambda _: None):
+    adding = http_apis.Edit(paths, "shop", None, check_server("shop", table))
+    place = snapshot.path_of(paths, "shop", adding.server)
+    with pytest.raises(WrongUsage), adding.read_first(Gate(paths, False)):
         raise WrongUsage("refused", "there is no other")
     assert not place.exists()
-    with pytest.raises(WrongUsage), http_apis.read_first(paths, "shop", table, lambda _: None):
+    with pytest.raises(WrongUsage), adding.read_first(Gate(paths, False)):
         configure(paths, {"shop": table})
         raise WrongUsage("there is a server 'shop' already", "the other has added it")
     assert place.exists()
     place.unlink()
-    with http_apis.read_first(paths, "shop", table, lambda _: None):
+    with adding.read_first(Gate(paths, False)):
         place.unlink()  # as a loser does before the entry is there
     assert place.exists()
 
@@ -143,8 +145,25 @@ def test_nothing_is_read_for_an_entry_that_cannot_be_added(mcpctl: Mcpctl, paths
     assert (ran.code, "cannot name a server" in ran.err) == (2, True)
 
 
-def test_a_dry_run_shows_the_entry_masked_and_reads_nothing(mcpctl: Mcpctl, paths: Paths, here: Path) -> None:
-    shop_api.write(here / "shop.json", {})
+def test_a_dry_run_says_what_add_would_say_and_fails_as_it_fails(mcpctl: Mcpctl, paths: Paths, here: Path) -> None:
+    given = ("servers", "add", "shop", "--openapi", "shop.json", "--auth", "other=${SHOP_TOKEN}", "--exclude", "*/list")
+    ran = mcpctl(*given, "--dry-run")
+    assert (ran.code, "+[servers.shop]" in ran.out) == (0, True)
+    assert not paths.config.exists()
+    assert not list(paths.data.glob("openapi/*"))
+    said = mcpctl(*given).err
+    for words in ("3 tools of Shop 1.0, at http://127.0.0.1:8765/v1", "1 operation left out: ", "no value yet for",
+                  "no security scheme 'other'"):  # fmt: skip
+        assert (words in ran.err, words in said) == (True, True), words
+    for document in (None, shop_api.shop(servers=[{"url": "/v1"}])):
+        shop_api.write(here / "bad.json", document) if document else None
+        failing = ("servers", "add", "bad", "--openapi", "bad.json")
+        dry, real = mcpctl(*failing, "--dry-run"), mcpctl(*failing)
+        assert (dry.code, dry.err) == (real.code, real.err)
+        assert (dry.code != 0, dry.out) == (True, "")
+
+
+def test_a_dry_run_shows_the_entry_masked(mcpctl: Mcpctl, paths: Paths, here: Path) -> None:
     ran = mcpctl("servers", "add", "shop", "--openapi", "shop.json", "--auth", "bearerAuth=in-the-open-1", "--dry-run")
     assert (ran.code, "bearerAuth" in ran.out, "in-the-open-1" in ran.out + ran.err) == (0, True, False)
     assert not paths.config.exists()
@@ -232,16 +251,44 @@ def test_the_fields_of_apis_are_not_printed_of_other_servers(mcpctl: Mcpctl, pat
     assert "skipped" not in text
 
 
-def test_a_changed_entry_says_how_its_tools_are_made_anew(mcpctl: Mcpctl, paths: Paths) -> None:
+def test_the_tools_of_a_changed_entry_are_made_anew_and_what_changed_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
     add(mcpctl)
-    assert "tools refresh" not in mcpctl("servers", "set", "shop", "--auth", "bearerAuth=${OTHER}").err
+    assert "3 tools" not in mcpctl("servers", "set", "shop", "--auth", "bearerAuth=${OTHER}").err
+    for option, told, number in (
+        (("--exclude", "orders/cancel"), "I901 shop:orders/cancel: the tool is gone", 3),
+        (("--header", "X-Version=1"), "3 tools of Shop 1.0", 3),
+        (("--unset", "exclude"), "W803 shop:orders/cancel: the tool is new", 4),
+    ):
+        ran = mcpctl("servers", "set", "shop", *option)
+        assert (ran.code, told in ran.err) == (0, True), ran
+        assert len(mcpctl("tools", "ls", "--fields", "key").out.split()) == number
+    ran = mcpctl("servers", "set", "shop", "--auth", "other=${SHOP_TOKEN}")
+    assert "the document has no security scheme 'other'; it has bearerAuth" in ran.err
+
+
+def test_an_entry_whose_document_cannot_be_read_is_not_changed(mcpctl: Mcpctl, paths: Paths, here: Path) -> None:
+    add(mcpctl)
+    before = paths.config.read_text(encoding="utf-8")
+    (here / "shop.json").unlink()
+    for more in ([], ["--dry-run"]):
+        ran = mcpctl("servers", "set", "shop", "--exclude", "orders/cancel", *more)
+        assert (ran.code, "there is no file" in ran.err) == (3, True)
+    assert paths.config.read_text(encoding="utf-8") == before
+    assert len(mcpctl("tools", "ls", "--fields", "key").out.split()) == 4
+    assert mcpctl("servers", "set", "shop", "--call-timeout", "5").code == 0, "for that it is not read"
+
+
+def test_a_changed_entry_sends_no_credentials_elsewhere_by_a_new_document(
+    mcpctl: Mcpctl, paths: Paths, here: Path
+) -> None:
+    configure(paths, {}, policy={})
+    add(mcpctl, "--from-script")
+    moved(here)
+    before = paths.config.read_text(encoding="utf-8")
     ran = mcpctl("servers", "set", "shop", "--exclude", "orders/cancel")
-    assert "make its tools anew with: mcpctl tools refresh shop" in ran.err
-    assert "run: mcpctl tools refresh shop" in mcpctl("servers", "show", "shop", "--json").json["problem"]
-    mcpctl("servers", "set", "shop", "--unset", "auth.bearerAuth")
-    assert mcpctl("tools", "refresh", "shop").code == 0
-    assert "auth" not in entry(paths)
-    assert mcpctl("servers", "show", "shop", "--json").json["tools"] == 3
+    assert (ran.code != 0, "requests go to https://other.example.com, before to" in ran.err) == (True, True)
+    assert paths.config.read_text(encoding="utf-8") == before
+    assert mcpctl("servers", "set", "shop", "--exclude", "orders/cancel", "--from-script").code == 0
 
 
 def test_the_compiled_document_goes_with_its_entry(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -328,6 +375,15 @@ def test_a_document_that_became_unusable_leaves_the_tools_as_they_were(mcpctl: M
     ran = mcpctl("tools", "refresh")
     assert (ran.code, ran.out.splitlines()[0].split("\t")[:2]) == (2, ["other", "4"])
     assert len(mcpctl("tools", "ls", "--fields", "key").out.split()) == 8
+
+
+def test_refresh_of_all_says_why_a_document_cannot_be_read(mcpctl: Mcpctl, paths: Paths) -> None:
+    add(mcpctl)
+    written = paths.config.read_text(encoding="utf-8")
+    paths.config.write_text(f'{written}\n[servers.req]\nopenapi = "no.json"\n', encoding="utf-8")
+    ran = mcpctl("tools", "refresh")
+    assert (ran.code, "there is no file" in ran.err, "was not made yet" in ran.err) == (3, True, False)
+    assert ran.out.startswith("shop\t4\t")
 
 
 def test_pins_tell_what_a_new_document_changed(mcpctl: Mcpctl, here: Path, paths: Paths) -> None:

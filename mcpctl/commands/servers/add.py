@@ -57,18 +57,21 @@ def add(
         given["openapi"] = http_apis.place_of(entry.openapi, paths.config)
     table = editing.entry(given)
     addition = editing.addition(name, table)
+    before, after = editing.edited(paths.config, addition)
+    api = http_apis.edit_of(paths, name, before, after) if entry.openapi else None
     if dry_run:
-        place.preview(paths, name, *editing.edited(paths.config, addition))
+        if api:
+            api.show()
+        place.preview(paths, name, before, after)
         return
     if taken:
         taken.confirm()
-    with http_apis.read_first(paths, name, table, addition) if entry.openapi else nullcontext():
-        editing.edit(paths.config, addition, place.gate(paths).config)
+    gate = place.gate(paths)
+    with api.read_first(gate) if api else nullcontext():
+        editing.edit(paths.config, addition, gate.config)
     if remark := servers.remark(paths.config, name):
         warn(f"{name}: {remark}")
     output.write_done(place.json, lambda: servers.show(paths, name), name)
     output.say(f"added to {paths.config}")
-    if entry.openapi:
-        http_apis.added(paths, name)
-    elif no_check or not server_logins.say_needed(paths, [name]):
+    if not entry.openapi and (no_check or not server_logins.say_needed(paths, [name])):
         output.say(f"list its tools with: mcpctl tools refresh {name}")

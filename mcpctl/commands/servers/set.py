@@ -1,5 +1,7 @@
 """`mcpctl servers set`"""
 
+from contextlib import nullcontext
+
 from mcpctl.commands import options as opt
 from mcpctl.commands import server_options
 
@@ -22,7 +24,7 @@ def set(
     names of config.toml, as servers show --json has them. An entry that would be unusable is not written. Only a person
     at a terminal can have tools called without a question that could not be before; elsewhere it needs --from-script.
 
-    Where the tools of an HTTP API may differ by the change, make them anew with tools refresh.
+    Where the tools of an HTTP API may differ by the change, its document is read again before anything is written.
 
     Examples:
       mcpctl servers set github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' --unset env_file
@@ -46,13 +48,16 @@ def set(
         given["openapi"] = http_apis.place_of(entry.openapi, path)
     change = servers.set_fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
     before, after = editing.edited(path, change)
+    api = http_apis.edit_of(paths, name, before, after)
     if dry_run:
+        if api and api.makes_tools:
+            api.show()
         place.preview(paths, name, before, after)
         return
-    editing.edit(path, change, place.gate(paths).config)
+    gate = place.gate(paths)
+    with api.read_first(gate) if api else nullcontext():
+        editing.edit(path, change, gate.config)
     if remark := servers.remark(path, name):
         warn(f"{name}: {remark}")
     output.write_done(place.json, lambda: servers.show(paths, name), name)
     output.say(f"written to {path}" if before != after else f"nothing to change in {path}")
-    if servers.is_unread(paths, name):
-        output.say(f"make its tools anew with: mcpctl tools refresh {name}", always=True)

@@ -25,6 +25,8 @@ def refresh(
       mcpctl tools refresh github linear --json
     """
     from mcpctl import output
+    from mcpctl.base.errors import warn
+    from mcpctl.base.models import Found
     from mcpctl.calling import one_shot
     from mcpctl.commands import http_apis
     from mcpctl.commands.columns import REFRESHED
@@ -33,9 +35,16 @@ def refresh(
     options, paths = listing.chosen(), place.paths()
     read = http_apis.reread(paths, servers or [], place.project, Gate(paths, from_script))
     with output.progress("listing tools", "servers") as on_progress:
-        rows, failure = one_shot.refresh(paths, servers or [], on_progress, place.project)
+        if read.failures and not read.listable:
+            rows, failure = Found.of([]), None
+        else:
+            names = read.listable if read.failures else servers or []
+            rows, failure = one_shot.refresh(paths, names, on_progress, place.project)
     changes = http_apis.changes(paths, read, place.project)
     output.write_list(http_apis.with_changes(rows, changes), REFRESHED, options)
     http_apis.tell(paths, changes, read, options)
-    for error in filter(None, (failure, read.failure)):
-        raise error
+    *others, last = failure, *read.failures.values()
+    for error in filter(None, others):
+        warn(error.message)
+    if last:
+        raise last
