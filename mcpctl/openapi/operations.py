@@ -237,9 +237,9 @@ class Operations:
             body=body.body if body else None,
             security=security,
         )
-        tail = _tail(listed, self._hash_of(made))
-        definition = self._definitions.made(_head(name, listed), schema, used, tail)
-        made = msgspec.structs.replace(made, definition=definition)
+        request_hash = self._hash_of(made)
+        definition = self._definitions.made(_head(name, listed), schema, used, _tail(listed, request_hash))
+        made = msgspec.structs.replace(made, definition=definition, request_hash=request_hash)
         if len(msgspec.json.encode(made)) > len(made.definition) + bounds.OPENAPI_DEFINITION:
             raise OperationFault("its request takes too much to describe")
         return made

@@ -91,6 +91,7 @@ class HttpOperation(Struct, frozen=True, omit_defaults=True):
     definition: Raw  # the tool as it is listed, in JSON
     parameters: list[Parameter] = []  # those of the path, in its order, first
     body: Body | None = None
+    request_hash: str = ""  # of all here by which its request is made; it is in the definition, too
     security: list[dict[str, list[str]]] = []
     """The alternatives, each with its schemes and their scopes; one that is empty, which needs none, comes last. Those
     with a scheme that cannot be met are left out."""

@@ -207,6 +207,8 @@ class HttpApi(Connection):
         name, arguments = jsonrpc.text(bytes(exchange.params.get("name", b""))), exchange.params.get("arguments", b"")
         if (operation := self._operations.get(name)) is None:
             raise failed("unknown_operation", "its document has no such operation any more", was_sent=False)
+        if exchange.tool and exchange.tool.request_hash != operation.request_hash:  # it was decided on another request
+            raise failed("request_changed", "its document has changed how it is called: try again", was_sent=False)
         chosen = credentials.chosen(self._document, operation, self._entry)
         token = await self._tokens.of(chosen) if chosen.client else ""
         make = partial(request.made, self._document, operation, bytes(arguments), self._entry, token)

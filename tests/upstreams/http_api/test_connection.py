@@ -13,7 +13,9 @@ from msgspec import Raw
 
 from mcpctl.base.callers import MODERN_REVISION, Caller
 from mcpctl.base.failure import Failed
+from mcpctl.base.models import Tool
 from mcpctl.base.paths import Paths
+from mcpctl.catalog import cache
 from mcpctl.config.server_environment import CannotLaunch
 from mcpctl.config.server_settings import Server
 from mcpctl.openapi import snapshot
@@ -145,6 +147,35 @@ def test_a_new_document_is_taken_by_the_next_request_and_announced(paths: Paths,
         assert len(messages) == 1
         with pytest.raises(Failed, match="no such operation"):
             await sent(connection, b"{}", "gone")[1].answered
+        await connection.stop()
+
+    asyncio.run(renewed())
+
+
+def test_a_call_that_was_decided_on_another_request_is_not_sent(paths: Paths, own: OwnApi) -> None:
+    server = Server(openapi="api.json")
+
+    def decided(request_hash: str) -> Tool:
+        definition = {"name": "op", "_meta": {"mcpctl/request": request_hash}}
+        return cache.tool("shop", "op", json.dumps(definition), is_of_api=True)
+
+    async def renewed() -> None:
+        of = document(own.url, operation(request_hash="1"))
+        snapshot.save(paths, "shop", server, snapshot.encoded(of))
+        connection = await opened(paths, server)
+        for request_hash in ("1", "2"):
+            of = document(own.url, operation("GET", f"/{request_hash}", request_hash=request_hash))
+            snapshot.save(paths, "shop", server, snapshot.encoded(of))
+            exchange, outcome = sent(connection, b"{}")
+            exchange.tool = decided("1")
+            if request_hash == "2":
+                with pytest.raises(Failed, match="changed how it is called: try again") as raised:
+                    await outcome.answered
+                assert (raised.value.failure.code, raised.value.failure.was_sent) == ("request_changed", False)
+                exchange, outcome = sent(connection, b"{}")
+                exchange.tool = decided("2")
+            await outcome.answered
+            assert (own.target, len(own.requests)) == (f"/{request_hash}", int(request_hash))
         await connection.stop()
 
     asyncio.run(renewed())
