@@ -40,7 +40,7 @@ _BODILESS = ("GET", "HEAD")
 _FILES = ("binary", "multipart")  # the bodies that may have files in them
 _ENCODINGS = "gzip, deflate"  # those that are decompressed here, within bounds
 _NOT_KEPT = msgspec.Raw(b"{}")
-_Answer = Callable[[Exchange], Coroutine[Any, Any, bytes]]
+_Answer = Callable[[Exchange], Coroutine[Any, Any, bytes | bytearray]]
 
 
 class HttpApi(Connection):
@@ -202,7 +202,7 @@ class HttpApi(Connection):
 
     # ---- a call
 
-    async def _call(self, exchange: Exchange) -> bytes:
+    async def _call(self, exchange: Exchange) -> bytearray:
         await self._look()
         name, arguments = jsonrpc.text(bytes(exchange.params.get("name", b""))), exchange.params.get("arguments", b"")
         if (operation := self._operations.get(name)) is None:
