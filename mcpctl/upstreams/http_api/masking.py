@@ -67,6 +67,13 @@ def _masked(parts: Iterable[AnyStr], secrets: Sequence[AnyStr], mask: AnyStr) ->
 
 
 def _forms(secret: str) -> tuple[str, ...]:
-    """A credential as it is, in JSON, in JSON whose slashes or letters are escaped, too, and in addresses."""
+    """A credential as it is, in small letters, in JSON, in JSON with more escapes, and in addresses."""
     in_json = msgspec.json.encode(secret).decode()[1:-1]
-    return secret, in_json, in_json.replace("/", "\\/"), json.dumps(secret)[1:-1], quote(secret, safe="")
+    return (
+        secret,
+        secret.lower(),
+        in_json,
+        in_json.replace("/", "\\/"),
+        json.dumps(secret)[1:-1],
+        quote(secret, safe=""),
+    )

@@ -56,7 +56,7 @@ def test_a_credential_that_an_api_repeats_is_masked(paths: Paths, own: OwnApi, g
 
 @for_each("given", [
     answer(b"[]", "302 Found", Location="https://topsecret7.example.com/"), answer(b"[]", Retry_After="TopSecret7"),
-    answer(b"\x00", Content_Type="image/TopSecret7"),
+    answer(b"\x00", Content_Type="image/TopSecret7"), answer(b"topsecret7", Content_Type="text/plain"),
 ])  # fmt: skip
 def test_a_credential_is_masked_where_its_letters_are_made_small(paths: Paths, own: OwnApi, given: bytes) -> None:
     text = json.dumps(result(paths, own, given, "TopSecret7"))
