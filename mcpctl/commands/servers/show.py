@@ -6,8 +6,9 @@ from mcpctl.commands import options as opt
 def show(name: opt.ServerName, shown: opt.OneThing, place: opt.Location) -> None:
     """Show one server's entry, with its secrets masked.
 
-    An HTTP API also has its document as it was last read, its base address, the number of operations that are no tools,
-    by the reason, and its security schemes, each with whether it has a value.
+    An HTTP API also has its document as it was last read, its base address, the hosts that requests go to and those
+    where clients are changed for tokens, the number of operations that are no tools, by the reason, and its security
+    schemes, each with whether it has a value.
 
     Examples:
       mcpctl servers show github
