@@ -277,6 +277,7 @@ def show_request(
     *, json: bool,
 ) -> None:  # fmt: skip
     """Print the request that a call would send, its credentials masked; nothing is sent."""
+    from mcpctl.metatools import argument_help
     from mcpctl.policy import words
     from mcpctl.upstreams.http_api import request
 
@@ -287,15 +288,26 @@ def show_request(
         hint = "leave out --dry-run, or see its definition with: mcpctl tools show"
         raise WrongUsage(f"'{tool.server}' is an MCP server: only calls of HTTP APIs have a request to show", hint)
     document, made = snapshot.operation(paths, tool.server, server, tool.name)
+    given = arguments(tool)
     try:
-        sent = request.shown(document, made, arguments(tool), server, paths.config)
+        sent = request.shown(document, made, given, server, paths.config)
     except Failed as error:
-        failure = error.failure.about(server=tool.server, key=tool.key)
+        failure = argument_help.about(error.failure, tool).about(server=tool.server)
         raise words.for_person(failure, f"mcpctl tools show {tool.key}") from None
+    mismatches = argument_help.mismatches(tool, given)
+    if mismatches:
+        listed = "".join(f"\n  - {line_of(line)}" for line in mismatches)
+        warn(f"these arguments do not match the schema of {line_of(tool.key)}:{listed}")
     for remark in sent.remarks:
         warn(remark)
     content = b"".join(sent.content)
-    row: dict[str, Any] = {"method": sent.method, "url": sent.url, "headers": sent.headers, **_body(content)}
+    row: dict[str, Any] = {
+        "method": sent.method,
+        "url": sent.url,
+        "headers": sent.headers,
+        **_body(content),
+        "mismatches": mismatches,
+    }
     output.write_row(row, json, lambda: _lines(row, len(content)))
 
 

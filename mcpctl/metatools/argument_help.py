@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mcpctl.base.failure import Failure
 from mcpctl.base.models import Tool
 from mcpctl.base.tool_keys import is_plain
 from mcpctl.catalog import model_texts
@@ -34,6 +35,7 @@ _OF_MODEL = frozenset((  # keywords whose mismatch the validator words with argu
 _KEYWORDS = frozenset(("enum", "const", "oneOf", "not", "contains", "dependentRequired", "propertyNames"))
 _REQUIRED = " is a required property"
 _HELP_WAIT_S = 1.0
+_DEFINED = "#/$defs/"
 _helping = WorkQueue()
 
 
@@ -58,19 +60,35 @@ def give(
     checked.add_done_callback(done)
 
 
+def about(failure: Failure, tool: Tool) -> Failure:
+    """A refusal of arguments with its tool, and with how an argument is given that is a property of the tool's body."""
+    name, schema = failure.facts.get("argument"), tool.input_schema
+    body = schema.get("properties", {}).get("body")
+    if isinstance(body, dict) and str(body.get("$ref", "")).startswith(_DEFINED):
+        body = schema.get("$defs", {}).get(body["$ref"].removeprefix(_DEFINED))
+    properties = body.get("properties") if isinstance(body, dict) else None
+    in_body = {"in_body": name} if isinstance(properties, dict) and name in properties else {}
+    return failure.about(key=tool.key, **in_body)
+
+
 def help_with(tool: Tool, arguments: bytes) -> str:
-    if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
-        return ""
-    try:
-        mismatches = _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
-    except Exception:
-        return ""  # the schema is the server's and may be anything; without help its own answer still stands
-    if not mismatches:
+    lines = mismatches(tool, arguments)
+    if not lines:
         return ""
     schema = json.dumps(model_texts.of(tool).input_schema, ensure_ascii=False)
-    listed = "\n".join(f"- {line}" for line in mismatches)
+    listed = "\n".join(f"- {line}" for line in lines)
     name = tool.key if is_plain(tool.key) else "its tool"
     return f"mcpctl: these arguments do not match the schema of {name}:\n{listed}\nIts inputSchema: {schema}"
+
+
+def mismatches(tool: Tool, arguments: bytes) -> list[str]:
+    """Where arguments do not match the schema, as far as it can be told."""
+    if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
+        return []
+    try:
+        return _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
+    except Exception:
+        return []  # the schema is the server's and may be anything; without help its own answer still stands
 
 
 def _mismatches(tool: Tool, arguments: Any) -> list[str]:

@@ -289,6 +289,10 @@ class ToolCalls(Spec[Request]):
 
     def refuse(self, call: Request, failure: Failure) -> None:
         told = failure.about(is_direct=True) if call.incoming.via else failure
+        if call.tool and failure.facts.get("of_arguments"):
+            from mcpctl.metatools import argument_help
+
+            told = argument_help.about(told, call.tool)
         self._client.refused(call.incoming, told, call.record.id)
         call.end()
 

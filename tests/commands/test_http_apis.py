@@ -513,15 +513,47 @@ def test_a_dry_run_prints_the_request_and_sends_nothing(mcpctl: Mcpctl, paths: P
     assert row == {
         "method": "GET", "url": "http://127.0.0.1:8765/v1/orders/a%2F1",
         "headers": {"Accept": "application/json, */*;q=0.8", "Authorization": "Bearer ***"}, "body": None,
+        "mismatches": [],
     }  # fmt: skip
     assert not paths.sessions.exists(), "nothing is recorded"
+
+
+def test_a_dry_run_says_where_arguments_do_not_match_the_schema(mcpctl: Mcpctl) -> None:
+    add(mcpctl)
+    call = ("tools", "call", "shop:orders/create", 'body={"amount": "x"}', "--dry-run")
+    ran = mcpctl(*call)
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "POST http://127.0.0.1:8765/v1/orders")
+    assert "these arguments do not match the schema of shop:orders/create" in ran.err
+    assert "  - body: 'item' is a required property" in ran.err
+    row = mcpctl(*call, "--json").json
+    assert row["mismatches"] == ["body.amount: 'x' is not of type 'integer'", "body: 'item' is a required property"]
+
+
+@for_each(
+    "words, told, hint",
+    [
+        (["shop:orders/create", "item=tea"], "shop:orders/create has no argument 'item': it has 'body'",
+         'give it in the body: body={"item": …}; see: mcpctl tools show shop:orders/create'),
+        (["shop:orders/get", "id="], "shop:orders/get: id is empty", "see: mcpctl tools show shop:orders/get"),
+        (["shop:orders/get", "id=.."], "shop:orders/get: id would make '..' a part of its path", "see: mcpctl tools"),
+        (["shop:orders/get"], "shop:orders/get: its argument 'id' is missing", "see: mcpctl tools show"),
+    ],
+)  # fmt: skip
+def test_a_call_that_is_refused_for_its_arguments_ends_as_wrong_usage(
+    mcpctl: Mcpctl, paths: Paths, words: list[str], told: str, hint: str
+) -> None:
+    if not paths.config.exists():
+        add(mcpctl)
+    for more in ([], ["--dry-run"]):
+        ran = mcpctl("tools", "call", *words, *more)
+        assert (ran.code, told in ran.err, hint in ran.err) == (2, True, True), ran
 
 
 @for_each(
     "words, code, told",
     [
-        (["shop:orders/get", "--dry-run"], 4, "'id' is missing"),
-        (["shop:orders/get", "id=1", "nope=2", "--dry-run"], 4, "no argument 'nope'"),
+        (["shop:orders/get", "--dry-run"], 2, "'id' is missing"),
+        (["shop:orders/get", "id=1", "nope=2", "--dry-run"], 2, "shop:orders/get has no argument 'nope'"),
         (["shop:orders/nope", "--dry-run"], 3, "no tool 'shop:orders/nope'"),
         (["mcp:read", "--dry-run"], 2, "only calls of HTTP APIs have a request to show"),
         (["read", "--dry-run", "--url", "http://127.0.0.1:1"], 2, "leave one of them out"),

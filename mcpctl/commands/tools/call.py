@@ -63,7 +63,8 @@ def call(
     name, and where rules are set for it, it is called by no other command line.
 
     With --dry-run, nothing is sent or recorded: the request to an HTTP API is printed as it would be sent, its method,
-    address, headers and body, with *** in place of credentials. --json prints it as one object.
+    address, headers and body, with *** in place of credentials. --json prints it as one object. Where the arguments do
+    not match the tool's schema, stderr says how; whether their values are right is for the API to judge.
 
     Examples:
       mcpctl tools call time:get_current_time timezone=Europe/Oslo

@@ -21,7 +21,7 @@ from mcpctl.config.server_environment import HEADER_VALUE
 from mcpctl.config.server_settings import HEADER_NAME
 from mcpctl.openapi.media_types import charset, codec, is_json
 from mcpctl.openapi.snapshot import Body, Content, Encoding
-from mcpctl.upstreams.http_api.styles import percent, refused, reserved, shape, text, written
+from mcpctl.upstreams.http_api.styles import percent, refused, reserved, shape, text, unfit, written
 from mcpctl.wire import jsonrpc
 
 OCTETS = "application/octet-stream"
@@ -212,7 +212,7 @@ def _decoded(argument: str, text: str) -> bytes:
 def _read(name: str, root: Path | None) -> bytes:
     """A file below `upload_root`, opened once and looked at as it is open; raises `Failed`."""
     if root is None:
-        raise refused("no file of this machine is sent: its entry has no upload_root", "upload_refused")
+        raise unfit("no file of this machine is sent: its entry has no upload_root", "upload_refused")
     shown = escaped(name[:200])
     try:
         folder = root.resolve(strict=True)

@@ -1,4 +1,4 @@
-"""The HTTP request of a call: exactly what the document says, or none. `tools call --dry-run` shows what is sent here.
+"""The HTTP request of a call: written exactly as the document says. `tools call --dry-run` shows it.
 https://spec.openapis.org/oas/v3.1.1#parameter-object"""
 
 import re
@@ -24,7 +24,7 @@ from mcpctl.openapi.snapshot import NO_ARGUMENTS, OVERRIDES, CompiledDocument, H
 from mcpctl.secrets.redact import MASK, is_secret_name
 from mcpctl.upstreams.http_api import body, credentials
 from mcpctl.upstreams.http_api.credentials import SchemesInUse
-from mcpctl.upstreams.http_api.styles import Encode, as_it_is, percent, refused, reserved, text, written
+from mcpctl.upstreams.http_api.styles import Encode, as_it_is, percent, refused, reserved, text, unfit, written
 from mcpctl.wire import jsonrpc
 
 _LITERAL = "/:@!$&'()*+,;=~%"  # what stands in a path of a document as it is
@@ -94,14 +94,14 @@ class _Making:
             elif HEADER_VALUE.match(value):
                 headers[name] = value
             else:
-                raise refused("a credential in its entry has characters that a header cannot have", "bad_header")
+                raise unfit("a credential in its entry has characters that a header cannot have", "bad_header")
         if cookies:
             headers["Cookie"] = "; ".join(cookies)
         content: list[bytes] = []
         if made_body := self._body():
             headers["Content-Type"], content = made_body
         if bad := next((name for name in headers if not HEADER_NAME.match(name)), None):
-            raise refused(f"'{escaped(bad)}' in its document is no name of a header", "bad_header")
+            raise unfit(f"'{escaped(bad)}' in its document is no name of a header", "bad_header")
         # Those of the entry are in place of all others, whatever the case of their names.
         headers = {name: each for name, each in headers.items() if name.lower() not in self._set} | self._entry.headers
         if sum(map(len, headers.values())) > bounds.API_HEADERS:
@@ -131,7 +131,8 @@ class _Making:
         if unknown := next((name for name in self._arguments if name not in names), None):
             otherwise = f"it has {', '.join(map(repr, sorted(names)[:20])) or 'none'}"
             near = did_you_mean(unknown[:200], names, otherwise)
-            raise refused(f"it has no argument '{escaped(unknown[:200])}': {near}", "unknown_argument")
+            error = refused(f"it has no argument '{escaped(unknown[:200])}': {near}", "unknown_argument")
+            raise Failed(error.failure.about(argument=unknown))
 
     def _body(self) -> body.Made | None:
         of = self._operation.body
@@ -149,17 +150,15 @@ class _Making:
         entry, base = self._entry, self._operation.base
         base = entry.url if entry.url and base == entry.written_url else base
         if not (parts := _BASE.match(base)) or not (origin := origin_of(base)):
-            raise refused("its base is no address: write url in its entry", "bad_path")
+            raise unfit("its base is no address: write url in its entry", "bad_path")
         ours = [entry.url or self._document.base, *entry.origins]
         if origin not in map(origin_of, ours):
-            raise refused(
-                f"it would go to {escaped(parts[1])}, which origins in its entry does not name", "other_origin"
-            )
+            raise unfit(f"it would go to {escaped(parts[1])}, which origins in its entry does not name", "other_origin")
         if any(unquote(unquote(part)) in _RELATIVE for part in (parts[2] or "").split("/")):
-            raise refused("its base has parts that lead elsewhere: write url in its entry without . and ..", "bad_path")
+            raise unfit("its base has parts that lead elsewhere: write url in its entry without . and ..", "bad_path")
         has_secrets = chosen.values or any(map(is_secret_name, (*entry.headers, *entry.parameters)))
         if has_secrets and not may_be_sent_to(base):
-            raise refused("its credentials go over https, or to this machine alone", "credentials_kept_back")
+            raise unfit("its credentials go over https, or to this machine alone", "credentials_kept_back")
         return f"{parts[1]}{quote((parts[2] or '').rstrip('/'), safe=_LITERAL)}"
 
     def _path(self) -> tuple[str, str]:
@@ -173,13 +172,15 @@ class _Making:
         filled = self._filled(template, values, _LITERAL)
         if not HOLE.search(template):
             if unquote(unquote(filled)) in _RELATIVE:
-                raise refused("the path in its document leads out of its base", "bad_path")
+                raise unfit("the path in its document leads out of its base", "bad_path")
             return filled
         for part in filled.split("/"):
             # Decoded twice: once as its server does it, and once as one before it may.
             once = unquote(part)
             if not _NEVER_IN_SEGMENTS.isdisjoint((part, once, unquote(once))):
-                raise refused(f"a part of its path would be {part!r}, from {template!r}", "bad_path")
+                names = ", ".join(values[name].argument or name for name in HOLE.findall(template) if name in values)
+                would = "is empty" if not filled else f"would make {part!r} a part of its path"
+                raise refused(f"{names} {would}", "bad_path")
         return filled
 
     def _filled(self, template: str, values: Mapping[str, Parameter], safe: str) -> str:
@@ -284,4 +285,4 @@ def _check(url: str, base: str) -> None:
     except (httpx2.InvalidURL, ValueError):
         is_same = False
     if not is_same or not url.startswith(f"{base}/"):
-        raise refused("its address would be another than its document says", "bad_path")
+        raise unfit("its address would be another than its document says", "bad_path")

@@ -47,7 +47,12 @@ DEEP = "deepObject"
 
 
 def refused(why: str, code: str = "bad_argument") -> Failed:
-    """The refusal of a call, of which nothing has been sent."""
+    """The refusal of a call for its arguments, of which nothing has been sent."""
+    return failed(code, why, was_sent=False, of_arguments=True)
+
+
+def unfit(why: str, code: str) -> Failed:
+    """The refusal of a call for its entry or its document, of which nothing has been sent."""
     return failed(code, why, was_sent=False)
 
 
