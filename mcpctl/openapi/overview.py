@@ -66,7 +66,7 @@ def moves(before: CompiledDocument, after: CompiledDocument, server: Server) -> 
     """The origins of a new document that the one before had not, in words, but for those that the entry names."""
     old, new = (destinations(each, server)["requests"] for each in (before, after))
     named = {_origin(each) for each in server.origins}
-    moved = [] if {*new} <= {*old, *named} else [f"requests go to {', '.join(new)}, before to {', '.join(old)}"]
+    moved = [] if {*new} <= {*old, *named} else [f"requests now go to {', '.join(new)}, before to {', '.join(old)}"]
     was = _tokens(before, server)
     for name, origin in _tokens(after, server).items():
         if was.get(name) != origin and (name in was or name in server.auth):

@@ -286,7 +286,7 @@ def test_a_changed_entry_sends_no_credentials_elsewhere_by_a_new_document(
     moved(here)
     before = paths.config.read_text(encoding="utf-8")
     ran = mcpctl("servers", "set", "shop", "--exclude", "orders/cancel")
-    assert (ran.code != 0, "requests go to https://other.example.com, before to" in ran.err) == (True, True)
+    assert (ran.code != 0, "requests now go to https://other.example.com, before to" in ran.err) == (True, True)
     assert paths.config.read_text(encoding="utf-8") == before
     assert mcpctl("servers", "set", "shop", "--exclude", "orders/cancel", "--from-script").code == 0
 
@@ -413,7 +413,7 @@ def test_refresh_says_where_requests_went_before_and_go_now(mcpctl: Mcpctl, here
     add(mcpctl)
     moved(here)
     ran = mcpctl("tools", "refresh", "shop")
-    assert (ran.code, "shop: requests go to https://other.example.com, before to http://127.0.0.1:8765" in ran.err) == (
+    assert (ran.code, "shop: requests now go to https://other.example.com, before to http://127.0.0.1:8765" in ran.err) == (
         0, True
     )  # fmt: skip
     assert "W807 shop:orders/list: its request goes elsewhere" in ran.out
@@ -421,7 +421,7 @@ def test_refresh_says_where_requests_went_before_and_go_now(mcpctl: Mcpctl, here
 
 
 @for_each("base, tokens, words", [
-    (MOVED, "https://login.example.com/t", "requests go to https://other.example.com, before to https://a.example.com"),
+    (MOVED, "https://login.example.com/t", "requests now go to https://other.example.com, before to https://a.example.com"),
     ("https://a.example.com", f"{MOVED}/t",
      "the client of client is changed for tokens at https://other.example.com, before at https://login.example.com"),
 ])  # fmt: skip
