@@ -413,9 +413,8 @@ def test_refresh_says_where_requests_went_before_and_go_now(mcpctl: Mcpctl, here
     add(mcpctl)
     moved(here)
     ran = mcpctl("tools", "refresh", "shop")
-    assert (ran.code, "shop: requests now go to https://other.example.com, before to http://127.0.0.1:8765" in ran.err) == (
-        0, True
-    )  # fmt: skip
+    assert ran.code == 0
+    assert "shop: requests now go to https://other.example.com, before to http://127.0.0.1:8765" in ran.err
     assert "W807 shop:orders/list: its request goes elsewhere" in ran.out
     assert "before to" not in mcpctl("tools", "refresh", "shop").err
 
