@@ -146,6 +146,8 @@ def in_words(error: BaseException) -> str:
         return "it does not answer (connecting timed out)"
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
         return "the connection broke off"
+    if isinstance(error, httpx2.LocalProtocolError):
+        return "HTTP does not allow the request that would be sent"
     if isinstance(error, httpx2.DecodingError):
         return "its answer cannot be decompressed: it does not match its Content-Encoding"
     return f"the HTTP request failed ({type(error).__name__})"

@@ -293,6 +293,7 @@ def test_a_call_that_is_not_connected_yet_was_not_sent(paths: Paths) -> None:
 def test_a_request_that_is_no_http_was_not_sent(paths: Paths, own: OwnApi, headers: dict[str, str]) -> None:
     failure = refusal(paths, document(own.url, operation()), headers=headers)
     assert (failure.code, failure.was_sent, own.requests) == ("server_died", False, [])
+    assert failure.facts["reason"] == "HTTP does not allow the request that would be sent"
 
 
 def test_its_end_ends_the_calls_under_way(paths: Paths, own: OwnApi) -> None:
