@@ -19,6 +19,7 @@ from mcpctl.commands.confirmation import Gate
 from mcpctl.config import config
 from mcpctl.config.server_settings import Server
 from mcpctl.openapi import compiling, overview, snapshot
+from mcpctl.openapi.snapshot import LEFT_OUT
 from mcpctl.output import ListOptions, findings
 from mcpctl.output.text import block_of, line_of
 
@@ -62,7 +63,7 @@ class Edit(NamedTuple):
         `McpctlError` for one that cannot be used."""
         if not self.makes_tools:
             yield
-            for line in _of_schemes(snapshot.head(self.paths, self.name, self.server), self.server):
+            for line in _oddities(snapshot.head(self.paths, self.name, self.server), self.server):
                 output.say(line, always=True)
             return
         path = snapshot.path_of(self.paths, self.name, self.server)
@@ -123,7 +124,8 @@ def _described(document: snapshot.CompiledDocument, name: str, server: Server, c
         yield line_of(f"clients are changed for tokens at {', '.join(places)}")
     skipped = sorted(facts["skipped"].items(), key=lambda each: -each[1])
     for reason, number in skipped[:_REASONS]:
-        yield line_of(f"{counted(number, 'operation')} left out: {reason}")
+        why = reason if reason == LEFT_OUT else f"left out: {reason}"
+        yield line_of(f"{counted(number, 'operation')} {why}")
     if len(skipped) > _REASONS:
         yield f"{sum(number for _, number in skipped[_REASONS:])} more left out: mcpctl servers show {name}"
     for scheme, why in facts["unset"].items():
@@ -134,10 +136,13 @@ def _described(document: snapshot.CompiledDocument, name: str, server: Server, c
         schemes = ", ".join(missing[:_REASONS]) + (", …" if len(missing) > _REASONS else "")
         how = f"mcpctl servers set {name} --auth '{missing[0]}=${{TOKEN}}'"
         yield line_of(f"no value yet for {schemes}; for those that it needs: {how}")
-    yield from _of_schemes(document, server)
+    yield from _oddities(document, server)
 
 
-def _of_schemes(document: snapshot.CompiledDocument, server: Server) -> Iterator[str]:
+def _oddities(document: snapshot.CompiledDocument, server: Server) -> Iterator[str]:
+    """The patterns and credentials of an entry that are for nothing in the document."""
+    for pattern in document.unmatched:
+        yield line_of(f"no operation matches {pattern}")
     for other in overview.without_scheme(document, server):
         yield line_of(f"the document has no security scheme '{other}'; it has {', '.join(document.schemes) or 'none'}")
 
@@ -253,8 +258,10 @@ def tell(paths: Paths, changed: Changes, read: Reread, options: ListOptions) -> 
         if options.effective in ("table", "tsv") and options.fields is None:
             output.write_lines(findings.changes(drift.rows(changed.get(name, ()), Selection("never"))))
         if name not in read.failures:
-            for line in _described(snapshot.load(paths, name, servers[name]), name, servers[name], paths.config):
-                output.say(f"{name}: {line}")
+            document = snapshot.load(paths, name, servers[name])
+            odd = list(_oddities(document, servers[name]))
+            for line in _described(document, name, servers[name], paths.config):
+                output.say(f"{name}: {line}", always=line in odd)
 
 
 # ---- one tool

@@ -1,7 +1,7 @@
 """Options of the commands that write a server's entry, and the keys that they are written under."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -120,6 +120,16 @@ def of_call(options: opt.AdHocServer, key: str) -> Server | None:
         address = masked_url(key)
         raise WrongUsage(f"'{address}' is an address, not a tool", f"give it with its tool: --url {address} TOOL")
     return None
+
+
+def warn_of_secrets(given: Mapping[str, Any]) -> None:
+    """Warn of credentials in the open, once."""
+    from mcpctl.base.errors import warn
+    from mcpctl.config.entry_secrets import in_the_open
+
+    if places := list(in_the_open(given)):
+        one = "it is" if len(places) == 1 else "they are"
+        warn(f"{', '.join(places)}: {one} in config.toml as given; ${{VAR}} or ${{cmd:COMMAND}} keeps it out")
 
 
 def check_no_file(words: Sequence[str]) -> None:

@@ -91,6 +91,15 @@ def credentials(server: Server) -> Iterator[tuple[str, str]]:
             yield f"parameters.{name}", value
 
 
+def in_the_open(given: Mapping[str, Any]) -> Iterator[str]:
+    """The places of secrets in `auth` and `headers` of these keys of an entry that are there as they are."""
+    yield from (f"auth.{name}" for name, value in given.get("auth", {}).items() if "${" not in value)
+    for name, text in given.get("headers", {}).items():
+        value = text.partition(" ")[2].strip() or text
+        if "${" not in text and (is_secret_name(name) or _LOOKS_SECRET.fullmatch(value)):
+            yield f"headers.{name}"
+
+
 def _named_args(args: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The values of arguments with their names: `--token X`, `--token=X` and `TOKEN=X`."""
     before = ""

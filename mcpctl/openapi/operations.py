@@ -20,7 +20,7 @@ from mcpctl.openapi.parameters import Described, NoArguments, read_parameters
 from mcpctl.openapi.references import References
 from mcpctl.openapi.schemas import Schemas, Used
 from mcpctl.openapi.security import Security
-from mcpctl.openapi.snapshot import CompiledDocument, HttpOperation
+from mcpctl.openapi.snapshot import LEFT_OUT, CompiledDocument, HttpOperation
 
 SENT = ("get", "put", "post", "delete", "head", "patch")
 _NOT_SENT = ("options", "trace", "query")
@@ -85,6 +85,8 @@ class Operations:
         headers = frozenset(("header", name.lower()) for name in entry.headers)
         self._given = NoArguments(frozenset(entry.parameters), headers | self._security.api_keys)
         self._include, self._exclude = _pattern(entry.include), _pattern(entry.exclude)
+        chosen = [("include", each) for each in entry.include] + [("exclude", each) for each in entry.exclude]
+        self._unmatched = {f"{key} {each!r}": pattern for key, each in chosen if (pattern := _pattern([each]))}
 
     def compiled(self, sha256: str, made_at: float) -> CompiledDocument:
         """The document with all operations that can be sent; raises `WrongDocument`."""
@@ -105,6 +107,7 @@ class Operations:
             base=self._bases.of_most or made[0].base,
             schemes=self._security.schemes,
             skipped=self._skipped,
+            unmatched=list(self._unmatched),
             operations=made,
         )
 
@@ -208,10 +211,12 @@ class Operations:
         if self._entry.whole not in ("", name):
             raise OperationFault("another one is chosen")
         names = (name, f"{listed.method} {listed.path}", *(f"tag:{each}" for each in listed.tags))
+        for matched in [key for key, each in self._unmatched.items() if any(map(each.fullmatch, names))]:
+            del self._unmatched[matched]
         if (self._include and not any(map(self._include.fullmatch, names))) or (
             self._exclude and any(map(self._exclude.fullmatch, names))
         ):
-            raise OperationFault("left out by include or exclude")
+            raise OperationFault(LEFT_OUT)
         if listed.value.get("deprecated") is True and not self._entry.deprecated:
             raise OperationFault("deprecated")
 

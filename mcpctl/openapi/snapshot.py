@@ -24,6 +24,7 @@ NO_ARGUMENTS = OVERRIDES | frozenset((  # headers that the standard leaves to ot
 ))  # fmt: skip
 _KEPT = 4  # documents of one name: another configuration may have it, and a changed entry be changed back
 BEARER = "bearer"  # the name in `auth` of the token for a document that has no schemes
+LEFT_OUT = "left out by include or exclude"  # the reason of an operation that its entry does not choose
 FORMAT = 1  # an older one is made anew by `tools refresh`
 _END = b"]}"
 _KEY = re.compile(r"[0-9a-f]{64}\.json")
@@ -115,6 +116,7 @@ class CompiledDocument(Struct, frozen=True, kw_only=True):
     base: str = ""  # where most operations are sent, as theirs
     schemes: dict[str, Scheme] = {}
     skipped: dict[str, list[str]] = {}  # METHOD and path of the operations that are no tools, by the reason
+    unmatched: list[str] = []  # the patterns of include and exclude that no operation matches, each after its key
     operations: list[HttpOperation] = []
 
 

@@ -152,7 +152,8 @@ def test_a_dry_run_says_what_add_would_say_and_fails_as_it_fails(mcpctl: Mcpctl,
     assert not paths.config.exists()
     assert not list(paths.data.glob("openapi/*"))
     said = mcpctl(*given).err
-    for words in ("3 tools of Shop 1.0, at http://127.0.0.1:8765/v1", "1 operation left out: ", "no value yet for",
+    for words in ("3 tools of Shop 1.0, at http://127.0.0.1:8765/v1", "1 operation left out by include",
+                  "no value yet for",
                   "no security scheme 'other'"):  # fmt: skip
         assert (words in ran.err, words in said) == (True, True), words
     for document in (None, shop_api.shop(servers=[{"url": "/v1"}])):
@@ -222,6 +223,32 @@ def test_a_variable_that_is_not_set_is_named_wherever_its_scheme_is(
     ran = mcpctl("tools", "call", key)
     assert (ran.code, words in ran.out + ran.err) == (4, True)
     assert words in [each.message for each in found("configuration") if each.code == "D117"]
+
+
+def test_a_pattern_that_no_operation_matches_is_told(mcpctl: Mcpctl) -> None:
+    said = add(mcpctl, "--include", "orders/*", "--include", "tag:none", "--exclude", "orders/list")
+    told, count = "no operation matches include 'tag:none'", "1 operation left out by include or exclude"
+    assert (told in said, count in said, said.count("no operation")) == (True, True, 1)
+    assert told in mcpctl("tools", "refresh", "shop").err
+    ran = mcpctl("servers", "set", "shop", "--exclude", "GET /nope")
+    assert "no operation matches exclude 'GET /nope'" in ran.err
+    assert told in ran.err
+
+
+@for_each("options, place", [
+    (["--auth", "bearerAuth=abc"], "auth.bearerAuth"),
+    (["--header", "Authorization=Bearer x1"], "headers.Authorization"),
+    (["--header", "X-Of-Mine=a1b2c3d4e5f6g7h8"], "headers.X-Of-Mine"), (["--header", "X-Version=2022-11-28"], ""),
+    (["--auth", "bearerAuth=${SHOP_TOKEN}"], ""), (["--header", "Authorization=Bearer ${cmd:pass x}"], ""),
+])  # fmt: skip
+def test_a_credential_in_the_open_is_warned_of(mcpctl: Mcpctl, paths: Paths, options: list[str], place: str) -> None:
+    words = f"{place}: it is in config.toml as given; ${{VAR}} or ${{cmd:COMMAND}} keeps it out"
+    name = "shop" if not paths.config.exists() else f"shop{len(config.load(paths.config).servers)}"
+    ran = mcpctl("servers", "add", name, "--openapi", "shop.json", *options)
+    assert (ran.code, words in ran.err, "in config.toml as given" in ran.err) == (0, bool(place), bool(place)), ran
+    assert "auth.x: it is in config.toml" in mcpctl("servers", "set", name, "--auth", f"{name}=b").err.replace(
+        name, "x"
+    )
 
 
 # ---- servers show, ls, set, rm, check, login, logs

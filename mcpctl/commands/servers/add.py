@@ -55,6 +55,7 @@ def add(
         name, given = taken.name, taken.entry(entry.given([]))
     if entry.openapi:
         given["openapi"] = http_apis.place_of(entry.openapi, paths.config)
+    server_options.warn_of_secrets(given)
     table = editing.entry(given)
     addition = editing.addition(name, table)
     before, after = editing.edited(paths.config, addition)

@@ -46,6 +46,7 @@ def set(
     path = paths.config
     if entry.openapi:
         given["openapi"] = http_apis.place_of(entry.openapi, path)
+    server_options.warn_of_secrets(given)
     change = servers.set_fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
     before, after = editing.edited(path, change)
     api = http_apis.edit_of(paths, name, before, after)
