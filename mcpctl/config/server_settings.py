@@ -259,7 +259,7 @@ def _check_document(document: str) -> None:
     if "${" in document:
         raise ValueError(".openapi: has no variables; write the file or the address itself")
     if "://" in document and not (_DOCUMENT.match(document) and is_address(document)):
-        raise ValueError(".openapi: must be a file or an https:// address; http:// only of this machine")
+        raise ValueError(".openapi: must be a file or an https:// address; download one of http://, and name the file")
 
 
 def _check_names(key: str, names: Sequence[str] | Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The address that an operation's path is added to: https://spec.openapis.org/oas/v3.1.1#server-object."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -18,6 +19,10 @@ _PORTS = {"http": 80, "https": 443}
 class _Unfit(ValueError):
     """Why an entry of `servers` is no base."""
 
+    def __init__(self, why: str, fix: str = _FIX) -> None:
+        super().__init__(why)
+        self.fix = fix
+
 
 class Bases:
     """The bases of one document's operations, for an entry with this `url` and these `origins`."""
@@ -27,14 +32,14 @@ class Bases:
         self._url = url.rstrip("/")
         self._others = {origin_of(each) for each in origins}
         self._own: str | None = None
-        self._problem = ": no base is known"
+        self._problem, self._fix = ": no base is known", _FIX
         if _leads_out(url):
             raise WrongDocument("url in the entry has a part such as .. that leads elsewhere", "write it without")
         if servers := document.get("servers"):
             try:
                 self._own = self._read(servers)
             except _Unfit as error:
-                self._problem = f"/0/url: {error}"
+                self._problem, self._fix = f"/0/url: {error}", error.fix
         elif "://" in place:
             self._own = urljoin(place, "/").rstrip("/")
         self.of_most = self._url or self._own or ""  # the base of the document, or the first of an operation
@@ -47,7 +52,7 @@ class Bases:
         if self._url:
             return self._url
         if self._own is None:
-            raise WrongDocument(f"{self._name}#/servers{self._problem}", _FIX)
+            raise WrongDocument(f"{self._name}#/servers{self._problem}", self._fix)
         return self._own
 
     def of(self, *lists: Any) -> str:
@@ -70,7 +75,9 @@ class Bases:
             self._is_unknown = False
             self.of_most = self.of_most or base
         if origin not in self._origins:
-            raise OperationFault(f"its own server is of another origin: {origin}")
+            raise OperationFault(
+                f'its own server is of another origin, which origins = ["{origin}"] in its entry would allow'
+            )
         return self._url or base
 
     def _read(self, servers: Any) -> str:
@@ -111,7 +118,9 @@ def _checked(url: str, place: str) -> str:
     if parts.scheme not in _PORTS or port == 0:
         raise _Unfit(f"{shown} is no https:// address")
     if parts.scheme == "http" and not is_here(host):
-        raise _Unfit(f"{shown} is not encrypted")
+        safe = shlex.quote(f"https{url[4:]}"[:_LONGEST])
+        fix = f"name its https form, if it has one: --url {safe}; http:// has to be written there on purpose"
+        raise _Unfit(f"{shown} is not encrypted", fix)
     if _leads_out(url):
         raise _Unfit(f"{shown} has a part such as .. that leads elsewhere")
     if parts.username is not None or parts.query or parts.fragment:
@@ -126,10 +135,13 @@ def _leads_out(url: str) -> bool:
 
 
 def origin_of(url: str) -> str:
-    """The scheme, host and port of an address; empty for one that is none."""
+    """The scheme, host and port of an address, the port where it is not that of the scheme; empty for one that is
+    none."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme, 0)
     except ValueError:
         return ""
-    return f"{parts.scheme.lower()}://{(parts.hostname or '').lower()}:{port}"
+    host = (parts.hostname or "").lower()
+    where = f":{port}" if port != _PORTS.get(parts.scheme) else ""
+    return f"{parts.scheme.lower()}://{f'[{host}]' if ':' in host else host}{where}"

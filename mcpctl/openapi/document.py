@@ -10,6 +10,7 @@ from mcpctl.openapi.faults import WrongDocument
 
 _BOM = b"\xef\xbb\xbf"
 _VERSION = re.compile(r"3\.[0-2](?:\.|\Z)")
+_YAML = re.compile(rb"\s*(?:---|%YAML|#|[\"']?[A-Za-z_$][\w.$-]*[\"']?[ \t]*:(?:\s|\Z))")  # how a text in YAML begins
 _FIX = "correct it there, or get another document"
 
 
@@ -24,12 +25,15 @@ def value_of(text: Text) -> Any:
     """The value that a text is, in JSON or YAML; raises `WrongDocument`."""
     content = text.content.removeprefix(_BOM)
     is_named_yaml = text.name.endswith((".yaml", ".yml"))
-    if content.lstrip()[:1] not in (b"{", b"[") or is_named_yaml:
+    try:
+        value = _of_json(content, text.name)
+    except WrongDocument:
+        begins_as_json = content.lstrip()[:1] in (b"{", b"[")
+        if not is_named_yaml and (begins_as_json or not _YAML.match(content)):
+            raise
         from mcpctl.openapi.yaml_text import decoded
 
         value = decoded(content, text.name)
-    else:
-        value = _of_json(content, text.name)
     _check_depth(value, text.name)
     return value
 

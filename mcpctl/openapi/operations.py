@@ -28,6 +28,7 @@ _CHOSEN_BY = "contentType"
 _TAGS, _LONGEST_TAG = 10, 100
 _LONGEST = 200
 _LONGEST_REASON, _LONGEST_VERSION = 300, 20
+_DEPRECATED = "deprecated"  # the reason, and the key of the entry
 _HASH = 32  # hex digits: nobody finds two documents with one
 _FIX = "correct it there, or get another document"
 
@@ -94,6 +95,8 @@ class Operations:
         if not made:
             is_chosen = self._entry.include or self._entry.exclude
             hint = "check the patterns of include and exclude" if is_chosen else _FIX
+            if self._skipped.keys() == {_DEPRECATED}:
+                hint = f"have deprecated ones, too: in its entry in config.toml, write {_DEPRECATED} = true"
             raise WrongDocument(f"{self._entry.name}#/paths: no operation is usable{self._reasons()}", hint)
         info = self._document.get("info") or {}
         return CompiledDocument(
@@ -218,7 +221,7 @@ class Operations:
         ):
             raise OperationFault(LEFT_OUT)
         if listed.value.get("deprecated") is True and not self._entry.deprecated:
-            raise OperationFault("deprecated")
+            raise OperationFault(_DEPRECATED)
 
     def _tool(self, name: str, listed: _Listed) -> HttpOperation:
         operation, place = listed.value, listed.place

@@ -79,7 +79,8 @@ def _origin(url: str) -> str:
     """The origin of an address; all of one that begins with a variable, whose case counts."""
     match = _ORIGIN.match(url)
     origin = match[0] if match else url
-    return origin if "${" in origin else origin.lower()
+    origin = origin if "${" in origin else origin.lower()
+    return origin.removesuffix(":443" if origin.startswith("https:") else ":80")
 
 
 def _shown_base(base: str, server: Server) -> str:

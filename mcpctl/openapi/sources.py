@@ -37,7 +37,10 @@ class Sources:
             return self._counted(files.read(self._path, bounds.OPENAPI_TEXT, _CODE))
         parts = urlsplit(self.place)
         if parts.scheme != "https" and not (parts.scheme == "http" and is_here(parts.hostname or "")):
-            raise WrongDocument(f"{self._name} is read neither by https nor from this machine", "use its https address")
+            raise WrongDocument(
+                f"{self._name} is read neither by https nor from this machine",
+                "use its https address, or download it and name the file",
+            )
         content, self.place, self._is_private = self._fetched(self.place, self._name)
         return self._counted(content)
 

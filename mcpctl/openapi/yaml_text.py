@@ -2,6 +2,8 @@
 
 import math
 import re
+import shlex
+import sys
 from typing import Any
 
 from mcpctl.base import bounds
@@ -12,11 +14,22 @@ _WORDS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None, "true": True, "True": True, "TRUE": True,
     "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
-_EXTRA = "install it with: pip install 'mcpctl[openapi]'; or convert the document to JSON"
 _FIX = "correct it there, or convert the document to JSON"
 _MOST = 5_000_000  # values, those of aliases counted each time
 _LONGEST_NUMBER = 30  # digits of an integer
 _STRING, *_TAGS = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
+
+
+def _extra() -> str:
+    """How PyYAML gets into the installation that runs this."""
+    python = sys.executable
+    if "/uv/tools/" in python:
+        command = "uv tool install 'mcpctl[openapi]'"
+    elif "/pipx/venvs/" in python:
+        command = "pipx install --force 'mcpctl[openapi]'"
+    else:
+        command = f"{shlex.quote(python)} -m pip install 'mcpctl[openapi]'"
+    return f"install it with: {command}; or convert the document to JSON"
 
 
 class _Wrong(ValueError):
@@ -28,7 +41,7 @@ def decoded(content: bytes, name: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise WrongDocument(f"{name} is not JSON, and YAML needs PyYAML", _EXTRA, "yaml_missing") from None
+        raise WrongDocument(f"{name} is not JSON, and YAML needs PyYAML", _extra(), "yaml_missing") from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return _Values(yaml, loader(content)).document()

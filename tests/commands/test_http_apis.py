@@ -489,9 +489,9 @@ def test_a_document_that_stays_at_its_place_or_has_no_credentials_needs_nobody(
 
 
 def test_it_is_said_where_requests_and_clients_go(mcpctl: Mcpctl, here: Path) -> None:
-    moved(here)
+    moved(here, f"{MOVED}:443")
     said = add(mcpctl)
-    assert "at https://other.example.com/v1" in said
+    assert "at https://other.example.com:443/v1" in said
     assert "clients are changed for tokens at https://login.example.com" in said
     shown = mcpctl("servers", "show", "shop", "--json").json["destinations"]
     assert shown == {"requests": [MOVED], "tokens": ["https://login.example.com"]}

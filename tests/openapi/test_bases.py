@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mcpctl.openapi.bases import origin_of
 from mcpctl.openapi.faults import WrongDocument
 from tests.openapi.documents import compiled, of_paths, only
 from tests.table import for_each
@@ -29,6 +30,22 @@ def base(servers: Any = None, operation: Any = None, path: Any = None, **wanted:
 ])  # fmt: skip
 def test_the_base_is_the_first_server_with_its_variables_defaults(servers: Any, result: str) -> None:
     assert base(servers) == result
+
+
+def test_the_https_form_of_a_base_is_named_and_its_other_form_is_taken_on_purpose() -> None:
+    with pytest.raises(WrongDocument) as refused:
+        base(server("http://api.example.com/v1"))
+    assert "--url https://api.example.com/v1; http:// has to be written there on purpose" in refused.value.hint
+    assert base(url="http://api.example.com/v1") == "http://api.example.com/v1"
+
+
+@for_each("url, origin", [
+    ("https://A.example.com:443/x", "https://a.example.com"), ("http://a.example.com:80", "http://a.example.com"),
+    ("https://a.example.com:80", "https://a.example.com:80"), ("http://[::1]:8080/x", "http://[::1]:8080"),
+    ("https://a.example.com:x", ""),
+])  # fmt: skip
+def test_an_origin_has_its_port_where_that_is_not_the_usual_one(url: str, origin: str) -> None:
+    assert origin_of(url) == origin
 
 
 @for_each("servers, problem", [
@@ -85,7 +102,9 @@ OTHER = server("https://upload.example.com/v1")
 
 def test_an_operation_of_another_origin_is_skipped_unless_origins_names_it() -> None:
     whole = of_paths({"/x": {"get": {**HERE, "servers": OTHER}}, "/y": {"get": {"operationId": "y"}}})
-    reason = "its own server is of another origin: https://upload.example.com:443"
+    reason = (
+        'its own server is of another origin, which origins = ["https://upload.example.com"] in its entry would allow'
+    )
     for url in ("", "https://mine.example.com"):
         made = compiled(whole, url=url)
         assert made.skipped == {reason: ["GET /x"]}

@@ -62,7 +62,17 @@ def test_without_pyyaml_an_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(WrongDocument, match="YAML needs PyYAML") as refused:
         value("a: 1")
-    assert "pip install 'mcpctl[openapi]'" in refused.value.hint
+    assert f"{sys.executable} -m pip install 'mcpctl[openapi]'" in refused.value.hint
+    for place, command in (("uv/tools", "uv tool install 'mcp"), ("pipx/venvs", "pipx install --force 'mcp")):
+        monkeypatch.setattr(sys, "executable", f"/x/{place}/mcpctl/bin/python")
+        with pytest.raises(WrongDocument) as refused:
+            value("# the shop\nopenapi: 3.1.0", "openapi")
+        assert command in refused.value.hint
+    for text in ("<!DOCTYPE html>", "not found", "{x", "openapi"):
+        with pytest.raises(WrongDocument, match="is not JSON: ") as refused:
+            value(text, "openapi")
+        assert "install" not in refused.value.hint
+    assert value('{"a": 1}', "shop.yaml") == {"a": 1}
     assert value('{"a": 1}', "shop.json") == {"a": 1}
 
 

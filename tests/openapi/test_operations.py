@@ -148,6 +148,12 @@ def test_patterns_choose_by_name_tag_or_method_and_path(include: Any, exclude: A
     assert sum(map(len, made.skipped.values())) == 4 - len(names)
 
 
+def test_where_all_are_deprecated_the_key_is_named_that_takes_them() -> None:
+    with pytest.raises(WrongDocument, match="1: deprecated") as refused:
+        compiled(of_operation({"deprecated": True}))
+    assert "write deprecated = true" in refused.value.hint
+
+
 def test_no_tag_makes_a_pattern_try_for_ever() -> None:
     whole = of_operation({"tags": ["a" * 50_000]})
     assert skipped(whole, include=["*a*a*a*a*a*a*b", "kept"]) == {"left out by include or exclude": ["POST /x"]}
