@@ -17,6 +17,7 @@ _NAMES = {
     "oauth": re.compile(r"[a-z_]+\Z"),
     "auth": re.compile(r"[^\s=](?:[^=]*[^\s=])?\Z"),
 }
+_DOCUMENT = re.compile(r"/(?:openapi|swagger)[^/]*\.(?:json|ya?ml)\Z", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")  # how a shell has a variable before a command
 
 Command = Annotated[list[str] | None, opt.argument("[-- COMMAND [ARGS]...]", "The command that starts the server.")]
@@ -120,6 +121,18 @@ def of_call(options: opt.AdHocServer, key: str) -> Server | None:
         address = masked_url(key)
         raise WrongUsage(f"'{address}' is an address, not a tool", f"give it with its tool: --url {address} TOOL")
     return None
+
+
+def warn_of_document(name: str, url: str) -> None:
+    """Warn of an address that is that of an OpenAPI document by its name."""
+    import shlex
+
+    from mcpctl.base.errors import warn
+    from mcpctl.config.entry_secrets import masked_url
+
+    if _DOCUMENT.search(url.partition("?")[0]):
+        how = f"mcpctl servers add {name} --openapi {shlex.quote(masked_url(url))}"
+        warn(f"--url is for MCP servers, and this is named as an OpenAPI document, which is for: {how}")
 
 
 def warn_of_secrets(given: Mapping[str, Any]) -> None:

@@ -102,6 +102,7 @@ def call_filter(
 
 
 def _http_statuses(called: str, values: tuple[str, ...]) -> tuple[str, ...]:
+    values = tuple(value.lower() for value in values)
     for value in values:
         is_number = value.isascii() and value.isdigit()
         if len(value) != len("404") or value[0] not in "12345" or not (is_number or value[1:] == "xx"):

@@ -193,6 +193,16 @@ def test_options_of_other_servers_do_not_go_with_a_document(mcpctl: Mcpctl, opti
     assert (ran.code, "is not for servers with openapi" in ran.err) == (2, True)
 
 
+@for_each("address, is_document", [
+    ("https://a.example.com/v1/openapi.json", True), ("https://a.example.com/openapi-3.yaml?x=y", True),
+    ("https://a.example.com/swagger.json", True), ("https://a.example.com/openapi", False),
+    ("https://a.example.com/mcp.json/", False),
+])  # fmt: skip
+def test_an_address_that_is_named_as_a_document_is_hinted_at(mcpctl: Mcpctl, address: str, is_document: bool) -> None:
+    ran = mcpctl("servers", "add", "x", "--url", address, "--dry-run")
+    assert (ran.code, "which is for: mcpctl servers add x --openapi" in ran.err) == (0, is_document)
+
+
 def test_include_and_exclude_choose_operations(mcpctl: Mcpctl, paths: Paths) -> None:
     add(mcpctl, "--include", "tag:orders", "--exclude", "DELETE /orders/*", "--exclude", "orders/create")
     assert mcpctl("tools", "ls", "--fields", "tool").out.split() == ["orders/list", "orders/get"]

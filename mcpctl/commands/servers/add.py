@@ -56,6 +56,8 @@ def add(
     if entry.openapi:
         given["openapi"] = http_apis.place_of(entry.openapi, paths.config)
     server_options.warn_of_secrets(given)
+    if entry.url and not entry.openapi:
+        server_options.warn_of_document(name, entry.url)
     table = editing.entry(given)
     addition = editing.addition(name, table)
     before, after = editing.edited(paths.config, addition)

@@ -35,7 +35,7 @@ def record(paths: Paths) -> None:
 
 @for_each(
     "option, expected",
-    [("404", [2]), ("4xx", [2]), ("4xx,5xx", [3, 2]), ("200,503", [3, 1]), ("3xx", []), ("2xx", [1])],
+    [("404", [2]), ("4xx", [2]), ("4XX", [2]), ("4xx,5xx", [3, 2]), ("200,503", [3, 1]), ("3xx", []), ("2xx", [1])],
 )
 def test_calls_are_chosen_by_the_status_of_the_answer(
     mcpctl: Mcpctl, paths: Paths, option: str, expected: list[int]
@@ -46,7 +46,7 @@ def test_calls_are_chosen_by_the_status_of_the_answer(
     assert [int(line[0]) for line in ran.out.split()] == expected
 
 
-@for_each("value", ["40", "4x4", "600", "xxx", "4XX", "٤٠٤"])
+@for_each("value", ["40", "4x4", "600", "xxx", "٤٠٤"])
 def test_a_status_that_is_none_is_refused_with_an_example(mcpctl: Mcpctl, value: str) -> None:
     ran = mcpctl("calls", "ls", "--http-status", value)
     assert ran.code == 2
