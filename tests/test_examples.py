@@ -73,6 +73,7 @@ def test_the_calls_of_the_example_of_an_http_api_are_answered(home: Path) -> Non
     assert "shop:orders/list" in lines[1:3]
     assert '{"id": "a/1", "item": "tea", "amount": 2, "status": "open"}' in lines
     assert "Authorization: Bearer ***" in lines
+    assert any(re.fullmatch(r"POST http://127\.0\.0\.1:[0-9]+/v1/orders", line) for line in lines)
     assert lines[-2:] == ["no such order", "orders/get\t404"]
 
 

@@ -10,8 +10,8 @@ python3 "$here/shop.py" 0 >"$MCPCTL_DATA_DIR/port" &
 shop=$!
 trap 'kill $shop; rm -r "$MCPCTL_DATA_DIR"' EXIT
 until port=$(grep . "$MCPCTL_DATA_DIR/port"); do sleep 0.1; done
-SHOP_URL="http://127.0.0.1:$port/v1"
-export SHOP_URL
+SHOP_HOST="127.0.0.1:$port"
+export SHOP_HOST
 
 mcpctl tools refresh shop
 mcpctl tools search 'list the orders of the shop' --limit 1 --fields key
