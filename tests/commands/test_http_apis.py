@@ -626,6 +626,26 @@ def test_a_call_is_on_record_with_its_request_and_its_credentials_are_nowhere(
     assert TOKEN.encode() not in kept
 
 
+@for_each("trust, tool, decision, taken_for", [
+    ("yes", "orders/get", "allow", "@read-only"), ("no", "orders/get", "ask", "@not-declared"),
+    ("pinned", "orders/get", "ask", "@not-declared"), ("yes", "exec", "ask", "@not-declared"),
+    ("yes", "orders/create", "ask", "@destructive"), ("yes", "patch", "ask", "@destructive"),
+    ("yes", "put", "ask", "@destructive"), ("yes", "orders/cancel", "ask", "@destructive"),
+])  # fmt: skip
+def test_rules_take_each_method_for_what_the_guide_says(
+    mcpctl: Mcpctl, paths: Paths, here: Path, trust: str, tool: str, decision: str, taken_for: str
+) -> None:
+    document = shop_api.shop()
+    document["paths"]["/more"] = {method: {"operationId": method} for method in ("put", "patch")}
+    document["paths"]["/exec"] = {"get": {"operationId": "exec"}}
+    shop_api.write(here / "shop.json", document)
+    server = {"openapi": str(here / "shop.json"), "trust_hints": trust}
+    configure(paths, {"shop": server}, policy={})
+    assert mcpctl("tools", "refresh", "shop").code == 0
+    shown = mcpctl("policy", "explain", f"shop:{tool}").out
+    assert (f"decision:    {decision}" in shown, taken_for in shown) == (True, True), shown
+
+
 # ---- what is for other servers leaves them alone
 
 
