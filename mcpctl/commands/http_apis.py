@@ -25,6 +25,7 @@ from mcpctl.output.text import block_of, line_of
 
 _READING = "reading the document"
 Changes = Mapping[str, Sequence[drift.ToolChange]]
+_CHANGES = 40  # lines of changes that are told beside another thing
 _REASONS = 5  # reasons why operations are no tools that are said at once
 
 
@@ -91,8 +92,11 @@ class Edit(NamedTuple):
             if failure:
                 warn(failure.message)
         changed = changes(self.paths, Reread({self.name: before}, {}, {}), None) if before else {}
-        for line in findings.changes(drift.rows(changed.get(self.name, ()), Selection("never"))):
+        lines = list(findings.changes(drift.rows(changed.get(self.name, ()), Selection("never"))))
+        for line in lines[:_CHANGES]:
             output.say(line, always=True)
+        if len(lines) > _CHANGES:
+            output.say(f"{len(lines) - _CHANGES:,} more lines of changes are left out", always=True)
         self._say(snapshot.load(self.paths, self.name, self.server))
 
     def _say(self, document: snapshot.CompiledDocument) -> None:
@@ -303,8 +307,9 @@ def show_request(
         raise words.for_person(failure, f"mcpctl tools show {tool.key}") from None
     mismatches = argument_help.mismatches(tool, given)
     if mismatches:
-        listed = "".join(f"\n  - {line_of(line)}" for line in mismatches)
-        warn(f"these arguments do not match the schema of {line_of(tool.key)}:{listed}")
+        warn(f"these arguments do not match the schema of {line_of(tool.key)}:")
+        for line in mismatches:
+            output.say(f"  - {line_of(line)}", always=True)
     for remark in sent.remarks:
         warn(remark)
     content = b"".join(sent.content)

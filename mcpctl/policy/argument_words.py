@@ -10,12 +10,10 @@ from mcpctl.base.tool_keys import is_plain
 _LONGEST = 200
 
 
-def refusal(failure: Failure) -> tuple[str, McpctlError] | None:
-    """The sentence for a model and the error for a person, with the tool at their beginning; None for other failures.
-    A name that is a sentence itself is left out."""
+def refusal(failure: Failure) -> tuple[str, McpctlError]:
+    """The sentence for a model and the error for a person, with the tool at their beginning. A name that is a sentence
+    itself is left out."""
     facts = failure.facts
-    if not facts.get("of_arguments") or "key" not in facts:
-        return None
     key, reason = facts["key"], facts["reason"]
     tool = key if is_plain(key) else "this tool"
     sentence = f"{tool} {reason.removeprefix('it ')}" if reason.startswith("it ") else f"{tool}: {reason}"

@@ -13,7 +13,6 @@ from mcpctl.base.texts import escaped
 from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.config.config import Config
 from mcpctl.config.policy_settings import ONLY
-from mcpctl.policy import argument_words
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
 
@@ -187,8 +186,12 @@ def _refusal(failure: Failure) -> tuple[str, McpctlError] | None:
     elif code in _OF_TOOL:
         has_approval = code == "needs_consent" and facts.get("approval")
         templates, values = _WITH_APPROVAL if has_approval else _OF_TOOL[code], _values(failure)
-    else:
+    elif facts.get("of_arguments") and "key" in facts:
+        from mcpctl.policy import argument_words  # most calls are not refused
+
         return argument_words.refusal(failure)
+    else:
+        return None
     model, person, hint = (template.format_map(values) for template in templates)
     return model, _KINDS.get(code, Refused)(person, hint, "tool_not_found" if code == "unknown_tool" else code)
 
