@@ -171,9 +171,7 @@ def why_unlisted(error: Exception) -> str:
 
 def named(key: str) -> str:
     """A tool in our sentences: a name that is a sentence itself is left out."""
-    if is_plain(key):
-        return f"tool '{key}'"
-    return "this resource" if is_feature(split(key)[1]) else "this tool"
+    return f"tool '{key}'" if is_plain(key) else "this resource" if is_feature(split(key)[1]) else "this tool"
 
 
 def _refusal(failure: Failure) -> tuple[str, McpctlError] | None:

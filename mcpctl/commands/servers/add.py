@@ -24,8 +24,8 @@ def add(
     asked, for 3 seconds at most, whether it needs a login.
 
     With --openapi, it is an HTTP API, and each operation of the document is a tool: see mcpctl help openapi-guide. The
-    document is read, and read again by tools refresh alone; --url is the address before its paths, where the document
-    does not name it.
+    document is read, also for --dry-run, and later again by tools refresh and by servers set; --url is the address
+    before its paths, where the document does not name it.
 
     A name with a slash is that of a server in the registry, as servers search lists it, or NAME@VERSION; its version is
     exact, npx or uvx runs its package, and nothing that the registry says is expanded. On a terminal you choose among
