@@ -37,6 +37,7 @@ CLIENT_FIELDS = ("client", "installed", "servers", "names", "path", "command", "
 INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "restart", "command")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
+API_FIELDS = ("http", "security", "unset")  # of one tool, null where it is none of an HTTP API
 REFRESH_FIELDS = ("server", "tools", "prompts", "resources", "revision", "duration_ms")
 REREAD_FIELDS = ("added", "removed", "changed")  # of an HTTP API, whose document was read again
 PROMPT_FIELDS = ("name", "server", "prompt", "title", "description", "arguments", "label", "listed_at")

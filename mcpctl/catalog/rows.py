@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mcpctl.base import fields, files, hints
 from mcpctl.base.errors import NotFound, Unusable, warn
-from mcpctl.base.models import Found, RawJson, Row, Tool, Usage
+from mcpctl.base.models import API_FIELDS, Found, RawJson, Row, Tool, Usage
 from mcpctl.base.near_names import nearest
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import split, split_typed
@@ -166,7 +166,7 @@ def _of_api(paths: Paths, catalog: Catalog, tool: Tool) -> Row:
     """The request of a tool of an HTTP API, and the security schemes that it takes; null for others."""
     server = catalog.config.servers.get(tool.server)
     if server is None or not server.openapi:
-        return dict.fromkeys(("http", "security", "unset"))
+        return dict.fromkeys(API_FIELDS)
     from mcpctl.openapi import overview
 
     return overview.of_tool(paths, tool.server, server, tool.name)

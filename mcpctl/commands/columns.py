@@ -339,7 +339,7 @@ _LONGEST_BAR = 10
 _MORE = {  # the fields that one thing has beside those it has in a list
     "calls show": ("decisions",),
     "sessions show": ("tools", "calls", "reads", "decisions"),
-    "tools show": ("permitted", "toolset", "in_toolset", "definition", "http", "security", "unset"),
+    "tools show": ("permitted", "toolset", "in_toolset", "definition", *models.API_FIELDS),
     "toolsets show": ("own",),
 }
 

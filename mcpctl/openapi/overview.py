@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from mcpctl.base import files
 from mcpctl.base.errors import NotFound, Unusable
-from mcpctl.base.models import Row
+from mcpctl.base.models import API_FIELDS, Row
 from mcpctl.base.paths import Paths
 from mcpctl.base.texts import escaped
 from mcpctl.config import config
@@ -150,7 +150,7 @@ def of_tool(paths: Paths, name: str, server: Server, tool: str) -> Row:
     try:
         document, operation = snapshot.operation(paths, name, server, tool)
     except (Unusable, NotFound):
-        return dict.fromkeys(("http", "security", "unset"))
+        return dict.fromkeys(API_FIELDS)
     request = {"method": operation.method, "path": operation.path, "base": _shown_base(operation.base, server)}
     return {
         "http": request,
