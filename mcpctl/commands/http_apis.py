@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcpctl import output
-from mcpctl.base.errors import McpctlError, Unusable, WrongUsage, warn
+from mcpctl.base.errors import McpctlError, WrongUsage, warn
 from mcpctl.base.failure import Failed
 from mcpctl.base.models import REREAD_FIELDS, Found, Row, Tool
 from mcpctl.base.paths import Paths
@@ -72,7 +72,7 @@ class Edit(NamedTuple):
         with rows.catalog(self.paths, quiet=True) as catalog:
             before = _tools(catalog, self.name) if self.former else {}
         with output.progress(_READING):
-            _compiled(self.paths, self.name, self.server, gate, self.former)
+            _compiled(self.paths, self.name, self.server, gate, self.former, is_known=bool(before))
         content = path.read_bytes()
         try:
             yield
@@ -177,7 +177,7 @@ def reread(paths: Paths, names: Sequence[str], project: str | None, gate: Gate) 
     for name in chosen:
         try:
             with output.progress(_READING):
-                moved[name] = _compiled(paths, name, loaded.servers[name], gate)
+                moved[name] = _compiled(paths, name, loaded.servers[name], gate, is_known=bool(before[name]))
         except McpctlError as error:
             if len(names) == 1:
                 raise
@@ -187,15 +187,16 @@ def reread(paths: Paths, names: Sequence[str], project: str | None, gate: Gate) 
     return Reread(before, failures, moved, [each for each in names or loaded.enabled if each not in unmade])
 
 
-def _compiled(paths: Paths, name: str, server: Server, gate: Gate, former: Server | None = None) -> Sequence[str]:
-    """Read a document again, and say what goes elsewhere than before. Where credentials do, only a person may. The
-    entry of before is `former`, if that is another: where it names another place, that is a change of the entry."""
+def _compiled(
+    paths: Paths, name: str, server: Server, gate: Gate, former: Server | None = None, *, is_known: bool
+) -> Sequence[str]:
+    """Read a document again, and say what goes elsewhere than before. Where credentials do, only a person may, and so
+    where tools are known and the document that they are of is not. The entry of before is `former`, if that is another:
+    where it names another place, that is a change of the entry."""
     former = former or server
-    before = None
-    if (former.openapi, former.url) == (server.openapi, server.url):
-        with suppress(Unusable):
-            before = snapshot.load(paths, name, former)
-    if before is None:
+    is_same = (former.openapi, former.url) == (server.openapi, server.url)
+    before = snapshot.last(paths, name, former) if is_same else None
+    if before is None and not (is_same and is_known):
         compiling.compile_entry(paths, name, server)
         return ()
     moved: list[str] = []
@@ -204,7 +205,7 @@ def _compiled(paths: Paths, name: str, server: Server, gate: Gate, former: Serve
         moved.extend(overview.moves(before, after, server))
         if moved and (server.auth or server.headers or server.parameters):
             words = "; ".join(moved)
-            gate.document(name, words, before.sha256, f"{after.sha256} {words}")
+            gate.document(name, words, before.sha256 if before else "", f"{after.sha256} {words}")
 
     compiling.compile_entry(paths, name, server, permit)
     return moved

@@ -1,7 +1,8 @@
 """The entry of an HTTP API with every variable and command expanded, as `server_environment` does it for others."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +12,8 @@ import msgspec
 from mcpctl.config.server_environment import HEADER_VALUE, VALUE, CannotLaunch, expand, known_to, lacking
 from mcpctl.config.server_settings import ClientCredentials, Server, is_address
 from mcpctl.secrets.redact import MASK, is_secret_name
+
+_NO_PASSWORD = 4  # fewer characters than this stand in the place of one, such as X
 
 
 class Api(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +47,10 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
         secrets.extend(expand(match[0], known, printed).strip() for match in VALUE.finditer(written))
         if not is_secret or not text:
             return text
-        # Before a blank there may be a scheme, and before a colon a user.
-        secrets.extend((text, *(text.partition(mark)[2].strip() for mark in " :")))
+        # Before a blank there may be a scheme, and before a colon a user: a key, where the password is none.
+        user, colon, password = text.partition(":")
+        secrets.extend((text, text.partition(" ")[2].strip(), password.strip()))
+        secrets.extend([user] if colon and len(password) < _NO_PASSWORD else [])
         return MASK if masked else text
 
     def header(name: str, written: str) -> str:
@@ -67,7 +72,8 @@ def api(server: Server, config_path: Path, env: Mapping[str, str] = os.environ, 
     return Api(
         url=url, written_url=server.url.rstrip("/"), auth=auth,
         headers={name: header(name, text) for name, text in server.headers.items()},
-        parameters={name: msgspec.json.encode(_expanded(of, value)) for name, of in server.parameters.items()},
+        parameters={name: msgspec.json.encode(_expanded(of, partial(value, is_secret=is_secret_name(name))))
+                    for name, of in server.parameters.items()},
         slash_in=frozenset(server.slash_in), origins=server.origins, unset=without,
         upload_root=config_path.parent / Path(server.upload_root).expanduser() if server.upload_root else None,
         secrets=() if masked else tuple(secrets),
@@ -94,10 +100,10 @@ def _address(written: str, known: Mapping[str, str], *, masked: bool) -> str:
     return url
 
 
-def _expanded(given: Any, value: Callable[[str], str]) -> Any:
-    """A value of `parameters`, whose texts are expanded."""
+def _expanded(given: Any, value: "partial[str]") -> Any:
+    """A value of `parameters`, whose texts are expanded; those under the name of a secret are one."""
     if isinstance(given, str):
-        return value(given) if "${" in given else given
+        return value(given) if "${" in given or value.keywords["is_secret"] else given
     if isinstance(given, list):
         return [_expanded(item, value) for item in given]
     if isinstance(given, dict):

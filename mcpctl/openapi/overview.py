@@ -62,10 +62,16 @@ def _tokens(document: CompiledDocument, server: Server) -> dict[str, str]:
     }
 
 
-def moves(before: CompiledDocument, after: CompiledDocument, server: Server) -> list[str]:
-    """The origins of a new document that the one before had not, in words, but for those that the entry names."""
-    old, new = (destinations(each, server)["requests"] for each in (before, after))
-    named = {_origin(each) for each in server.origins}
+def moves(before: CompiledDocument | None, after: CompiledDocument, server: Server) -> list[str]:
+    """The origins of a new document that the one before had not, in words, but for those that the entry names; all of
+    them where that one is lost."""
+    new = destinations(after, server)["requests"]
+    if before is None:
+        places = [] if server.url else list(new)
+        places += [origin for name, origin in _tokens(after, server).items() if name in server.auth]
+        lost = "and where they went before is not known any more"
+        return [f"credentials now go to {', '.join(places)}, {lost}"] if places else []
+    old, named = destinations(before, server)["requests"], {_origin(each) for each in server.origins}
     moved = [] if {*new} <= {*old, *named} else [f"requests now go to {', '.join(new)}, before to {', '.join(old)}"]
     was = _tokens(before, server)
     for name, origin in _tokens(after, server).items():

@@ -144,10 +144,28 @@ def save(paths: "Paths", name: str, server: "Server", content: bytes) -> None:
     path = path_of(paths, name, server)
     private_dir(path.parent)
     files.edit(path, lambda _: content, "make room there, or name another place with --data-dir")
-    # The names of entries may begin alike.
-    named = [each for each in path.parent.glob(f"{name}-*.json") if _KEY.fullmatch(each.name.removeprefix(f"{name}-"))]
-    for old in sorted(named, key=lambda each: (files.stamp(each) or (0, 0))[1], reverse=True)[_KEPT:]:
+    for old in _named(paths, name)[_KEPT:]:
         old.unlink(missing_ok=True)
+
+
+def _named(paths: "Paths", name: str) -> list[Path]:
+    """The documents that are kept of a name, the newest first. The names of entries may begin alike."""
+    from mcpctl.base import files
+
+    kept = (each for each in paths.openapi.glob(f"{name}-*.json") if _KEY.fullmatch(each.name.removeprefix(f"{name}-")))
+    return sorted(kept, key=lambda each: (files.stamp(each) or (0, 0))[1], reverse=True)
+
+
+def last(paths: "Paths", name: str, server: "Server") -> CompiledDocument | None:
+    """The document of an entry, else the newest of its name that can be read; None where there is none."""
+    from mcpctl.base.errors import Unusable
+
+    for path in (path_of(paths, name, server), *_named(paths, name)):
+        try:
+            return _loaded(path, name)
+        except Unusable:
+            pass
+    return None
 
 
 def remove(paths: "Paths", name: str, server: "Server") -> None:
@@ -161,7 +179,10 @@ def head(paths: "Paths", name: str, server: "Server") -> CompiledDocument:
 
 def load(paths: "Paths", name: str, server: "Server", *, with_operations: bool = True) -> CompiledDocument:
     """The document of an entry as it is; for a thread. Raises `Unusable` with the command that makes it."""
-    path = path_of(paths, name, server)
+    return _loaded(path_of(paths, name, server), name, with_operations=with_operations)
+
+
+def _loaded(path: Path, name: str, *, with_operations: bool = True) -> CompiledDocument:
     try:
         with path.open("rb") as lines:
             head = lines.readline().rstrip() + _END

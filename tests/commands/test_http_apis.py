@@ -494,6 +494,26 @@ def test_only_a_person_reads_a_document_that_sends_credentials_elsewhere(
     shutil.rmtree(paths.data)
 
 
+def test_a_document_is_read_by_a_person_too_where_the_one_before_is_lost(
+    mcpctl: Mcpctl, here: Path, paths: Paths
+) -> None:
+    entry = {"openapi": str(here / "shop.json"), "auth": {"bearerAuth": "s3cret-of-shop"}}
+    configure(paths, {"shop": entry}, policy={})
+    moved(here, "https://a.example.com")
+    assert mcpctl("tools", "refresh", "shop").code == 0
+    (file,) = paths.data.glob("openapi/*")
+    moved(here)
+    configure(paths, {"shop": {**entry, "include": ["orders/*"]}}, policy={})  # by hand: another file, none for it
+    refused = mcpctl("tools", "refresh", "shop")
+    assert (refused.code, "before to https://a.example.com" in refused.err) == (6, True)
+    configure(paths, {"shop": entry}, policy={})
+    for content in (b"{", None):
+        file.write_bytes(content) if content else file.unlink()
+        refused = mcpctl("tools", "refresh", "shop")
+        assert (refused.code, "where they went before is not known any more" in refused.err) == (6, True)
+    assert mcpctl("tools", "refresh", "shop", "--from-script").code == 0
+
+
 def test_a_document_that_stays_at_its_place_or_has_no_credentials_needs_nobody(
     mcpctl: Mcpctl, here: Path, paths: Paths
 ) -> None:

@@ -127,3 +127,20 @@ def test_a_changed_entry_is_connected_to_again_but_for_who_may_call_it() -> None
 def test_a_url_that_is_no_address_once_it_is_expanded_is_told(value: str) -> None:
     with pytest.raises(CannotLaunch, match="its url, once expanded, is not an address"):
         api(Server(openapi="shop.json", url="https://${PLACE}"), Path("config.toml"), {"PLACE": value})
+
+
+def test_a_value_of_parameters_with_the_name_of_a_secret_is_one() -> None:
+    server = Server(openapi="shop.json", parameters={"api_key": "as-it-is-12345", "account": "acme"})
+    assert api(server, Path("config.toml"), {}).secrets == ("as-it-is-12345", "", "")
+    shown = api(server, Path("config.toml"), {}, masked=True).parameters
+    assert shown == {"api_key": b'"***"', "account": b'"acme"'}
+
+
+def test_a_user_without_a_password_is_a_key() -> None:
+    for text, secrets in (
+        ("key-as-user:X", {"key-as-user"}),
+        ("key-as-user:", {"key-as-user"}),
+        ("ann:long-word", set()),
+    ):
+        server = Server(openapi="shop.json", auth={"basic": text})
+        assert {"ann", "key-as-user"}.intersection(api(server, Path("config.toml"), {}).secrets) == secrets

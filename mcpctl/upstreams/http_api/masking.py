@@ -1,6 +1,7 @@
 """Our credentials out of what an API answers: some repeat them, as they came or as another format writes them."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import AnyStr
 from urllib.parse import quote
@@ -10,6 +11,7 @@ import msgspec
 from mcpctl.secrets.redact import MASK
 
 _PIECE = 1 << 18  # bytes that are searched in one step
+_IN_HTML = re.compile("[+&<>='`]")  # escaped by those who write JSON into pages
 _LEAST_BEGUN = 4  # characters of a credential at the end of a text that was cut
 
 
@@ -75,5 +77,8 @@ def _forms(secret: str) -> tuple[str, ...]:
         in_json,
         in_json.replace("/", "\\/"),
         json.dumps(secret)[1:-1],
+        _IN_HTML.sub(lambda match: f"\\u{ord(match[0]):04x}", in_json),
+        _IN_HTML.sub(lambda match: f"\\u{ord(match[0]):04X}", in_json),
         quote(secret, safe=""),
+        quote(secret),
     )

@@ -4,7 +4,7 @@ https://spec.openapis.org/oas/v3.1.1#parameter-object"""
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 import msgspec
 from msgspec import Struct
@@ -207,6 +207,9 @@ class _Making:
             names = {unquote(pair.partition("=")[0]).lower(): None for pair in pairs.split(between)}
             others = {each.name for each in self._parameters[parameter.place] if each is not parameter}
             others |= {each.name for each in self._document.schemes.values() if each.place == parameter.place}
+            if parameter.place == "query":  # which a path of the document may have, too
+                fixed = self._operation.path.partition("#")[0].partition("?")[2]
+                others |= {name for name, _ in parse_qsl(fixed, keep_blank_values=True)}
             if taken := next(
                 (each for each in (*self._entry.parameters, *others, *OVERRIDES) if each.lower() in names), None
             ):

@@ -64,6 +64,13 @@ def test_a_credential_is_masked_where_its_letters_are_made_small(paths: Paths, o
     assert "secret" not in text.lower()
 
 
+def test_a_credential_is_masked_as_others_write_json_and_addresses() -> None:
+    masking = Masking(["a/b+c=&d"])
+    for text in ("a/b%2Bc%3D%26d", "a%2Fb%2Bc%3D%26d", "a/b\\u002bc\\u003d\\u0026d", "a/b\\u002Bc\\u003D\\u0026d"):
+        assert masking.text(f"<{text}>") == "<***>"
+        assert "".join(masking.pieces([f"<{text}>"])) == "<***>"
+
+
 def test_an_escape_before_a_credential_stays_whole(paths: Paths, own: OwnApi) -> None:
     given = answer(b"a\necret-7 necret-7", Content_Type="text/plain")
     assert result(paths, own, given, "necret-7")["content"][0]["text"] == "a\necret-7 ***"

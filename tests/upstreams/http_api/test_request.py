@@ -183,6 +183,12 @@ OBJECT: dict[str, dict[str, Any]] = {
 KEYS = ("account", "Account", "other", "key", "ACCOUNT", "_method", "X-HTTP-Method-Override")
 
 
+def test_a_key_of_an_object_is_none_of_the_query_in_the_document(paths: Paths, own: OwnApi) -> None:
+    of = operation("GET", "/x?action=list#f", parameter("o", "query", style="form", explode=True))
+    failure = refusal(paths, document(own.url, of), {"o": {"Action": "delete"}})
+    assert (failure.code, failure.was_sent) == ("key_taken", False)
+
+
 @for_each("place, key", [(place, key) for place in OBJECT for key in KEYS])
 def test_a_key_of_an_object_is_no_other_parameter_and_no_credential(
     paths: Paths, own: OwnApi, place: str, key: str
