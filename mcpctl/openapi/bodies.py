@@ -41,7 +41,7 @@ class _Way(msgspec.Struct, frozen=True):
     has_file: bool
 
 
-class _Kind(msgspec.Struct, frozen=True):
+class _BodyKind(msgspec.Struct, frozen=True):
     """The kind of values of a property, as far as its schema says."""
 
     type: str
@@ -147,7 +147,7 @@ class Bodies:
             return _file(description)
         return {"type": "array", "items": FILE, **({"description": description} if description else {})}
 
-    def _encoding(self, written: Mapping[str, Any], kind: _Kind, is_multipart: bool, place: str) -> Encoding:
+    def _encoding(self, written: Mapping[str, Any], kind: _BodyKind, is_multipart: bool, place: str) -> Encoding:
         """https://spec.openapis.org/oas/v3.1.1#encoding-object, and v3.0.4, which has styles for forms alone."""
         given = written.get("contentType")
         media_type = given if isinstance(given, str) else ""
@@ -164,7 +164,7 @@ class Bodies:
             media_type = media_type or "application/octet-stream"
         return Encoding(media_type, headers=headers, is_binary=self._is_file(kind, media_type), is_json=is_json)
 
-    def _is_file(self, kind: _Kind, media_type: str) -> bool:
+    def _is_file(self, kind: _BodyKind, media_type: str) -> bool:
         """In 3.1 a value without a type is bytes, unless another media type is given."""
         if kind.is_file or kind.type:
             return kind.is_file
@@ -172,7 +172,7 @@ class Bodies:
         return not media_types.is_text(first) if first else not self._is_3_0
 
     def _headers(self, written: Any, place: str) -> dict[str, str]:
-        """Those that have one value alone."""
+        """The headers that have one value alone."""
         headers: dict[str, str] = {}
         for name, each in written.items() if isinstance(written, dict) else ():
             target = self._references.followed(each, place)
@@ -183,14 +183,14 @@ class Bodies:
                 headers[name] = known
         return headers
 
-    def _kind(self, schema: Any, place: str) -> _Kind:
+    def _kind(self, schema: Any, place: str) -> _BodyKind:
         """The kind of a property's values, or of the items of arrays, which are parts of their own."""
         first = self._first(schema, place)
         if first.get("type") == "array":
             first = self._first(first.get("items", {}), first.get(_PLACE, place))
         encoding = "base64" if self._is_3_0 and first.get("format") == "byte" else first.get("contentEncoding")
         is_encoded = isinstance(encoding, str) and _type(first) == "string"
-        return _Kind(_type(first), self._is_bytes(first), str(encoding) if is_encoded else "")
+        return _BodyKind(_type(first), self._is_bytes(first), str(encoding) if is_encoded else "")
 
     def _first(self, schema: Any, place: str) -> dict[str, Any]:
         """The keywords of a schema that say what it is, from it, what it refers to, and its first part that says so."""

@@ -33,7 +33,7 @@ class _Failure(msgspec.Struct):
     hint: str
 
 
-class _Line(msgspec.Struct):
+class _ProcessLine(msgspec.Struct):
     """A line of the process: one of these."""
 
     read: str | None = None
@@ -110,7 +110,7 @@ def _compiled(entry: ChosenEntry, document: bytes, sources: Sources) -> bytes:
 def _answer(pipe: IO[bytes], output: IO[bytes], sources: Sources) -> bytes:
     """The compiled document; nothing where the process has ended without one."""
     while line := output.readline():
-        message = msgspec.json.decode(line, type=_Line)
+        message = msgspec.json.decode(line, type=_ProcessLine)
         if message.read is not None:
             try:
                 _send(pipe, sources.file(message.read))

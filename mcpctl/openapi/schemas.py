@@ -68,7 +68,7 @@ class Schemas:
         return known
 
     def known(self) -> Iterator[tuple[Key, Shared]]:
-        """Those that were converted, with where they stand."""
+        """The shared schemas that were converted, with their places."""
         return ((key, each) for key, each in self._shared.items() if isinstance(each, Shared))
 
     def _convert_shared(self, key: Key) -> Shared | OperationFault:

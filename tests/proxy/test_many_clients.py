@@ -220,14 +220,20 @@ def test_a_shared_server_has_one_process_for_all_clients(scene: Play) -> None:
     scene(played, files=lambda: MemoryServer(tool("read")))
 
 
+async def reading(world: World, *names: str) -> list[MemoryClient]:
+    """Clients of these names, each of which has called a server of its own and one that all share."""
+    world.configure({"all": {"shared": True}})
+    world.begin()
+    clients = [await world.client(holder=name) for name in names]
+    for client in clients:
+        for server in ("own", "all"):
+            await client.call(f"{server}:read")
+    return clients
+
+
 def test_the_servers_of_a_client_end_with_it_and_those_of_others_go_on(scene: Play) -> None:
     async def played(world: World) -> None:
-        world.configure({"all": {"shared": True}})
-        world.begin()
-        gone, left = [await world.client(holder=name) for name in ("gone", "left")]
-        for client in (gone, left):
-            for server in ("own", "all"):
-                await client.call(f"{server}:read")
+        _, left = await reading(world, "gone", "left")
         world.gateway.let_go("gone")
         first, second = world.servers["own"].connections
         await first.gone.wait()
@@ -353,12 +359,7 @@ def test_a_log_level_is_that_of_the_client_which_has_set_it(scene: Play) -> None
 
 def test_a_change_of_roots_is_told_to_the_servers_of_the_client_alone(scene: Play) -> None:
     async def played(world: World) -> None:
-        world.configure({"all": {"shared": True}})
-        world.begin()
-        one, other = [await world.client(holder=name) for name in ("one", "other")]
-        for client in (one, other):
-            for server in ("own", "all"):
-                await client.call(f"{server}:read")
+        one, other = await reading(world, "one", "other")
         other.send(method="notifications/roots/list_changed")
         for client in (one, other):
             await client.call("own:read")

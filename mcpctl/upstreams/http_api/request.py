@@ -52,7 +52,7 @@ def made(document: CompiledDocument, operation: HttpOperation, arguments: bytes,
     """The request of a call; `token` is the one for a client of `credentials.chosen`. Raises `Failed`, before anything
     is sent. A body that is large or has files takes time: call it in a thread."""
     try:
-        return _Making(document, operation, arguments, entry).made(token)
+        return _RequestDraft(document, operation, arguments, entry).made(token)
     except UnicodeEncodeError:
         raise refused("a name in its arguments has half a character") from None
 
@@ -67,7 +67,7 @@ def shown(
     return msgspec.structs.replace(request, url=url, headers=headers)
 
 
-class _Making:
+class _RequestDraft:
     def __init__(self, document: CompiledDocument, operation: HttpOperation, arguments: bytes, entry: Api) -> None:
         self._document = document
         self._operation = operation
