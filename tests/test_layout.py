@@ -28,7 +28,7 @@ LAYERS = (
     ("search", "servers"),
     ("metatools",),
     ("clients", "proxy"),
-    ("calling", "doctor"),
+    ("calling", "doctor", "over_http"),
     ("dashboard", "demo"),
     ("commands",),
     ("cli",),

@@ -58,6 +58,10 @@ OPENAPI_MEMORY = 512 << 20  # bytes of memory that compiling may take
 OPENAPI_DEFINITION = 64 << 10  # bytes of the definition of one tool
 OPENAPI_DESCRIPTION = 4000  # characters of the description of one tool
 
+BODIES = 256 << 20  # bytes of all bodies over HTTP that are being read at once
+BODY_S = 60  # seconds in which one has to come
+ADDRESSES = 10_000  # addresses of refused requests over HTTP that are remembered for a minute
+
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
 WATCHED = 1000  # resources of which one client gets the updates
 

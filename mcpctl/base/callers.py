@@ -27,6 +27,7 @@ class Claims(Struct, frozen=True):
     token: str | None = None
     project: str | None = None  # the only one that is seen; empty for none, None if unnamed
     of_person: bool = False  # a person at the command line asks, whom no project has to be named for
+    is_checked: bool = False  # its token is one of a header over HTTP: it counts without a policy, and no other does
 
     def __repr__(self) -> str:
         return f"Claims(of_person={self.of_person})"
@@ -56,9 +57,10 @@ SHARED = "*"  # the holder of what all clients share
 BY_TOKEN = "@"  # begins the holder of what belongs to a token, or to requests without one
 
 
-def speaker(token: str | None, holder: str = "") -> Caller:
-    """The caller of requests that do not say who sends them. The holder `BY_TOKEN` stands for that of their token."""
-    claims = Claims(token) if token else NO_CLAIMS
+def speaker(token: str | None, holder: str = "", *, is_checked: bool = False) -> Caller:
+    """The caller of requests that do not say who sends them. The holder `BY_TOKEN` stands for that of their token.
+    Where that `is_checked`, what a request says of another counts for nothing."""
+    claims = Claims(token, is_checked=is_checked) if token else NO_CLAIMS
     return Caller(ANYBODY.revision, claims=claims, holder=held_by(holder, claims)) if token or holder else ANYBODY
 
 

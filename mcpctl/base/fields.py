@@ -127,6 +127,10 @@ class CallStarted(Line, tag="calls.started"):
     client_version: str | None = None
     project: str | None = None
     toolset: str | None = None
+    transport: Annotated[
+        str | UnsetType | None, "stdio or http: how the client speaks to mcpctl; null for calls of commands."
+    ] = UNSET
+    token_id: Annotated[str | UnsetType | None, "The token of the request, or null."] = UNSET
     http: Annotated[
         Json | UnsetType,
         "JSON: of a tool of an HTTP API the request, as {method, path}; the path is as the API's document has it, with"
@@ -339,6 +343,8 @@ class Call:
     config_path: str | None
     http: Json
     http_status: int | None
+    transport: str | None
+    token_id: str | None
 
 
 class Discovery(DiscoveryFinished):
@@ -529,7 +535,7 @@ class Held:
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 
-INDEX_VERSION = 14  # one more whenever a field of these rows comes or goes
+INDEX_VERSION = 15  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 

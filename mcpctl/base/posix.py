@@ -18,6 +18,7 @@ _PR_SET_DUMPABLE = 4
 _MOST_ENVIRONMENT = 2 << 20  # Linux's limit on arguments and environment together, unless stacks may be larger
 _THREADS = 13  # the position of the number of threads in `/proc/PID/stat`, counted from after the session
 _MOST_OPEN = 0.8  # the share of the files that may be open from which on no more clients are taken
+_UNLIMITED = 1 << 20
 
 
 def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
@@ -73,12 +74,27 @@ def raise_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def has_descriptors() -> bool:
-    """Whether this process has open so few of the files that it may have that more clients may come."""
+def most_descriptors() -> int:
     import resource
 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return most == resource.RLIM_INFINITY or sum(1 for _ in Path("/dev/fd").iterdir()) < _MOST_OPEN * most
+    return _UNLIMITED if most == resource.RLIM_INFINITY else most
+
+
+def has_descriptors() -> bool:
+    """Whether this process has open so few of the files that it may have that more clients may come."""
+    most = most_descriptors()
+    return most == _UNLIMITED or sum(1 for _ in Path("/dev/fd").iterdir()) < _MOST_OPEN * most
+
+
+def resident_memory() -> int:
+    """The bytes of memory that this process has now; where that is not told, those that it had at most."""
+    import resource
+
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most << 10
 
 
 def give_back_memory() -> None:

@@ -23,6 +23,7 @@ from mcpctl.clients import client_kinds
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config.server_environment import CannotLaunch, expand, inherited
 from mcpctl.config.server_settings import ALL, FROM_COMMAND, MINIMAL, Server
+from mcpctl.config.settings import TOKEN
 from mcpctl.secrets.redact import mask
 
 NAME = "mcpctl"
@@ -38,7 +39,12 @@ ServeOptions = Mapping[str, Path | str | bool | Sequence[str] | None]  # the opt
 
 def text(client: str, options: ServeOptions, servers: Iterable[Server] = ()) -> str:
     """The block for `client`, as JSON or TOML; with a PATH where the client's own would not find these `servers`."""
-    block = {CLIENTS[client].section: {NAME: entry(client, options, servers)}}
+    return block(client, entry(client, options, servers))
+
+
+def block(client: str, entry: Mapping[str, Any]) -> str:
+    """An entry as it stands in the client's file."""
+    block = {CLIENTS[client].section: {NAME: entry}}
     if client != "codex":
         return json.dumps(block, indent=2, ensure_ascii=False)
     import tomli_w
@@ -60,6 +66,35 @@ def entry(
         return {"type": "local", "command": words, **({"environment": env} if env else {}), "enabled": True}
     kind = {"vscode": {"type": "stdio"}, "claude-code": {"type": "stdio"}, "zed": {"source": "custom"}}.get(client, {})
     return {**kind, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
+
+
+_REMOTE: Mapping[str, tuple[str, Mapping[str, Any]]] = {  # the member that has the address, and others
+    "claude-code": ("url", {"type": "http"}), "cursor": ("url", {}), "vscode": ("url", {"type": "http"}),
+    "windsurf": ("serverUrl", {}), "codex": ("url", {"bearer_token_env_var": TOKEN}), "gemini-cli": ("httpUrl", {}),
+    "zed": ("url", {}), "cline": ("url", {"type": "streamableHttp"}),
+    "opencode": ("url", {"type": "remote", "enabled": True}),
+}  # fmt: skip
+_FROM_ENVIRONMENT = {
+    "claude-code": "${%s}",
+    "cursor": "${env:%s}",
+    "vscode": "${env:%s}",
+    "gemini-cli": "${%s}",
+    "opencode": "{env:%s}",
+}
+
+
+def remote_entry(client: str, url: str) -> dict[str, Any]:
+    """The entry for an mcpctl that serves at this address, with the token of its variable where the client has one;
+    raises `WrongUsage` for a client whose file takes no address."""
+    if client not in _REMOTE:
+        others = ", ".join(_REMOTE)
+        hint = f"it can start mcpctl itself: mcpctl install {client}; clients that take one: {others}"
+        raise WrongUsage(f"the file of {CLIENTS[client].title} takes no address of a server", hint, "no_address")
+    member, others_ = _REMOTE[client]
+    if client == "codex":
+        return {member: url, **others_}
+    token = _FROM_ENVIRONMENT.get(client, "%s") % TOKEN
+    return {**others_, member: url, "headers": {"Authorization": f"Bearer {token}"}}
 
 
 def link(client: str, entry: Mapping[str, Any]) -> str:

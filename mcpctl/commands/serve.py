@@ -35,6 +35,9 @@ def serve(
     print_config: str | None = opt.option(
         "--print-config", "CLIENT", "Print the entry with which CLIENT starts mcpctl; do not serve.", complete.clients
     ),
+    http: str | None = opt.option(
+        "--http", "[HOST:]PORT", "Serve many clients over HTTP there, in place of one on stdin and stdout."
+    ),
     link: bool = opt.flag("--link", "Print it as a link that adds it, for Cursor or VS Code."),
     *,
     place: opt.Location,
@@ -49,7 +52,7 @@ def serve(
     direct: Direct = None,
     locked: Path | None = opt.option("--locked", "FILE", "Hide tools that differ from FILE; see mcpctl tools lock."),
 ) -> None:
-    """Serve one MCP client, in front of all your servers.
+    """Serve MCP clients, in front of all your servers.
 
     It speaks MCP on stdin and stdout. Put this command into the configuration of Claude, Cursor or any MCP client. It
     shows the model two tools, tool_discovery and tool_execute, and keeps a record of every session and call.
@@ -65,6 +68,10 @@ def serve(
     With [policy] in config.toml it asks before calling tools that may delete, or that do not say what they do, and
     keeps to your rules; see mcpctl-config(5).
 
+    --http serves any number of clients at http://HOST:PORT/mcp, of this machine alone unless HOST says otherwise. Each
+    person has a token of mcpctl tokens create, which the client sends as Authorization: Bearer; [http] in config.toml
+    has the limits, and mcpctl-team(7) says more. It ends at SIGTERM once what is in flight is answered.
+
     --print-config prints the entry for a client's configuration; the clients are those of mcpctl install. Programs with
     a window do not have your shell's PATH: if theirs does not find the programs that start your servers, the entry has
     a PATH that does. --link prints a link in place of the entry: Cursor or VS Code, which opens it, asks whether to add
@@ -76,6 +83,8 @@ def serve(
       mcpctl serve --project acme
       mcpctl serve --toolset triage --split-execute
       mcpctl serve --direct 'time:*' --direct github:create_issue
+      mcpctl serve --http 8080
+      mcpctl serve --http 8080 --print-config cursor
       mcpctl serve --print-config claude-desktop
       mcpctl serve --print-config cursor --direct 'time:*' --link
     """
@@ -95,7 +104,11 @@ def serve(
             "--verbose": verbose, "--split-execute": split_execute,
             "--allow-annotate": allow_annotate, "--direct": direct, "--locked": locked.absolute() if locked else None,
         }  # fmt: skip
-        servers = load(paths.config).servers.values()
+        config = load(paths.config)
+        servers = config.servers.values()
+        if http is not None:
+            _print_remote(print_config, http, config.http.path, link=link)
+            return
         if link:
             output.write_text(client_config.link(print_config, client_config.entry(print_config, options, servers)))
             output.say(f"{client_kinds.CLIENTS[print_config].title} asks whether to add it when you open this")
@@ -105,9 +118,31 @@ def serve(
         if not split_execute:
             output.say("one permission then covers all tools; --split-execute separates reads from writes")
         return
+    if http is not None:
+        from mcpctl.over_http import listening
+        from mcpctl.over_http import process as over_http
+
+        over_http.run(
+            paths, listening.address(http), project=project, toolset=toolset, token_file=token_file,
+            split=split_execute, annotate=allow_annotate, verbose=verbose, locked=locked, direct=direct or (),
+        )  # fmt: skip
+        return
     from mcpctl.proxy import process
 
     process.run(
         paths, project=project, toolset=toolset, token_file=token_file, split=split_execute, annotate=allow_annotate,
         verbose=verbose, locked=locked, direct=direct or (),
     )  # fmt: skip
+
+
+def _print_remote(client: str, http: str, path: str, *, link: bool) -> None:
+    """Print the entry of a client for what `--http` serves."""
+    from mcpctl import output
+    from mcpctl.clients import client_config
+    from mcpctl.config.settings import TOKEN
+    from mcpctl.over_http import listening
+
+    entry = client_config.remote_entry(client, listening.address(http).url(path))
+    output.write_text(client_config.link(client, entry) if link else client_config.block(client, entry))
+    output.say(client_config.goes_into(client))
+    output.say(f"each person's own token, of mcpctl tokens create, belongs where it says {TOKEN}")

@@ -22,6 +22,7 @@ from mcpctl.config.server_settings import AD_HOC, Server, check_server
 from mcpctl.config.settings import (
     TOKEN_BYTES,
     ClientSettings,
+    HttpSettings,
     OAuthSettings,
     Project,
     RecordSettings,
@@ -46,6 +47,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
     responses: Responses = field(default_factory=Responses)
     clients: Mapping[str, ClientSettings] = field(default_factory=dict)
     serve: Serve = field(default_factory=Serve)
+    http: HttpSettings = field(default_factory=HttpSettings)
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     registry: RegistrySettings = field(default_factory=RegistrySettings)
     policy_table: PolicyTable | None = None
@@ -177,8 +179,8 @@ def load(path: Path, project: str | None = None) -> Config:
 
 
 SECTIONS: Mapping[str, type[toml.Section]] = {
-    "search": Search, "records": RecordSettings, "responses": Responses, "serve": Serve, "oauth": OAuthSettings,
-    "registry": RegistrySettings,
+    "search": Search, "records": RecordSettings, "responses": Responses, "serve": Serve, "http": HttpSettings,
+    "oauth": OAuthSettings, "registry": RegistrySettings,
 }  # fmt: skip
 KNOWN = frozenset(("servers", "projects", "clients", "policy", *SECTIONS))
 _FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last said"

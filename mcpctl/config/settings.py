@@ -16,6 +16,10 @@ _REGISTRY = re.compile(  # anything that a stranger on the way could change is r
     r"(?:https://[^\s/?#@$\\]+|http://(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?)(?:/[^\s?#$\\]*)?\Z",
     re.IGNORECASE,
 )
+OWN_PATHS = ("/healthz", "/readyz", "/metrics")  # what serve --http answers itself
+HTTP_PATH = re.compile(r"/[A-Za-z0-9._~/-]*\Z")
+HTTP_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#]+\Z")
+HTTP_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\Z")
 REGISTRY = "MCPCTL_REGISTRY"  # the variable that names another registry of servers
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
@@ -129,6 +133,33 @@ class Serve(Section, frozen=True):
         for number, pattern in enumerate(self.direct):
             if problem := problem_of_direct(pattern):
                 raise ValueError(f".direct[{number}]: {problem}")
+
+
+class HttpSettings(Section, frozen=True):
+    path: str = "/mcp"
+    require_token: bool = True
+    allowed_origins: list[str] = msgspec.field(default_factory=list)
+    allowed_hosts: list[str] = msgspec.field(default_factory=list)
+    max_body_mb: int = 32
+    max_in_flight: int = 256
+    max_in_flight_per_token: int = 32
+    max_sessions: int = 500
+    idle_session_s: float = 3600
+    drain_s: float = 30
+    metrics: bool = False
+    may_be_0 = ("drain_s",)
+
+    def check(self, name: str) -> None:
+        if not HTTP_PATH.match(self.path) or self.path in OWN_PATHS:
+            raise ValueError(f".path: must begin with /, such as /mcp, and not be {', '.join(OWN_PATHS)}")
+        if self.max_body_mb > bounds.MESSAGE >> 20:
+            raise ValueError(f".max_body_mb: must be at most {bounds.MESSAGE >> 20}")
+        for number, origin in enumerate(self.allowed_origins):
+            if not HTTP_ORIGIN.match(origin):
+                raise ValueError(f".allowed_origins[{number}]: must be an origin, such as https://app.example.com")
+        for number, host in enumerate(self.allowed_hosts):
+            if not HTTP_HOST.match(host):
+                raise ValueError(f".allowed_hosts[{number}]: must be a host, such as mcp.example.com or 10.0.0.5:8080")
 
 
 def problem_of_direct(pattern: str) -> str:

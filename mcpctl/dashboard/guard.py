@@ -17,6 +17,7 @@ from mcpctl.base.errors import Refused
 from mcpctl.dashboard.dashboard import Dashboard, body_of, dashboard_of, login_of
 from mcpctl.dashboard.rendering import error_answer, one_line
 from mcpctl.dashboard.running import Login
+from mcpctl.wire.http_server import is_for, is_from
 
 _AGAIN = "print a new link in a terminal: mcpctl dashboard --print-url"
 _HEADERS = {
@@ -58,14 +59,14 @@ class Guard:
         """The answer to a request that another site caused, or that is not for us."""
         hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
         sites = request.headers.getlist("sec-fetch-site")
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
+        if not is_for(hosts, self._hosts):
             return one_line(HTTPStatus.MISDIRECTED_REQUEST, "this dashboard has no such address")
         if request.method not in (*_READING, "POST"):
             answer = one_line(HTTPStatus.METHOD_NOT_ALLOWED, "this dashboard takes GET, HEAD and POST")
             answer.headers["allow"] = "GET, HEAD, POST"
             return answer
         is_elsewhere = any(site not in ("same-origin", "none") for site in sites)
-        if any(origin != f"http://{hosts[0]}" for origin in origins) or (is_elsewhere and not _follows_link(request)):
+        if not is_from(origins, (f"http://{hosts[0]}",)) or (is_elsewhere and not _follows_link(request)):
             return one_line(HTTPStatus.FORBIDDEN, "this dashboard does not answer other sites")
         return None
 

@@ -9,6 +9,7 @@ from mcpctl.config.policy_settings import PolicyTable, ProjectPolicyTable
 from mcpctl.config.server_settings import ClientCredentials, OAuth, Server
 from mcpctl.config.settings import (
     ClientSettings,
+    HttpSettings,
     OAuthSettings,
     Project,
     RecordSettings,
@@ -33,6 +34,7 @@ STRUCTS: Mapping[str, type[Section]] = {
     "[responses]": Responses,
     '[clients."NAME"]': ClientSettings,
     "[serve]": Serve,
+    "[http]": HttpSettings,
     "[records]": RecordSettings,
     "[oauth]": OAuthSettings,
     "[registry]": RegistrySettings,

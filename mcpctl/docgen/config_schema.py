@@ -20,7 +20,7 @@ from mcpctl.config.server_settings import (
     REMOTE_ONLY,
     Server,
 )
-from mcpctl.config.settings import EQUIPPED, EVERY, TOOLSET_PATTERN
+from mcpctl.config.settings import EQUIPPED, EVERY, HTTP_HOST, HTTP_ORIGIN, HTTP_PATH, TOOLSET_PATTERN
 from mcpctl.config.toml import MAX_S, Section
 from mcpctl.docgen.config_page import STRUCTS, UNSET, default_of
 from mcpctl.docgen.texts import TEXTS
@@ -52,6 +52,9 @@ _FORMS: Mapping[str, Schema] = {  # of values that no type and no table of allow
             ]
         }
     },
+    "path": {"pattern": _all_of(HTTP_PATH)},
+    "allowed_origins": {"items": {"type": "string", "pattern": _all_of(HTTP_ORIGIN)}},
+    "allowed_hosts": {"items": {"type": "string", "pattern": _all_of(HTTP_HOST)}},
     "headers": {"propertyNames": {"pattern": _all_of(HEADER_NAME)}},
     **{key: {"items": _RULE} for key in (ALLOW, ASK, DENY)},
     LIMIT: {"propertyNames": _RULE, "additionalProperties": {"type": "string", "pattern": _all_of(RATE)}},

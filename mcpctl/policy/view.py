@@ -56,20 +56,20 @@ class Scope(NamedTuple):
 
 
 def access_of(config: Config, claims: Claims, tokens: Collection[Token], now: float) -> tuple[Config, Access]:
-    """The configuration that a request sees, and its access. A token applies only with a policy. The process's own
-    project says whether one is needed."""
+    """The configuration that a request sees, and its access. A token applies only with a policy, or where one was
+    needed to get in. The process's own project says whether one is needed."""
     policy = config.policy
-    if not policy.is_on:
+    if not (policy.is_on or claims.is_checked):
         return seen_by(config, claims, None), UNBOUND
     text = claims.token
     token = None if text is None else identified(text, tokens, now)
     problem = NOT_VALID if text is not None and token is None else ""
     if text is None and policy.table.require_token:
         problem = NO_TOKEN
-    access = Access(token, problem, policy.enforces)
+    access = Access(token, problem, policy.enforces or claims.is_checked)
     if access.is_barred:
         return _nothing_of(config), access
-    return seen_by(config, claims, token if policy.enforces else None), access
+    return seen_by(config, claims, token if access.binds else None), access
 
 
 def seen_by(config: Config, claims: Claims, token: Token | None = None) -> Config:
@@ -175,7 +175,7 @@ class View(Struct, frozen=True, dict=True):
         toolset = self.toolset.name if self.toolset else None
         equipped = f"{OF_TOOLSET}{self.toolset_place.reference}" if self.toolset_place else EQUIPPED
         direct = tuple(equipped if each == EQUIPPED else each for each in self.config.serve.direct)
-        return Origin(client, self.project, toolset, direct)
+        return Origin(client, self.project, toolset, self.token_id, direct)
 
     @cached_property
     def project(self) -> str | None:

@@ -32,7 +32,7 @@ from mcpctl.proxy.consent_forms import (
     form_of,
 )  # fmt: skip
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.questions import Questions, can_fill_forms
+from mcpctl.proxy.questions import can_fill_forms
 from mcpctl.proxy.request import Request
 from mcpctl.store import clock
 from mcpctl.store.recorder import Recorder
@@ -55,13 +55,10 @@ Outcome = str | Failure | None  # the binding of a yes; why there is none; or No
 
 
 class Consent:
-    def __init__(
-        self, gateway: Gateway, recorder: Recorder, questions: Questions, parents: Callable[[], Sequence[int]]
-    ) -> None:
+    def __init__(self, gateway: Gateway, recorder: Recorder, parents: Callable[[], Sequence[int]]) -> None:
         self._gateway = gateway
         self._parents = parents  # the processes that a client may be which has asked by itself
         self._recorder = recorder
-        self._questions = questions
         self._was_asked = Newest[str, None](_MOST_REMEMBERED)  # approvals and bindings that are not asked about again
         self._forms = Forms()
         self._repeatable: dict[str, str] = {}  # approval ids by binding, where the form said that a yes is for repeats
@@ -198,16 +195,16 @@ class Consent:
             form.keep(fields, form_of(asked.on_record, approval, scopes, is_cut=is_cut, repeats=repeats))
             call.ask(question, form)
             return None
-        id_ = self._questions.ask(question, call)
+        id_ = call.questions.ask(question, call)
         try:
             outcome = await self._waited(form, call, failure)
         except Unusable:
-            self._questions.withdraw(id_, {})
+            call.questions.withdraw(id_, {})
             raise
         if form.answer.done():
             return await self._answered(form, call, failure)
         if outcome or not call.is_at_work:
-            self._questions.withdraw(id_, {})
+            call.questions.withdraw(id_, {})
             return outcome
         form.is_waited_for = False  # it stays open in the client, and a later yes applies to the same call made again
         form.look_at_the_clock()

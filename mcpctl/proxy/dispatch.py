@@ -43,7 +43,7 @@ class Dispatch:
         self.parking: Parking = of.parking if of else Parking(self._give_up)
         self.parents: Parents = of.parents if of else Parents()
         self.question_log: QuestionLog = of.question_log if of else QuestionLog(recorder)
-        self.consent: Consent = of.consent if of else Consent(gateway, recorder, questions, parents)
+        self.consent: Consent = of.consent if of else Consent(gateway, recorder, parents)
         self.in_flight: dict[bytes, Request] = {}
         self._tool_calls = ToolCalls(gateway, recorder, client)
         self._gateway = gateway

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -122,59 +122,56 @@ def can_fill_forms(capabilities: bytes) -> bool:
 
 
 class Questions:
-    def __init__(self, send: Callable[[bytes], None]) -> None:
+    def __init__(self, send: Callable[[bytes], None], of: "Questions | None" = None) -> None:
+        """Those `of` another are sent another way, and answered with the other's."""
         self._send = send
-        self._open: dict[bytes, tuple[Question, object]] = {}
-        self._last = 0
+        self._open: dict[bytes, tuple[Question, object, Questions]] = of._open if of else {}
+        self._numbers: Iterator[int] = of._numbers if of else itertools.count(1)
 
     def ask(self, question: Question, call: object = None) -> bytes:
         """The id that the question has with the client. The oldest of very many is given up."""
         if len(self._open) >= MOST_OPEN:
             # Those of servers first: none may take away what the user is asked before a call.
-            of_servers = (id_ for id_, (each, _) in self._open.items() if each.server)
+            of_servers = (id_ for id_, (each, *_) in self._open.items() if each.server)
             self._give_up(next(of_servers, next(iter(self._open))))
-        self._last += 1
-        id_ = b'"mcpctl-%d"' % self._last
-        self._open[id_] = question, call
+        id_ = b'"mcpctl-%d"' % next(self._numbers)
+        self._open[id_] = question, call, self
         self._send(jsonrpc.request(id_, question.method, question.params))
         return id_
 
     def _give_up(self, id_: bytes) -> None:
-        question, call = self._open[id_]
+        question, call, _ = self._open[id_]
         self.withdraw(id_, {})
         # Later: it may be whoever is asking now.
         asyncio.get_running_loop().call_soon(question.answered, call, b"", _TOO_MANY)
 
-    def _close(self, id_: bytes) -> tuple[Question | None, object]:
-        question, call = self._open.pop(id_, (None, None))
-        if question:
-            question.closed()
-        return question, call
-
     def close(self) -> None:
-        for id_ in list(self._open):
-            self._close(id_)
+        for id_, (question, _, asker) in list(self._open.items()):
+            if asker is self:
+                del self._open[id_]
+                question.closed()
 
     def answered(self, message: jsonrpc.Message) -> None:
-        question, call = self._open.pop(bytes(message.id), (None, None))
+        question, call, _ = self._open.pop(bytes(message.id), (None, None, None))
         if question:
             error = bytes(message.error)
             question.answered(call, bytes(message.result) or b"{}", b"" if error == b"null" else error)
             question.closed()
 
     def withdraw(self, id_: bytes, params: Mapping[str, bytes]) -> None:
-        question, _ = self._close(id_)
+        question, _, asker = self._open.pop(id_, (None, None, self))
         if question:
+            question.closed()
             withdrawal = jsonrpc.object_of({**params, "requestId": id_})
-            self._send(jsonrpc.notification("notifications/cancelled", withdrawal))
+            asker._send(jsonrpc.notification("notifications/cancelled", withdrawal))
 
     def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
-        for id_, (question, _) in list(self._open.items()):
+        for id_, (question, *_) in list(self._open.items()):
             if question.connection is connection and question.id == params.get("requestId", b""):
                 self.withdraw(id_, params)
 
     def gone(self, connection: Connection) -> None:
-        for id_, (question, _) in list(self._open.items()):
+        for id_, (question, *_) in list(self._open.items()):
             if question.connection is connection:
                 self.withdraw(id_, {"reason": b'"the server has ended"'})
 

@@ -20,7 +20,7 @@ from mcpctl.policy.decide import ALLOW, ASK, CALL, KEPT, RESUME, Subject, Verdic
 from mcpctl.policy.view import View
 from mcpctl.proxy import input_rounds, translate
 from mcpctl.proxy.input_rounds import InputRounds, Parked, told_apart
-from mcpctl.proxy.questions import can_be_asked
+from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.proxy.spec import AT_ONCE, Barring, Dispatcher, Incoming, Looked, Spec
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import TASKS_RESULT, Exchange, Reply, unpassable
@@ -73,6 +73,10 @@ class Request(Reply):
         self.execute_class = incoming.execute_class
         self.parent_id = incoming.replays
         self.record = spec.record(self)
+
+    @property
+    def questions(self) -> Questions:
+        return self._dispatch.questions
 
     @property
     def arguments(self) -> bytes:

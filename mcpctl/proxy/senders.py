@@ -58,8 +58,8 @@ class Senders:
     def claiming(self, caller: Caller, claims: Claims) -> Caller:
         if claims is NO_CLAIMS:
             claims = self._own
-        elif claims.token is None and self._own.token is not None:
-            claims = replace(claims, token=self._own.token)
+        elif (claims.token is None and self._own.token is not None) or self._own.is_checked:
+            claims = replace(claims, token=self._own.token, is_checked=self._own.is_checked)
         if claims is caller.claims and self._holder == caller.holder:
             return caller
         key = caller, claims

@@ -63,18 +63,19 @@ class ClientSession:
 
     def __init__(
         self, gateway: Gateway, transport: Transport, speaker: Caller = ANYBODY, *, via: str = "client",
-        parents: Callable[[], Sequence[int]] = tuple, of: "ClientSession | None" = None,
+        parents: Callable[[], Sequence[int]] = tuple, of: "ClientSession | None" = None, over: str = "stdio",
     ) -> None:  # fmt: skip
         """A request that does not say who sends it is the `speaker`'s, whose program may be one of `parents`. Where
         each request of a client comes in its own way, as over HTTP, each way is a session `of` the one that has the
-        record, the parked calls and the yeses; ids are its own."""
+        record, the parked calls and the yeses; ids are its own. The transport it is spoken to `over` is on record."""
         self.gateway = gateway
         self._of = of
         self.recorder: Recorder = of.recorder if of else Recorder(
-            gateway.paths, gateway.config.records, via=via, unwritten=gateway.turn.unwritten, run=gateway.run
+            gateway.paths, gateway.config.records, via=via, unwritten=gateway.turn.unwritten, run=gateway.run,
+            over=over,
         )  # fmt: skip
         self.send = transport.write
-        self.questions = Questions(self.send)
+        self.questions: Questions = Questions(self.send, of.questions if of else None)
         joined = of.dispatch if of else None
         self.dispatch: Dispatch = Dispatch(gateway, self.recorder, self.questions, self, parents, joined)
         self.owners = Owners(gateway)
@@ -83,14 +84,19 @@ class ClientSession:
         self._direct: DirectRequests | None = None
         self.introduced: Introduced = of.introduced if of else Introduced()
         self.caller: Caller = of.caller if of else speaker
-        self.is_initialized = False
-        self.log_level = b""
+        self.is_initialized: bool = of.is_initialized if of else False
+        self.retry_after = 0.0  # seconds after which what was refused last may be asked for again
+        self.log_level: bytes = of.log_level if of else b""
+        self.parts: set[ClientSession] = set()  # the sessions of this one whose requests go on
         self._transport = transport
         self._answering: set[asyncio.Task[Any]] = set()
         self._drifts_told: set[Drift] = of._drifts_told if of else set()
         self._looking: asyncio.Task[None] | None = None
         self._connecting = asyncio.Semaphore(_CONNECTED_AT_ONCE)
-        gateway.sessions.append(self)
+        if of:
+            of.parts.add(self)
+        else:
+            gateway.sessions.append(self)
         if speaker.claims.token:
             gateway.name_by_tokens()
 
@@ -275,6 +281,7 @@ class ClientSession:
         self._transport.write(jsonrpc.error(request.id, error))
 
     def refused(self, request: Incoming, failure: Failure, call_id: str) -> None:
+        self.retry_after = failure.facts.get("retry_after", 0.0)
         self.note_drifts()
         self.answer(request, translate.refusal(words.for_model(failure, call=call_id[:8]), request.caller))
 
@@ -315,10 +322,12 @@ class ClientSession:
 
     @property
     def is_busy(self) -> bool:
-        return len(self.dispatch.in_flight) > 0
+        return len(self.dispatch.in_flight) > 0 or any(part.is_busy for part in self.parts)
 
     def lists_changed(self) -> None:
         self.subscriptions.lists_changed()
+        for part in self.parts:
+            part.subscriptions.lists_changed()
 
     # ---- the end
 
@@ -340,10 +349,11 @@ class ClientSession:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
         self.subscriptions.close()
-        self.gateway.sessions.remove(self)
         if self._of:
+            self._of.parts.discard(self)
             self.questions.close()
             return
+        self.gateway.sessions.remove(self)
         self.dispatch.close()
         self.recorder.close()
         await self.dispatch.consent.end()

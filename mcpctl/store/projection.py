@@ -161,7 +161,7 @@ def _value(member: str, kind: str) -> str:
     if kind.startswith("bool"):
         # Numbers instead of True and False, which take five times as long to hand over to SQLite.
         return f"1 if line.{member} is True else 0"
-    return f"None if line.{member} is UNSET else line.{member}" if kind.endswith("UnsetType") else f"line.{member}"
+    return f"None if line.{member} is UNSET else line.{member}" if "UnsetType" in kind else f"line.{member}"
 
 
 class LineColumns:

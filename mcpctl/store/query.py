@@ -236,7 +236,8 @@ def _tool(tool: str) -> tuple[str, tuple[str, ...]]:
         server, name = tool_keys.split(tool)
         if name == "*":
             return _named("server", server), (_pattern(server),)
-        return f"({_named('server', server)} AND {_named('tool', name)})", (_pattern(server), _pattern(name))
+        # A tool is in few servers, a server has many: only the index by tool is to be asked.
+        return f"({_named('+server', server)} AND {_named('tool', name)})", (_pattern(server), _pattern(name))
     if "." not in tool:
         return _named("tool", tool), (_pattern(tool),)
     server, _, name = tool.partition(".")  # a server's name has no dot, a tool's may have some

@@ -32,6 +32,7 @@ class Origin(Struct, frozen=True):
     client: Client
     project: str | None = None
     toolset: str | None = None
+    token_id: str = ""
     direct: Sequence[str] = ()  # patterns of the tools that the client is shown directly
 
 
@@ -45,12 +46,13 @@ class Recorder:
 
     def __init__(
         self, paths: Paths, settings: RecordSettings, *, via: str = "client",
-        unwritten: list[tuple[Any, bytes]] | None = None, run: "Run | None" = None,
+        unwritten: list[tuple[Any, bytes]] | None = None, run: "Run | None" = None, over: str = "stdio",
     ) -> None:  # fmt: skip
         """Lines go to `unwritten`, which whoever sends answers has written before; without it, at each `flush`."""
         self.session_id = new_id()
         self._paths = paths
         self._via = via
+        self._over = over if via == "client" else ""  # the transport of the client, on record with its calls
         self.follow(settings)
         self._journal: Journal | None = None
         self._warned = False
@@ -82,6 +84,12 @@ class Recorder:
             timestamp=clock.iso(time.time()),
             client_name=client_name, client_version=client_version, project=project, toolset=toolset,
         )  # fmt: skip
+        if self._run:
+            self._run.started += 1
+        if self._over:
+            line.transport = self._over
+        if origin.token_id:
+            line.token_id = origin.token_id
         if http:
             line.http = Raw(msgspec.json.encode(dict(zip(("method", "path"), self.values.names(http), strict=True))))
         self._unwritten.append((self, journal_lines.encode_all((line,))))
@@ -107,6 +115,8 @@ class Recorder:
             response_truncated=size > self.values.limit,
             timestamp=clock.iso(time.time()),
         )
+        if self._run:
+            self._run.finished(status, time.monotonic() - call.started)
         if delivered is not None:
             line.delivered_bytes, line.shortened, line.response_file = delivered, True, True
         if http_status is not None:

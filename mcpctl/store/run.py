@@ -6,6 +6,8 @@ lives. And `keep_sessions` removes no session of a run that lasts.
 
 import os
 import uuid
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 from mcpctl.base import files, posix
 from mcpctl.base.paths import Paths, private_dir
 
+BOUNDS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # of the durations that are counted
 _OPEN, _RESTING = b"open", b"rests"
 
 
@@ -25,6 +28,16 @@ class Run:
         self._fd, beside = files.create_beside(path, must_lock=True)
         beside.rename(path)
         self._path = path
+        self.started = 0
+        self.statuses: Counter[str] = Counter()  # of the calls that ended
+        self.durations = [0] * (len(BOUNDS_S) + 1)  # by the first bound that is not exceeded
+        self.seconds = 0.0
+
+    def finished(self, status: str, seconds: float) -> None:
+        """A call ended."""
+        self.statuses[status] += 1
+        self.durations[bisect_left(BOUNDS_S, seconds)] += 1
+        self.seconds += seconds
 
     def opened(self, journal: str) -> None:
         self._say(_OPEN, journal)

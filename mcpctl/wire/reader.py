@@ -305,13 +305,17 @@ class MessageReader:
         return None
 
     def _read(self, line: Line) -> Read:
-        """The messages in a line, none where it has none."""
-        text = loose_json.well_formed(line)
-        with contextlib.suppress(*jsonrpc.REFUSED):
-            return [self._decoded(text)]
-        with contextlib.suppress(Malformed):
-            return [*jsonrpc.messages(bytes(text))]
-        return []
+        return messages_in(line, self._decoded)
+
+
+def messages_in(text: Line, decoded: Callable[[Line], Any]) -> Read:
+    """The messages in a line, none where it has none; `decoded` is as that of `MessageReader`."""
+    text = loose_json.well_formed(text)
+    with contextlib.suppress(*jsonrpc.REFUSED):
+        return [decoded(text)]
+    with contextlib.suppress(Malformed):
+        return [*jsonrpc.messages(bytes(text))]
+    return []
 
 
 def id_of(beginning: bytes, end: bytes) -> bytes:

@@ -102,19 +102,19 @@ class Readers:
     def __init__(self, turn: Turn, *shared: "Readers") -> None:
         self.turn = turn
         self._shared = shared
-        self._clients: list[Readers] = []
+        self._clients: dict[Readers, None] = {}  # of thousands, one leaves at once
         self._readers: set[Pausable] = set()
         self._taken = asyncio.Event()
         self._taken.set()
         self._held = asyncio.Event()
         for others in shared:
-            others._clients.append(self)
+            others._clients[self] = None
             others._follow()
 
     def close(self) -> None:
         self.release()
         for others in self._shared:
-            others._clients.remove(self)
+            others._clients.pop(self, None)
             others._follow()
 
     def join(self, reader: Pausable) -> None:

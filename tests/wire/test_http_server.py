@@ -1,15 +1,14 @@
-"""The connections of the dashboard: so many, and none that only pretends to ask."""
+"""Connections over HTTP: so many, and none that only pretends to ask."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcpctl.dashboard import server
+from mcpctl.wire import http_server as server
 
 ENOUGH_S = 20
 ANSWERED = PlainTextResponse("answered")
@@ -20,12 +19,8 @@ def served(talk: Talk, app: ASGIApp = ANSWERED) -> None:
     """Talk to a server with our connections, of which any request is answered."""
 
     async def both() -> None:
-        listening = server._listening(None, 0)
-        settings = uvicorn.Config(
-            app, http=server._Connection, ws="none", log_config=None, log_level="critical",
-            lifespan="off", h11_max_incomplete_event_size=server._MOST_HEAD,
-        )  # fmt: skip
-        running = server._Server(settings)
+        listening = server.loopback([0])
+        running = server.HttpServer(server.settings(app, server.HttpConnection))
         task = asyncio.create_task(running.serve(listening))
         try:
             await talk(listening[0].getsockname()[1])
@@ -81,25 +76,30 @@ def test_a_head_that_two_programs_could_read_in_two_ways_is_refused(rest: bytes)
     served(talk)
 
 
-def test_connections_beyond_the_bound_are_dropped_and_those_before_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_MOST_CONNECTIONS", 2)
+def test_beyond_the_bound_the_connection_ends_that_has_asked_for_nothing_for_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server.HttpConnection, "most", 2)
+    request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     async def talk(port: int) -> None:
-        kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        asks, idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        asks[1].write(request)
+        await asks[0].readuntil(b"answered")
+        late = await asyncio.open_connection("127.0.0.1", port)
         with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            await reader.readexactly(1)
-        writer.close()
-        for reader, writer in kept:
-            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await idle[0].readexactly(1)
+        for reader, writer in (asks, late):
+            writer.write(request)
             assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        for _, writer in (asks, idle, late):
             writer.close()
 
     served(talk)
 
 
 def test_an_answer_that_nobody_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_UNREAD_S", 0.2)
+    monkeypatch.setattr(server.HttpConnection, "unread_s", 0.2)
     ended = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:

@@ -1,0 +1,217 @@
+"""The ASGI application of `serve --http`: what each request is, and where it goes. It knows no sockets."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from mcpctl.base import bounds
+from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
+from mcpctl.metatools.offers import Offer
+from mcpctl.over_http import metrics, mirrored
+from mcpctl.over_http.admission import Admission, Guest
+from mcpctl.over_http.http_exchange import JSON, STREAM, Gone, Header, HttpExchange, HttpRefusal, busy
+from mcpctl.over_http.newer_clients import LISTEN, Acknowledged, NewerClients, Nowhere, unsupported
+from mcpctl.over_http.older_clients import SESSION, OlderClients
+from mcpctl.over_http.post_answer import PostAnswer
+from mcpctl.proxy.client_protocol import ClientProtocol
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.session import ClientSession
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.reader import messages_in
+from mcpctl.wire.threads import beside
+
+_ALLOWED = (b"allow", b"POST")
+_LOOK_S = 0.02
+_EVERY_S = 30.0  # how often it is looked for sessions that nobody uses
+_TEXT = b"text/plain; charset=utf-8"
+
+
+class Front:
+    def __init__(self, gateway: Gateway, offer: Offer, listened: Sequence[str], token: str | None = None) -> None:
+        """`listened` are the hosts that we listen on; `token` is for requests without one."""
+        self._gateway = gateway
+        # This session is nobody's: it reads texts before it is known whose they are, and records who was kept out.
+        self._own = ClientSession(gateway, Nowhere(), over="http")
+        self._decoded = ClientProtocol(self._own, Nowhere(), offer).decoded
+        self.admission = Admission(gateway, listened, token, self._own.recorder)
+        self.newer = NewerClients(gateway, offer)
+        self.older = OlderClients(gateway, offer)
+        self._listens: set[ClientSession] = set()
+        self.is_draining = False
+
+    async def __call__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
+        if scope["type"] != "http":
+            return
+        http = HttpExchange(scope, receive, send)
+        try:
+            await self._answer(http)
+        except HttpRefusal as refusal:
+            await http.refuse(refusal)
+        except Acknowledged:
+            await http.answer(HTTPStatus.ACCEPTED)
+        except Gone:
+            pass
+
+    async def _answer(self, http: HttpExchange) -> None:
+        if http.every(b"transfer-encoding") and http.every(b"content-length"):  # two ways to read where it ends
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a body has one length", (b"connection", b"close"))
+        if http.path in ("/healthz", "/readyz"):
+            is_well = http.path == "/healthz" or self._is_ready()
+            await http.answer(HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE)
+            return
+        self.admission.check_place(http)
+        if http.path == "/metrics" and self.admission.settings.metrics:
+            self.admission.guest(http, must_have_token=True)
+            await http.answer(HTTPStatus.OK, metrics.text(self._gateway, self).encode(), kind=metrics.KIND)
+        elif http.path != self.admission.settings.path:
+            raise HttpRefusal(HTTPStatus.NOT_FOUND, f"there is nothing here; see {self.admission.settings.path}")
+        else:
+            guest = self.admission.guest(http)
+            if self.is_draining:
+                raise busy("the server is ending")
+            await self._routed(http, guest)
+
+    def _is_ready(self) -> bool:
+        policy = self._gateway.policy
+        policy.standing()
+        is_readable = policy.mine is not None if policy.applies or policy.is_kept else True
+        return is_readable and not self.is_draining
+
+    async def _routed(self, http: HttpExchange, guest: Guest) -> None:
+        version = http.header(mirrored.VERSION)
+        if http.method == "POST":
+            await self._post(http, guest, version)
+        elif http.method not in ("GET", "DELETE") or version == MODERN_REVISION or not http.header(SESSION):
+            raise HttpRefusal(HTTPStatus.METHOD_NOT_ALLOWED, f"{http.method} is for nothing here", _ALLOWED)
+        elif http.method == "GET":
+            session = self.older.of(http, guest)
+            if not _accepts(http, STREAM):
+                raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have text/event-stream")
+            with self.admission.stream(guest):
+                await session.listen(http)
+        else:
+            await self.older.end(self.older.of(http, guest))
+            await http.answer(HTTPStatus.NO_CONTENT)
+
+    # ---- POST
+
+    async def _post(self, http: HttpExchange, guest: Guest, version: str | None) -> None:
+        if (http.header(b"content-type") or "").partition(";")[0].strip().lower() != JSON.decode():
+            raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
+        if not (_accepts(http, JSON) and _accepts(http, STREAM)):
+            raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have application/json and text/event-stream")
+        if version not in (None, MODERN_REVISION, *LEGACY_REVISIONS):
+            raise unsupported(version or "")
+        with ExitStack() as counted:
+            counted.enter_context(self.admission.request(guest))
+            messages = await self._messages(await http.body(self.admission.settings.max_body_mb << 20))
+            await self._gateway.current()
+            headers: list[Header] = []
+            is_modern = version == MODERN_REVISION or (version is None and _has_envelope(messages))
+            if is_modern:
+                is_listening = getattr(messages[0], "method", "") == LISTEN
+                if is_listening:
+                    counted.close()
+                    counted.enter_context(self.admission.stream(guest))
+                answer, part = await self.newer.post(http, guest, messages)
+            else:
+                is_listening = False
+                answer, part, headers = self.older.post(http, guest, messages)
+            await self._finish(http, answer, part, headers, messages, is_modern=is_modern, streams=is_listening)
+
+    async def _messages(self, body: bytes) -> Sequence[Any]:
+        line = body.translate(_ONE_LINE) if b"\n" in body or b"\r" in body else body
+        read = partial(messages_in, line, self._decoded)
+        messages = await beside(read) if len(line) > bounds.AT_ONCE else read()
+        if not messages:
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "Parse error", code=jsonrpc.PARSE_ERROR)
+        return messages
+
+    async def _finish(
+        self, http: HttpExchange, answer: PostAnswer, part: ClientSession, headers: list[Header],
+        messages: Sequence[Any], *, is_modern: bool, streams: bool,
+    ) -> None:  # fmt: skip
+        """Answer; the request of a newer client whose stream is closed is taken back, an older one's goes on."""
+        watching: asyncio.Future[None] | None = None
+        if streams:
+            self._listens.add(part)
+        try:
+            if not (answer.is_open or answer.pending):
+                await http.answer(HTTPStatus.ACCEPTED, b"", *headers)
+                return
+            if answer.is_open:
+                watching = asyncio.ensure_future(http.gone())
+                watching.add_done_callback(answer.leave)
+            await answer.send(http, lambda: [*headers, *_retry_after(part)], streams=streams)
+            if not answer.is_open:
+                return
+            if is_modern:
+                self.newer.cancel(part, bytes(messages[0].id))
+            else:
+                await answer.over()
+        finally:
+            self._listens.discard(part)
+            if watching:
+                watching.remove_done_callback(answer.leave)
+                watching.cancel()
+            await part.close(0)
+            answer.close()
+
+    # ---- as long as it runs, and its end
+
+    async def keep(self) -> None:
+        """End the sessions that nobody uses, again and again."""
+        while True:
+            await asyncio.sleep(min(_EVERY_S, self.admission.settings.idle_session_s))
+            await self.older.end_idle()
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new request; give those in flight so long, and put the rest on record as interrupted."""
+        self.is_draining = True
+        self.older.end_streams()
+        for part in list(self._listens):
+            part.subscriptions.close()
+        loop = asyncio.get_running_loop()
+        last = loop.time() + seconds
+        while self.admission.in_flight and loop.time() < last:
+            await asyncio.sleep(_LOOK_S)
+        for session in (*self.newer.sessions, *self.older.sessions):
+            for part in list(session.parts):
+                part.dispatch.interrupt()
+        last = loop.time() + 1
+        while self.admission.in_flight and loop.time() < last:
+            await asyncio.sleep(_LOOK_S)
+
+    async def close(self, last: float) -> None:
+        await self.older.close(last)
+        await self.newer.close(last)
+        await self._own.close(last)
+
+
+_ONE_LINE = bytes.maketrans(
+    b"\r\n", b"  "
+)  # outside of its strings, where these may not be, JSON takes all spaces alike
+
+
+def _accepts(http: HttpExchange, kind: bytes) -> bool:
+    text = ",".join(http.every(b"accept"))
+    kinds = [part.partition(";")[0].strip().lower() for part in text.split(",")]
+    wanted = kind.decode()
+    return not text or any(each in (wanted, "*/*", f"{wanted.partition('/')[0]}/*") for each in kinds)
+
+
+def _has_envelope(messages: Sequence[Any]) -> bool:
+    """Whether the body is one of a newer client, whatever its headers are."""
+    message = messages[0]
+    if len(messages) > 1 or isinstance(message, jsonrpc.Malformed) or message.method is None:
+        return False
+    is_call = not isinstance(message, jsonrpc.Message)
+    raw = message.params.meta if is_call else jsonrpc.members_or_empty(message.params).get("_meta", b"")
+    return jsonrpc.VERSION_KEY in jsonrpc.members_or_empty(raw)
+
+
+def _retry_after(part: ClientSession) -> list[Header]:
+    return [(b"retry-after", b"%d" % max(1, round(part.retry_after)))] if part.retry_after else []

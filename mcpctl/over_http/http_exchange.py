@@ -1,0 +1,118 @@
+"""One HTTP request and its answer, as ASGI has them: headers, a body in bounds, refusals as JSON-RPC errors."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from typing import Any
+
+from mcpctl.base import bounds
+from mcpctl.wire import jsonrpc
+
+Header = tuple[bytes, bytes]
+JSON = b"application/json"
+STREAM = b"text/event-stream"
+_SOON = (b"retry-after", b"1")
+
+
+class HttpRefusal(Exception):
+    """A request that is not carried out; says so in words of a JSON-RPC error."""
+
+    def __init__(
+        self, status: int, message: str, *headers: Header, code: int = jsonrpc.INVALID_REQUEST, data: Any = None,
+        id_: bytes = b"null",
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.status, self.message, self.headers = status, message, headers
+        self.code, self.data, self.id = code, data, id_
+
+
+def busy(message: str, status: int = HTTPStatus.SERVICE_UNAVAILABLE) -> HttpRefusal:
+    return HttpRefusal(status, message, _SOON)
+
+
+class Gone(Exception):
+    """The client has gone before its request was whole."""
+
+
+class HttpExchange:
+    reading = 0  # bytes of all bodies that are being read
+
+    def __init__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.address: str = (scope.get("client") or ("",))[0]
+        server = scope.get("server") or ("", None)
+        self.reached: str = f"[{server[0]}]:{server[1]}" if ":" in server[0] else f"{server[0]}:{server[1]}"
+        self._headers: list[Header] = scope["headers"]
+        self._receive = receive
+        self._send = send
+
+    def every(self, name: bytes) -> list[str]:
+        return [value.decode("latin-1") for key, value in self._headers if key == name]
+
+    def header(self, name: bytes) -> str | None:
+        """The header's value; raises `HttpRefusal` where there are several."""
+        values = self.every(name)
+        if len(values) > 1:
+            message = f"the header {name.decode()} appears more than once"
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, message, code=jsonrpc.HEADER_MISMATCH)
+        return values[0] if values else None
+
+    def beginning(self, prefix: bytes) -> list[tuple[str, str]]:
+        return [(key.decode("latin-1"), value.decode("latin-1")) for key, value in self._headers if key[:10] == prefix]
+
+    # ---- the request
+
+    async def body(self, most: int) -> bytes:
+        """The body; raises `HttpRefusal` where it is too large or too slow, and `Gone`."""
+        length = self.every(b"content-length")
+        if length and length[0].isdecimal() and int(length[0]) > most:
+            raise self._too_large(most)
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(bounds.BODY_S):
+                while True:
+                    message = await self._receive()
+                    if message["type"] == "http.disconnect":
+                        raise Gone
+                    part = message.get("body", b"")
+                    size += len(part)
+                    HttpExchange.reading += len(part)
+                    parts.append(part)
+                    if size > most:
+                        raise self._too_large(most)
+                    if HttpExchange.reading > bounds.BODIES:
+                        raise busy("too much is being sent at once")
+                    if not message.get("more_body"):
+                        return parts[0] if len(parts) == 1 else b"".join(parts)
+        except TimeoutError:
+            message = f"the body took more than {bounds.BODY_S} s"
+            raise HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, message, (b"connection", b"close")) from None
+        finally:
+            HttpExchange.reading -= size
+
+    def _too_large(self, most: int) -> HttpRefusal:
+        return HttpRefusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {most >> 20} MB")
+
+    async def gone(self) -> None:
+        """Return when the client has gone, or its answer is complete."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    # ---- the answer
+
+    async def begin(self, status: int, headers: Iterable[Header]) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers]})
+
+    async def write(self, body: bytes, *, more: bool = True) -> None:
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def answer(self, status: int, body: bytes = b"", *headers: Header, kind: bytes = JSON) -> None:
+        kinds = [(b"content-type", kind)] if body else []
+        await self.begin(status, [*kinds, (b"content-length", b"%d" % len(body)), *headers])
+        await self.write(body, more=False)
+
+    async def refuse(self, refusal: HttpRefusal) -> None:
+        error = jsonrpc.error(refusal.id, jsonrpc.error_object(refusal.code, refusal.message, refusal.data))
+        await self.answer(refusal.status, error.rstrip(b"\n"), *refusal.headers)

@@ -1,0 +1,68 @@
+"""The address of `serve --http`: read, checked, listened on, and written into the entry of a client."""
+
+import os
+import re
+import socket
+from contextlib import suppress
+from typing import NamedTuple
+
+from mcpctl.base.errors import Unusable, WrongUsage
+from mcpctl.wire.http_server import LOOPBACK, listening
+
+_ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):)?(\d{1,5})\Z")
+_ANY = ("0.0.0.0", "::")
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in LOOPBACK or self.host.startswith("127.")
+
+    def url(self, path: str, port: int = 0) -> str:
+        host = "127.0.0.1" if self.host in _ANY else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{port or self.port}{path}"
+
+    def hosts(self, port: int) -> list[str]:
+        """The values of Host by which it is reached. One that listens on all addresses knows itself by each too."""
+        names = LOOPBACK if self.is_loopback or self.host in _ANY else (self.host,)
+        return [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names]
+
+    def listen(self) -> list[socket.socket]:
+        """Raises `Unusable`."""
+        try:
+            first = listening("127.0.0.1" if self.host == "localhost" else self.host, self.port)
+        except OSError as error:
+            raise self._taken(error) from error
+        if self.host == "localhost":
+            with suppress(OSError):
+                return [first, listening("::1", first.getsockname()[1])]
+        return [first]
+
+    def _taken(self, error: OSError) -> Unusable:
+        where = f"{self.host}:{self.port}"
+        owner = _owner(self.port)
+        why = f"{owner} has it" if owner else os.strerror(error.errno or 0) if error.errno else str(error)
+        hint = "end that, or give another: mcpctl serve --http PORT"
+        return Unusable(f"cannot listen on {where}: {why}", hint, "port_taken")
+
+
+def address(text: str) -> Address:
+    """Raises `WrongUsage`."""
+    match = _ADDRESS.match(text)
+    if not match or int(match[2]) > 65535:
+        raise WrongUsage(f"--http: '{text[:80]}' is not an address", "give [HOST:]PORT, such as 8080 or 0.0.0.0:8080")
+    return Address((match[1] or "127.0.0.1").strip("[]").lower(), int(match[2]))
+
+
+def _owner(port: int) -> str:
+    """The process that listens on this port, as far as this user may see it; empty where nobody can tell."""
+    import psutil
+
+    with suppress(psutil.Error, OSError):
+        for each in psutil.net_connections("tcp"):
+            if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port and each.pid:
+                return f"process {each.pid} ({psutil.Process(each.pid).name()[:60]})"
+    return ""

@@ -1,0 +1,155 @@
+"""Clients of 2026-07-28: each request is a POST by itself, which any process could answer. On record those of one
+token, client and day are one session, which no field of the protocol knows."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from msgspec import Raw
+
+from mcpctl.base.callers import BY_TOKEN, MODERN_REVISION, Client, speaker
+from mcpctl.metatools.offers import Offer
+from mcpctl.over_http import mirrored
+from mcpctl.over_http.admission import Guest
+from mcpctl.over_http.http_exchange import HttpExchange, HttpRefusal
+from mcpctl.over_http.post_answer import PostAnswer
+from mcpctl.proxy.client_protocol import ClientProtocol
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.senders import caller_of
+from mcpctl.proxy.session import ClientSession
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.threads import beside
+
+LISTEN = "subscriptions/listen"
+_LONGEST_INFO = 4096
+
+
+class Nowhere:
+    """In place of a way to a client, where each of its requests has its own."""
+
+    pending = 0
+
+    async def released(self) -> None:
+        """Nothing is sent."""
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Nobody is there."""
+
+
+class Recorded(NamedTuple):
+    """A session on record, of which each request is a part."""
+
+    session: ClientSession
+    protocol: ClientProtocol
+
+
+class NewerClients:
+    def __init__(self, gateway: Gateway, offer: Offer) -> None:
+        self._gateway = gateway
+        self._offer = offer
+        self._recorded: dict[tuple[str, str | None, str | None, str], Recorded] = {}  # the one used last at the end
+
+    def __len__(self) -> int:
+        return len(self._recorded)
+
+    @property
+    def sessions(self) -> list[ClientSession]:
+        return [each.session for each in self._recorded.values()]
+
+    async def post(self, http: HttpExchange, guest: Guest, messages: Sequence[Any]) -> tuple[PostAnswer, ClientSession]:
+        """Begin the request of a POST: the way of its answer, and its part of a session. Raises `HttpRefusal`."""
+        if len(messages) != 1 or isinstance(messages[0], jsonrpc.Malformed):
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "the body must be one JSON-RPC request")
+        message = messages[0]
+        if message.method is None:
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a response is answered to nothing here")
+        if message.id in jsonrpc.NOTHING:
+            if http.header(mirrored.VERSION) != MODERN_REVISION:
+                raise unsupported(http.header(mirrored.VERSION) or "")
+            raise Acknowledged  # there is nothing that a notification could be about
+        params, meta = _params(message), _meta(message)
+        id_ = bytes(message.id)
+        mirrored.check(http, id_, message.method, params, meta)
+        of = self._session(guest, meta)
+        await self._check_arguments(http, id_, message.method, params, of)
+        turn, caller = self._gateway.turn, of.session.caller
+        readers = turn.of_client(self._gateway.held[caller.holder].readers)
+        answer = PostAnswer(turn, readers, [id_], is_modern=True)
+        part = ClientSession(self._gateway, answer, caller, of=of.session)
+        protocol = ClientProtocol(part, answer, self._offer, of.protocol)
+        turn.take(partial(protocol.message, message))
+        return answer, part
+
+    def cancel(self, part: ClientSession, id_: bytes) -> None:
+        """The client has closed the stream."""
+        if not part.subscriptions.cancel(id_):
+            part.dispatch.cancel(id_, {})
+
+    def _session(self, guest: Guest, meta: Mapping[str, bytes]) -> Recorded:
+        info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
+        client = _client(info if len(info) <= _LONGEST_INFO else b"")
+        key = guest.key if guest.token else "", client.name, client.version, time.strftime("%Y-%m-%d", time.gmtime())
+        known = self._recorded.pop(key, None)
+        if known is None:
+            who = speaker(guest.token, BY_TOKEN, is_checked=guest.is_checked)
+            session = ClientSession(self._gateway, Nowhere(), who, over="http")
+            known = Recorded(session, ClientProtocol(session, Nowhere(), self._offer))
+            self._forget(key[-1])
+        self._recorded[key] = known
+        return known
+
+    def _forget(self, today: str) -> None:
+        """End sessions of earlier days, and of very many those that were used longest ago."""
+        ended = [key for key, each in self._recorded.items() if key[-1] != today and not each.session.parts]
+        if len(self._recorded) - len(ended) >= self._gateway.config.http.max_sessions:
+            ended += [key for key, each in self._recorded.items() if key not in ended and not each.session.parts][:1]
+        for key in ended:
+            self._gateway.background(self._recorded.pop(key).session.close(0))
+
+    async def _check_arguments(
+        self, http: HttpExchange, id_: bytes, method: str, params: Mapping[str, bytes], of: Recorded
+    ) -> None:
+        """Compare the headers that a tool's schema asks for, where tools are shown directly: ours ask for none."""
+        if method != "tools/call" or not self._gateway.config.serve.direct:
+            return
+        tools = await of.session.direct.tools(of.session.caller)
+        name = jsonrpc.text(params.get("name", b""))
+        tool = next((tool for shown, tool in tools.named if shown == name), None)
+        if tool and "x-mcp-header" in tool.text:
+            headers = http.beginning(b"mcp-param-")
+            check = mirrored.problem_of_arguments
+            if problem := await beside(check, tool.input_schema, params.get("arguments", b""), headers):
+                raise mirrored.refusal(id_, problem)
+
+    async def close(self, last: float) -> None:
+        for each in self._recorded.values():
+            await each.session.close(last)
+        self._recorded.clear()
+
+
+class Acknowledged(Exception):
+    """There is nothing to answer."""
+
+
+def unsupported(version: str) -> HttpRefusal:
+    data = {"supported": [MODERN_REVISION], "requested": version}
+    message = "Unsupported protocol version"
+    return HttpRefusal(HTTPStatus.BAD_REQUEST, message, code=jsonrpc.UNSUPPORTED_VERSION, data=data)
+
+
+def _params(message: Any) -> Mapping[str, bytes]:
+    if isinstance(message, jsonrpc.Message):
+        return jsonrpc.members_or_empty(message.params)
+    return {"name": bytes(message.params.name), "_meta": bytes(message.params.meta)}
+
+
+def _meta(message: Any) -> Mapping[str, bytes]:
+    raw: bytes | Raw = _params(message).get("_meta", b"")
+    return jsonrpc.members_or_empty(raw)
+
+
+@lru_cache(maxsize=256)
+def _client(info: bytes) -> Client:
+    return caller_of(MODERN_REVISION, info, b"{}").client

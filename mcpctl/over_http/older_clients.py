@@ -1,0 +1,207 @@
+"""Clients of the revisions with a handshake: a session by its id, with a stream for what comes outside of a request."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from mcpctl.base import posix
+from mcpctl.base.callers import speaker
+from mcpctl.metatools.offers import Offer
+from mcpctl.over_http.admission import Guest
+from mcpctl.over_http.http_exchange import Header, HttpExchange, HttpRefusal, busy
+from mcpctl.over_http.post_answer import PostAnswer, StreamedLines
+from mcpctl.proxy.client_protocol import ClientProtocol
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.session import ClientSession
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.writer import Readers
+
+SESSION = b"mcp-session-id"
+_OF_SESSION = frozenset(("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
+_MANY = 1 << 30
+
+
+class SessionTransport:
+    """The way to a client of what belongs to its session: answers to the POST of their request, all else to the stream
+    that the client has opened, if it has."""
+
+    def __init__(self) -> None:
+        self.stream: StreamedLines | None = None
+        self.awaiting: dict[bytes, PostAnswer] = {}
+
+    @property
+    def pending(self) -> int:
+        """While there is no stream, as much as one that nobody reads: what changes is told later."""
+        return self.stream.pending if self.stream else _MANY
+
+    async def released(self) -> None:
+        if self.stream:
+            await self.stream.released()
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        beginning = bytes(pieces[0])
+        for id_, answer in self.awaiting.items():
+            prefix = b'{"jsonrpc":"2.0","id":%b,"' % id_
+            if beginning.startswith((prefix + b"result", prefix + b"error")):
+                del self.awaiting[id_]
+                answer.write(*pieces)
+                return
+        if self.stream:
+            self.stream.write(*pieces)
+
+
+class OlderSession:
+    def __init__(self, gateway: Gateway, offer: Offer, guest: Guest) -> None:
+        self.id = secrets.token_urlsafe(16)  # 128 random bits
+        self.key = guest.key
+        self.used = asyncio.get_running_loop().time()
+        self._gateway = gateway
+        self._offer = offer
+        self._posts: WeakKeyDictionary[ClientSession, PostAnswer] = WeakKeyDictionary()
+        self._transport = SessionTransport()
+        who = speaker(guest.token, self.id, is_checked=guest.is_checked)
+        self.session = ClientSession(gateway, self._transport, who, over="http")
+        self._protocol = ClientProtocol(self.session, self._transport, offer)
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.session.parts or self._transport.stream or self._transport.awaiting)
+
+    def post(self, messages: Sequence[Any]) -> tuple[PostAnswer, ClientSession]:
+        """Take the messages of a POST: the way of the answers to its requests, if there are any."""
+        self.used = asyncio.get_running_loop().time()
+        ids = [_id(each) for each in messages if _is_request(each)]
+        turn = self._gateway.turn
+        answer = PostAnswer(turn, self._readers(), ids, is_modern=False)
+        part = ClientSession(self._gateway, answer, self.session.caller, of=self.session)
+        self._posts[part] = answer
+        protocol = ClientProtocol(part, answer, self._offer, self._protocol)
+        turn.take(partial(self._take, messages, answer, protocol))
+        return answer, part
+
+    def _readers(self) -> Readers:
+        return self._gateway.turn.of_client(self._gateway.held[self.id].readers)
+
+    def _take(self, messages: Sequence[Any], answer: PostAnswer, protocol: ClientProtocol) -> None:
+        for message in messages:
+            if isinstance(message, jsonrpc.Malformed):
+                protocol.malformed(message)
+            elif message.method == "notifications/cancelled":
+                self._cancel(jsonrpc.members_or_empty(message.params))
+            elif not _is_request(message):
+                self._protocol.message(message)
+            elif message.method in _OF_SESSION:
+                self._transport.awaiting[bytes(message.id)] = answer
+                self._protocol.message(message)
+            else:
+                protocol.message(message)
+
+    def _cancel(self, params: dict[str, bytes]) -> None:
+        """A request may be another POST's: nothing answers it any more."""
+        id_ = params.get("requestId", b"")
+        for part, answer in list(self._posts.items()):
+            if id_ in part.dispatch.in_flight:
+                part.dispatch.cancel(id_, params)
+                answer.withdrawn(id_)
+
+    async def listen(self, http: HttpExchange) -> None:
+        """Send what comes outside of requests, until the client or the session goes; a later stream takes its place."""
+        if self._transport.stream:
+            self._transport.stream.end()
+        stream = self._transport.stream = StreamedLines(self._gateway.turn, self._readers())
+        watching = asyncio.ensure_future(http.gone())
+        watching.add_done_callback(stream.leave)
+        self.session.lists_changed()  # what nobody was told meanwhile
+        try:
+            await stream.stream(http)
+        finally:
+            watching.cancel()
+            stream.close()
+            if self._transport.stream is stream:
+                self._transport.stream = None
+            self.used = asyncio.get_running_loop().time()
+
+    def end_stream(self) -> None:
+        if self._transport.stream:
+            self._transport.stream.end()
+
+    async def close(self, last: float) -> None:
+        for part in list(self.session.parts):
+            part.dispatch.interrupt()
+        self.end_stream()
+        await self.session.settle(0)
+        await self.session.close(last)
+        self._gateway.let_go(self.id)
+
+
+class OlderClients:
+    def __init__(self, gateway: Gateway, offer: Offer) -> None:
+        self._gateway = gateway
+        self._offer = offer
+        self._sessions: dict[str, OlderSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def sessions(self) -> list[ClientSession]:
+        return [each.session for each in self._sessions.values()]
+
+    def of(self, http: HttpExchange, guest: Guest) -> OlderSession:
+        """The session of a request; raises `HttpRefusal`, for another's as for one that is not there."""
+        id_ = http.header(SESSION)
+        if not id_:
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "Mcp-Session-Id is missing: begin with initialize")
+        session = self._sessions.get(id_)
+        if session is None or session.key != guest.key:
+            raise HttpRefusal(HTTPStatus.NOT_FOUND, "there is no such session: begin again with initialize")
+        return session
+
+    def post(
+        self, http: HttpExchange, guest: Guest, messages: Sequence[Any]
+    ) -> tuple[PostAnswer, ClientSession, list[Header]]:
+        """Take the messages of a POST; raises `HttpRefusal`."""
+        begins = [each for each in messages if getattr(each, "method", None) == "initialize" and _is_request(each)]
+        if not begins:
+            return *self.of(http, guest).post(messages), []
+        if len(messages) > 1:
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "initialize comes alone")
+        if http.header(SESSION):
+            return *self.of(http, guest).post(messages), []
+        if len(self._sessions) >= self._gateway.config.http.max_sessions or not posix.has_descriptors():
+            raise busy("there are as many sessions as there may be")
+        session = OlderSession(self._gateway, self._offer, guest)
+        self._sessions[session.id] = session
+        return *session.post(messages), [(SESSION, session.id.encode())]
+
+    async def end(self, session: OlderSession) -> None:
+        if self._sessions.pop(session.id, None):
+            await session.close(0)
+
+    async def end_idle(self) -> None:
+        """End the sessions of which nothing was heard for too long."""
+        before = asyncio.get_running_loop().time() - self._gateway.config.http.idle_session_s
+        for session in list(self._sessions.values()):
+            if session.is_idle and session.used < before:
+                await self.end(session)
+
+    def end_streams(self) -> None:
+        for session in self._sessions.values():
+            session.end_stream()
+
+    async def close(self, last: float) -> None:
+        for session in list(self._sessions.values()):
+            await session.close(last)
+        self._sessions.clear()
+
+
+def _is_request(message: Any) -> bool:
+    return isinstance(message, jsonrpc.Malformed) or (message.method is not None and message.id not in jsonrpc.NOTHING)
+
+
+def _id(message: Any) -> bytes:
+    return b"null" if isinstance(message, jsonrpc.Malformed) else bytes(message.id)

@@ -1,0 +1,180 @@
+"""The way of answers to a client: of those to the requests of one POST, and of what comes outside of any."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+
+from mcpctl.base import bounds
+from mcpctl.over_http.http_exchange import STREAM, Header, HttpExchange
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.writer import Readers, Turn
+
+_ALIVE_S = 15  # seconds of silence after which a stream has a comment, so that nobody on the way takes it for dead
+_ALIVE = b": \r\n\r\n"
+_STREAM_HEADERS: list[Header] = [
+    (b"content-type", STREAM), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"),
+]  # fmt: skip
+_STATUS = {
+    jsonrpc.METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
+    **dict.fromkeys((
+        jsonrpc.PARSE_ERROR, jsonrpc.INVALID_REQUEST, jsonrpc.INVALID_PARAMS, jsonrpc.HEADER_MISMATCH,
+        jsonrpc.UNSUPPORTED_VERSION,
+    ), HTTPStatus.BAD_REQUEST),
+}  # fmt: skip
+"""The status of an answer of 2026-07-28 that is an error; 200 for any other."""
+
+
+class StreamedLines:
+    """Lines to one client, which leave at the end of a turn; what it does not take stops those who read for it."""
+
+    def __init__(self, turn: Turn, readers: Readers) -> None:
+        self.pending = 0
+        self.is_gone = False
+        self.is_over = False
+        self._turn = turn
+        self._readers = readers
+        self._written: list[bytes] = []
+        self._ready: list[bytes] = []
+        self._is_due = False
+        self._waiting: asyncio.Future[None] | None = None
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        if self.is_gone or self.is_over:
+            return
+        line = b"".join(pieces)
+        self.pending += len(line)
+        self._written.append(line)
+        if not self._is_due:
+            self._is_due = True
+            self._turn.written(self._flush)
+        if self.pending > bounds.UNREAD:
+            self._readers.hold()
+
+    async def released(self) -> None:
+        await self._readers.released()
+
+    def _flush(self) -> None:
+        self._is_due = False
+        self._ready += self._written
+        self._written.clear()
+        self.wake()
+
+    def wake(self) -> None:
+        if self._waiting and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self.is_over = True
+        self.wake()
+
+    def leave(self, _: object = None) -> None:
+        """The client has gone."""
+        self.is_gone = True
+        self._written.clear()
+        self._taken(self.pending)
+        self.wake()
+
+    def close(self) -> None:
+        """No more of it is of use."""
+        self.leave()
+        self._readers.close()
+
+    async def _lines(self) -> list[bytes]:
+        """The lines that are there now, or come next; none after some seconds of silence."""
+        if not (self._ready or self.is_gone or self.is_over):
+            loop = asyncio.get_running_loop()
+            self._waiting = loop.create_future()
+            timer = loop.call_later(_ALIVE_S, self.wake)
+            try:
+                await self._waiting
+            finally:
+                timer.cancel()
+        ready, self._ready = self._ready, []
+        return ready
+
+    def _taken(self, size: int) -> None:
+        self.pending -= size
+        if not self.pending:
+            self._readers.release()
+
+    async def stream(self, http: HttpExchange, *headers: Header) -> None:
+        """Send all as events until there is no more, or the client goes."""
+        await http.begin(HTTPStatus.OK, [*_STREAM_HEADERS, *headers])
+        await http.write(b": \r\n\r\n")  # so that a client sees at once that it is open
+        await self._stream_on(http, await self._lines() if self._ready else [])
+
+    async def _stream_on(self, http: HttpExchange, lines: list[bytes]) -> None:
+        while not self.is_gone:
+            if lines:
+                await http.write(b"".join(b"event: message\r\ndata: %b\r\n\r\n" % line.rstrip(b"\n") for line in lines))
+                await http.write(b"")  # which returns once the other side has room again
+                self._taken(sum(map(len, lines)))
+            if self.is_over and not self._ready:
+                await http.write(b"", more=False)
+                return
+            lines = await self._lines()
+            if not lines and not self.is_over:
+                await http.write(_ALIVE)
+
+
+class PostAnswer(StreamedLines):
+    def __init__(self, turn: Turn, readers: Readers, ids: Iterable[bytes], *, is_modern: bool) -> None:
+        """For requests of these ids: it is over when each is answered."""
+        super().__init__(turn, readers)
+        self._open = [b'{"jsonrpc":"2.0","id":%b,"' % id_ for id_ in ids]
+        self._is_modern = is_modern
+        self._is_single = len(self._open) == 1
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._open)
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        super().write(*pieces)
+        self._note(bytes(pieces[0]))
+
+    def _note(self, beginning: bytes) -> None:
+        for prefix in self._open:
+            if beginning.startswith(prefix) and beginning[len(prefix) : len(prefix) + 1] in (b"r", b"e"):
+                self._closed(prefix)
+                return
+
+    def withdrawn(self, id_: bytes) -> None:
+        """That request is not answered any more."""
+        prefix = b'{"jsonrpc":"2.0","id":%b,"' % id_
+        if prefix in self._open:
+            self._closed(prefix)
+
+    def _closed(self, prefix: bytes) -> None:
+        self._open.remove(prefix)
+        if not self._open:
+            self.is_over = True
+            self.wake()
+
+    async def send(self, http: HttpExchange, headers: Callable[[], list[Header]], *, streams: bool) -> None:
+        """Answer with one JSON object if that is all, and else with a stream."""
+        lines = await self._lines() if not streams else []
+        if self.is_gone:
+            return
+        if self.is_over and not self._ready and self._is_single and len(lines) == 1 and not streams:
+            line = lines[0].rstrip(b"\n")
+            await http.answer(self._status(line), line, *headers())
+            self._taken(len(lines[0]))
+            return
+        await http.begin(HTTPStatus.OK, [*_STREAM_HEADERS, *headers()])
+        await self._stream_on(http, lines)
+
+    async def over(self) -> None:
+        """Return when each is answered, though nobody takes the answers."""
+        while not self.is_over:
+            self.is_gone = False  # it waits for what is not sent
+            await self._lines()
+            self.is_gone = True
+
+    def _status(self, line: bytes) -> int:
+        if not self._is_modern or b'"error":' not in line[:600]:
+            return HTTPStatus.OK
+        error = jsonrpc.members_or_empty(jsonrpc.members_or_empty(line).get("error", b""))
+        code = error.get("code", b"")
+        return _STATUS.get(int(code), HTTPStatus.OK) if code.lstrip(b"-").isdigit() and len(code) < 8 else HTTPStatus.OK
