@@ -28,7 +28,7 @@ CONTRACT = {
     ),
     fields.Read: (
         "id", "session_id", "via", "kind", "server", "name", "status", "error", "started_at", "duration_ms",
-        "response_bytes", "client_name", "client_version", "project", "toolset",
+        "response_bytes", "client_name", "client_version", "project", "toolset", "token_id",
     ),
     fields.Decision: (
         "id", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope", "arguments_hash",

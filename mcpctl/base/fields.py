@@ -196,6 +196,7 @@ class ReadFinished(Line, tag="reads.finished"):
     client_version: str | None
     project: str | None
     toolset: str | None
+    token_id: Annotated[str | UnsetType | None, "The token of the request, or null."] = UNSET
 
 
 class DecisionMade(Line, tag="decisions.made"):

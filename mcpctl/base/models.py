@@ -44,7 +44,7 @@ PROMPT_FIELDS = ("name", "server", "prompt", "title", "description", "arguments"
 RESOURCE_FIELDS = (
     "uri", "server", "name", "title", "description", "mime_type", "size", "is_template", "label", "listed_at",
 )  # fmt: skip
-TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
+TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state", "name")
 NOT_FAILED = ("ok", "running", "input_required")  # the statuses of calls that did what was asked, or may still do it
 OUTCOMES = {  # of calls by their statuses; one that goes on has none
     "done": ("ok",), "error": ("tool_error", "failed", "cancelled", "interrupted"), "refused": ("denied",),

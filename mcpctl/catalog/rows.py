@@ -1,5 +1,6 @@
 """Tools as commands list them: one row each, filtered by their effective hints, or one line of JSON in a file."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from mcpctl.base import fields, files, hints
+from mcpctl.base.callers import Claims
 from mcpctl.base.errors import NotFound, Unusable, warn
 from mcpctl.base.models import API_FIELDS, Found, RawJson, Row, Tool, Usage
 from mcpctl.base.near_names import nearest
@@ -23,7 +25,8 @@ from mcpctl.policy import pins, words
 from mcpctl.policy.decide import ALLOW, FIND, SHOW, Subject, decide
 from mcpctl.policy.holding import NOTHING, Holding
 from mcpctl.policy.policy_file import PolicyFile
-from mcpctl.policy.view import View
+from mcpctl.policy.tokens import Token
+from mcpctl.policy.view import View, access_by, seen_by
 from mcpctl.store import clock
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
@@ -81,15 +84,19 @@ def catalog(
     quiet: bool = False,
     lists: Lists | None = None,
     loaded: Config | None = None,
+    token: Token | None = None,
 ) -> Iterator[Catalog]:
     """The cached catalog of the servers of `project`, or all, with a toolset in force. Warns of servers (of `servers`)
     that were never listed, unless `quiet`. `lists` of an earlier catalog are not read again if unchanged. A
-    configuration may be `loaded` already."""
+    configuration may be `loaded` already. With a `token` it is as the person sees it who has that."""
     loaded = loaded or config.load(paths.config, project)
+    access = access_by(token, time.time())
+    if token:
+        loaded = seen_by(loaded, Claims(of_person=True), token)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with State.opened(paths) as state:
-        view = View(loaded, in_force.current(paths, loaded, toolset, state))
+        view = View(loaded, in_force.current(paths, loaded, toolset, state), access=access)
         judged_by = holding(paths, loaded)
         catalog = Catalog(view, state, lists or Lists(judged_by, paths.verdicts))
         if lists is not None:

@@ -267,7 +267,7 @@ SAVINGS = Columns(
 )  # fmt: skip
 TOKENS = Columns(
     fields=models.TOKEN_FIELDS,
-    shown=("id", "state", "projects", "servers", "read_only", "created", "expires"),
+    shown=("id", "name", "state", "projects", "servers", "read_only", "created", "expires"),
     cut=frozenset(("projects", "servers")),
     keeps={"projects": 10, "servers": 10},
     goes=("created", "read_only"),

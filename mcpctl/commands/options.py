@@ -106,7 +106,7 @@ SessionId = Annotated[str, argument("ID", "An id, its beginning, or last.", comp
 ApprovalId = Annotated[str, argument("ID", "An id, its beginning, or last.", complete.approvals)]
 OpenApprovalId = Annotated[str, argument("ID", "An id, or its beginning.", complete.open_approvals)]
 Standing = Annotated[str, argument("KEY|ID", "A tool, or the id of one yes.", complete.standing)]
-TokenIds = Annotated[list[str], argument("ID...", "The tokens' ids.", complete.tokens)]
+TokenIds = Annotated[list[str], argument("ID...", "The tokens' ids or names.", complete.tokens)]
 ToolsetName = Annotated[str, argument("NAME|PATH", "The toolset: a name, or the path of a file.", complete.toolsets)]
 ToolKeys = Annotated[
     list[str] | None, argument("KEY...|-", "Tools: server:tool or server:*; - reads keys from stdin.", complete.tools)

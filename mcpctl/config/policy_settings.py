@@ -15,6 +15,7 @@ from mcpctl.config.toml import Section
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
 LIMIT = "limit"  # the table of how often tools may be called
+RATE_KEY = "rate"  # how often one token may call them, counted in memory
 HOLD, WARN = "hold", "warn"
 ONLY = "only"  # the key of a server's entry that lists the only tools of it that are offered
 CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")  # in place of keys
@@ -28,8 +29,8 @@ _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
 _BRACKETS = re.compile(r"\[[^\[\]]+\]")
 _ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
 _FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)  # a rule as Claude Code and others write it
-RATE = re.compile(r"([1-9]\d{0,8}) ?/ ?([1-9]\d{0,4})?([smhd])", re.ASCII)
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+RATE = re.compile(r"([1-9]\d{0,8}) ?/ ?([1-9]\d{0,4})?(min|[smhd])", re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 _MOST_CALLS, _LONGEST_S = 10_000, 366 * 86_400  # each call within that time is kept
 _NAMED = 4
 GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
@@ -99,6 +100,7 @@ class PolicyTable(_Lists, frozen=True, kw_only=True):
     redact_responses: str = "off"
     claude_hook: bool = False
     notify: list[str] = msgspec.field(default_factory=list)
+    rate: str | dict[str, str] = ""
     one_of = {
         **_ONE_OF,
         "on_change": (HOLD, WARN, ALLOW),
@@ -110,6 +112,13 @@ class PolicyTable(_Lists, frozen=True, kw_only=True):
         super().check(name, where)
         if self.notify and (not self.notify[0].strip() or any("\0" in word for word in self.notify)):
             raise ValueError(f'.{where}notify: must be a command and its arguments, such as ["notify-send", "mcpctl"]')
+        for pattern, text in self.rates.items():
+            if problem := problem_of(pattern) or _problem_of_rate(pattern, text):
+                raise ValueError(f".{where}{RATE_KEY}: {problem}")
+
+    @property
+    def rates(self) -> dict[str, str]:
+        return {"*": self.rate} if isinstance(self.rate, str) and self.rate else dict(self.rate or {})
 
 
 class ProjectPolicyTable(_Lists, frozen=True, kw_only=True):
@@ -198,7 +207,13 @@ def in_force(
         for pattern, text in (lists.limit if lists else {}).items()
         if (rate := rate_of(text))
     )
-    return Policy(values, tuple(rules), limits, is_written=True)
+    table_of = common if isinstance(values.rate, str) else (*common, RATE_KEY)
+    rates = tuple(
+        PolicyRule(RATE_KEY, pattern, table_of, RATE_KEY if isinstance(values.rate, str) else pattern, rate=rate)
+        for pattern, text in values.rates.items()
+        if (rate := rate_of(text))
+    )
+    return Policy(values, tuple(rules), (*rates, *limits), is_written=True)
 
 
 def rate_of(text: str) -> Rate | None:

@@ -87,6 +87,7 @@ class Server(toml.Section, frozen=True, kw_only=True):
     cwd: str | None = None
     enabled: bool = True
     shared: bool = False
+    require_own_login: bool = False
     start_timeout_s: float = 30
     call_timeout_s: float = 0
     projects: list[str] = []
@@ -143,6 +144,12 @@ class Server(toml.Section, frozen=True, kw_only=True):
         return bool(self.tools) or self.only is not None
 
     @property
+    def has_account(self) -> bool:
+        """Whether it acts somewhere as the account of whoever starts it, as far as its entry tells."""
+        texts = (*self.args, self.url or "", *self.env.values(), *self.headers.values())
+        return bool(self.oauth or self.auth or self.env_file or any("${" in text or "$(" in text for text in texts))
+
+    @property
     def launch(self) -> tuple[Any, ...]:
         """All that a process or connection of it is made from: where this changes, it is made again."""
         if self.openapi:
@@ -152,7 +159,15 @@ class Server(toml.Section, frozen=True, kw_only=True):
         return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask), self.shared
 
 
-_NOT_LAUNCHED = ("enabled", "projects", "tools", "only", "trust_hints", "limit_tokens")  # of an API, all else is
+_NOT_LAUNCHED = (
+    "enabled",
+    "require_own_login",
+    "projects",
+    "tools",
+    "only",
+    "trust_hints",
+    "limit_tokens",
+)  # of an API, all else is
 
 
 def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:

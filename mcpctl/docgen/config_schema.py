@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from mcpctl.base import bounds
-from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, GLOB, LIMIT, RATE
+from mcpctl.config.policy_settings import ALLOW, ASK, CLASSES, DENY, GLOB, LIMIT, RATE, RATE_KEY
 from mcpctl.config.server_settings import (
     ALL,
     API_ONLY,
@@ -57,6 +57,16 @@ _FORMS: Mapping[str, Schema] = {  # of values that no type and no table of allow
     "allowed_hosts": {"items": {"type": "string", "pattern": _all_of(HTTP_HOST)}},
     "headers": {"propertyNames": {"pattern": _all_of(HEADER_NAME)}},
     **{key: {"items": _RULE} for key in (ALLOW, ASK, DENY)},
+    RATE_KEY: {
+        "anyOf": [
+            {"type": "string", "pattern": rf"^$|{_all_of(RATE)}"},
+            {
+                "type": "object",
+                "propertyNames": _RULE,
+                "additionalProperties": {"type": "string", "pattern": _all_of(RATE)},
+            },
+        ]
+    },
     LIMIT: {"propertyNames": _RULE, "additionalProperties": {"type": "string", "pattern": _all_of(RATE)}},
 }
 

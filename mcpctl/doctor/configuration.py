@@ -19,6 +19,7 @@ from mcpctl.doctor.client_entries import OwnEntry, own_entries
 from mcpctl.doctor.findings import Case, DoctorFinding, finding
 from mcpctl.metatools import client_limits, direct_tools, offers
 from mcpctl.oauth.token_store import EXPIRED, NEEDED
+from mcpctl.store.run import addresses
 from mcpctl.toolsets import in_force
 
 _DIRECT = "--direct"
@@ -135,6 +136,15 @@ def _patterns(entry: OwnEntry) -> tuple[str, ...]:
     words = entry.server.args if entry.server else ()
     given = (word.removeprefix(f"{_DIRECT}=") for word in words if word.startswith(f"{_DIRECT}="))
     return (*given, *(pattern for option, pattern in itertools.pairwise(words) if option == _DIRECT))
+
+
+def of_many_people(case: Case) -> Iterator[DoctorFinding]:
+    """Whether people on other machines act as one account: logins and variables are the process's."""
+    reached = addresses(case.paths.runs)
+    servers = {} if case.problem else case.config.enabled
+    shared = [name for name, server in servers.items() if server.has_account and not server.require_own_login]
+    if reached and shared:
+        yield finding("D120", f"everybody who reaches {reached[0]} acts as one account there", ", ".join(shared))
 
 
 def of_policy(case: Case) -> Iterator[DoctorFinding]:

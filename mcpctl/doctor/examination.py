@@ -9,7 +9,7 @@ from mcpctl.doctor.findings import Case, Check, DoctorFinding, finding
 AREAS: Mapping[str, Sequence[Check]] = {
     "configuration": (
         configuration.of_file, configuration.of_servers, configuration.of_last_starts, configuration.of_names,
-        configuration.of_policy, configuration.of_direct, http_apis.of_apis,
+        configuration.of_policy, configuration.of_direct, configuration.of_many_people, http_apis.of_apis,
     ),
     "permissions": (files.of_permissions, files.of_owners),
     "programs": (programs.of_mcpctl, programs.of_commands, programs.of_windows),

@@ -61,7 +61,9 @@ class Admission:
         ours = named or {*self._listened, http.reached.lower()}
         if not is_for(hosts, ours) and not is_for(without_port, named):
             raise HttpRefusal(HTTPStatus.FORBIDDEN, "this Host is not served; see [http] allowed_hosts")
-        if not is_from(http.every(b"origin"), self.settings.allowed_origins):
+        # No page comes from here, so that what says so is a program of this machine.
+        own = [f"http://{host}" for host in hosts if host in self._listened]
+        if not is_from(http.every(b"origin"), (*self.settings.allowed_origins, *own)):
             raise HttpRefusal(HTTPStatus.FORBIDDEN, "this Origin may not ask; see [http] allowed_origins")
 
     def guest(self, http: HttpExchange, *, must_have_token: bool = False) -> Guest:

@@ -103,11 +103,11 @@ class Front:
             raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
         if not (_accepts(http, JSON) and _accepts(http, STREAM)):
             raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have application/json and text/event-stream")
-        if version not in (None, MODERN_REVISION, *LEGACY_REVISIONS):
-            raise unsupported(version or "")
         with ExitStack() as counted:
             counted.enter_context(self.admission.request(guest))
             messages = await self._messages(await http.body(self.admission.settings.max_body_mb << 20))
+            if version not in (None, MODERN_REVISION, *LEGACY_REVISIONS):
+                raise unsupported(version or "", messages)
             await self._gateway.current()
             headers: list[Header] = []
             is_modern = version == MODERN_REVISION or (version is None and _has_envelope(messages))

@@ -67,7 +67,7 @@ class NewerClients:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a response is answered to nothing here")
         if message.id in jsonrpc.NOTHING:
             if http.header(mirrored.VERSION) != MODERN_REVISION:
-                raise unsupported(http.header(mirrored.VERSION) or "")
+                raise unsupported(http.header(mirrored.VERSION) or "", messages)
             raise Acknowledged  # there is nothing that a notification could be about
         params, meta = _params(message), _meta(message)
         id_ = bytes(message.id)
@@ -133,10 +133,11 @@ class Acknowledged(Exception):
     """There is nothing to answer."""
 
 
-def unsupported(version: str) -> HttpRefusal:
+def unsupported(version: str, messages: Sequence[Any]) -> HttpRefusal:
+    id_ = bytes(getattr(messages[0], "id", b"")) if len(messages) == 1 else b""
     data = {"supported": [MODERN_REVISION], "requested": version}
     message = "Unsupported protocol version"
-    return HttpRefusal(HTTPStatus.BAD_REQUEST, message, code=jsonrpc.UNSUPPORTED_VERSION, data=data)
+    return HttpRefusal(HTTPStatus.BAD_REQUEST, message, code=jsonrpc.UNSUPPORTED_VERSION, data=data, id_=id_ or b"null")
 
 
 def _params(message: Any) -> Mapping[str, bytes]:

@@ -18,7 +18,7 @@ _STATUS = {
     jsonrpc.METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
     **dict.fromkeys((
         jsonrpc.PARSE_ERROR, jsonrpc.INVALID_REQUEST, jsonrpc.INVALID_PARAMS, jsonrpc.HEADER_MISMATCH,
-        jsonrpc.UNSUPPORTED_VERSION,
+        jsonrpc.UNSUPPORTED_VERSION, jsonrpc.MISSING_CAPABILITY,
     ), HTTPStatus.BAD_REQUEST),
 }  # fmt: skip
 """The status of an answer of 2026-07-28 that is an error; 200 for any other."""

@@ -7,11 +7,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from mcpctl.base import posix
 from mcpctl.base.errors import WrongUsage, warn
-from mcpctl.base.paths import Paths
+from mcpctl.base.paths import Paths, cannot_write
 from mcpctl.config.config import load
 from mcpctl.metatools.offers import Offer
 from mcpctl.over_http.front import Front
@@ -43,13 +44,19 @@ def run(
         check(paths, where, token_file)
         token = own_token(token_file) if token_file else None
         posix.raise_descriptors()
-        held = Run(paths)
-        gateway = gateway_for(
+        made = gateway_for(
             paths, project, toolset, token, split=split, verbose=verbose, locked=locked, direct=direct,
-            most_processes=_MOST_PROCESSES, run=held,
+            is_for_many=True,
         )  # fmt: skip
         sockets = where.listen()
         port = sockets[0].getsockname()[1]
+        try:
+            held = Run(paths)
+        except OSError as error:
+            raise cannot_write(paths.runs, error) from error
+        if not where.is_loopback:
+            held.listens(f"{where.host}:{port}")
+        gateway = partial(made, most_processes=_MOST_PROCESSES, run=held)
         _Connection.most = max(100, int(posix.most_descriptors() * _CONNECTIONS))
         sys.setswitchinterval(0.001)
         gc.freeze()

@@ -80,8 +80,8 @@ def decide(subject: Subject) -> Verdict:
     """The verdict on one subject. A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`,
     `unknown_tool`, `not_in_project`, `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`,
     `not_listed`, `for_pages` (a model calls what is for the page of an MCP App alone), `wrong_execute`, `held`,
-    `denied`, `not_exposed` (of features), `never_asked` (a call that needs a yes where nobody is to be asked), and
-    `paused`."""
+    `denied`, `own_login_needed`, `not_exposed` (of features), `never_asked` (a call that needs a yes where nobody is to
+    be asked), and `paused`."""
     view = subject.view
     # First: nothing else is revealed then.
     if (view.access.is_barred or view.standing.pause) and (failure := _of_view(subject)):
@@ -105,6 +105,12 @@ def decide(subject: Subject) -> Verdict:
     return _of_policy(subject)
 
 
+def _acts_for_many(subject: Subject) -> bool:
+    """Whether it would be done as the one account of a process with many clients."""
+    caller = subject.view.caller
+    return caller is not None and bool(caller.holder) and subject.verb in (*_ASKED, READ, COMPLETE)
+
+
 def _of_view(subject: Subject) -> Failure | None:
     access, pause = subject.view.access, subject.view.standing.pause
     if access.is_barred:
@@ -122,7 +128,8 @@ def admitted(view: View) -> View:
 def _of_server(subject: Subject) -> Failure | None:
     config, server, token = subject.view.config, subject.server, subject.view.access.token
     if server in config.enabled:
-        return None
+        is_barred = config.servers[server].require_own_login and _acts_for_many(subject)
+        return _failure(subject, "own_login_needed") if is_barred else None
     # A server that a token does not reach looks like one that is not there.
     is_there = server in config.servers or server in config.problems
     if server in config.elsewhere or (token and (token.projects or token.servers) and not is_there):

@@ -78,6 +78,7 @@ STEPS = (
         "versions that are pinned",
         "INSERT OR IGNORE INTO versions SELECT server, capabilities, name, seen, pin, definition FROM pins",
     ),
+    ("names of tokens", "ALTER TABLE tokens ADD COLUMN name TEXT NOT NULL DEFAULT ''"),
 )
 KIND = DatabaseKind(
     "policy",

@@ -3,13 +3,14 @@
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcpctl.base import files
-from mcpctl.base.errors import NotFound, Unusable
+from mcpctl.base.errors import NotFound, Unusable, WrongUsage
 from mcpctl.base.near_names import did_you_mean
 from mcpctl.config import exposure
 from mcpctl.config.settings import TOKEN
@@ -19,7 +20,8 @@ from mcpctl.store.state import told
 
 PREFIX = "mcpctl_"  # the beginning of every token, so that people and scanners know one
 LONGEST = 256  # characters of a text that is taken for a token at all
-_COLUMNS = "id, hash, projects, servers, read_only, created, expires, revoked"
+_COLUMNS = "id, hash, projects, servers, read_only, created, expires, revoked, name"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}\Z")
 
 
 class Token(NamedTuple):
@@ -33,6 +35,7 @@ class Token(NamedTuple):
     created: float = 0
     expires: float | None = None
     revoked: float | None = None
+    name: str = ""  # the person that has it; empty where nobody said
 
     def state(self, now: float) -> str:
         if self.revoked is not None:
@@ -48,6 +51,7 @@ class Token(NamedTuple):
             "created": clock.iso(self.created),
             "expires": None if self.expires is None else clock.iso(self.expires),
             "state": self.state(now),
+            "name": self.name or None,
         }
 
 
@@ -72,15 +76,24 @@ def create(
     servers: Collection[str] = (),
     read_only: bool = False,
     expires: float | None = None,
+    name: str = "",
 ) -> tuple[Token, str]:
+    """A new token and its text; raises `WrongUsage` for a name that is none, or that another valid token has."""
     import secrets
+
+    if name:
+        check_name(name)
+        if any(token.name == name and token.state(time.time()) == "valid" for token in every(file)):
+            hint = f"revoke that first: mcpctl tokens revoke {name}; or give another name"
+            raise WrongUsage(f"a valid token has the name '{name}' already", hint, "name_taken")
 
     text = PREFIX + secrets.token_urlsafe(32)
     id_ = secrets.token_hex(4)
     token = Token(id_, digest_of(text), frozenset(projects), frozenset(servers), read_only, time.time(), expires)
+    token = token._replace(name=name)
     row = (*token[:2], _written(projects), _written(servers), *token[4:])
     with told():
-        file.db.execute(f"INSERT INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        file.db.execute(f"INSERT INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     return token, text
 
 
@@ -93,15 +106,32 @@ def every(file: PolicyFile) -> tuple[Token, ...]:
     )
 
 
-def revoke(file: PolicyFile, ids: Sequence[str]) -> None:
-    """Revoke all of these or none; raises `NotFound` for an id that no token has."""
+def revoke(file: PolicyFile, names: Sequence[str]) -> Collection[str]:
+    """Revoke all of these or none, each by its id or name, and return their ids; raises `NotFound` for one that no
+    token has."""
     with told(), sqlite.transaction(file.db):
-        known = {id_ for (id_,) in file.db.execute("SELECT id FROM tokens")}
+        ids = {named(file, name).id for name in names}
         for id_ in ids:
-            if id_ not in known:
-                hint = did_you_mean(id_, known, "list tokens with: mcpctl tokens ls")
-                raise NotFound(f"no token '{id_}'", hint, "token_not_found")
             file.db.execute("UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?", (time.time(), id_))
+    return ids
+
+
+def named(file: PolicyFile, name: str) -> Token:
+    """The token of this id or name, of equal names the valid one; raises `NotFound`."""
+    tokens, now = every(file), time.time()
+    matches = [token for token in tokens if name in (token.id, token.name)]
+    if not matches:
+        known = [each for token in tokens for each in (token.id, token.name) if each]
+        hint = did_you_mean(name, known, "list tokens with: mcpctl tokens ls")
+        raise NotFound(f"no token '{name}'", hint, "token_not_found")
+    return max(matches, key=lambda token: (token.state(now) == "valid", token.created))
+
+
+def check_name(name: str) -> None:
+    """Raises `WrongUsage`."""
+    if not _NAME.match(name):
+        hint = "give 1 to 64 letters, digits, ., _, @ or -, such as ann"
+        raise WrongUsage(f"--name: '{name[:80]}' is not a name", hint)
 
 
 def _written(names: Collection[str]) -> str:

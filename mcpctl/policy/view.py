@@ -39,6 +39,11 @@ class Access(NamedTuple):
 UNBOUND = Access()  # for a person, and for a request where no policy is on
 
 
+def access_by(token: Token | None, now: float) -> Access:
+    """The access of requests with this token, where one is needed to get in."""
+    return Access(token, "" if token.state(now) == "valid" else NOT_VALID) if token else UNBOUND
+
+
 class Scope(NamedTuple):
     project: str | None = None  # the project that the request names, `UNASSIGNED`, or None where it names none
     is_granted: bool = False  # whether a token is for this project by name

@@ -86,6 +86,18 @@ _OF_TOOL = {  # by code, the sentence for a model, the one for a person, and tha
         "tool '{key}' was not called: that would be more than {calls} in {time} ({by}); one is free at {free}",
         _EXPLAIN,
     ),
+    "rate_limited": (
+        "{tool} was not called: calls are limited to {most} in {time} for each person; try again in {wait}",
+        "tool '{key}' was not called: that would be more than {calls} in {time} of one token ({by}); try again in"
+        " {wait}",
+        _EXPLAIN,
+    ),
+    "own_login_needed": (
+        "{tool} was not called: server '{server}' would act as the account of whoever runs this mcpctl, and not as the"
+        " user's own; do not retry it, and tell the user to call it from an mcpctl of their own",
+        "tool '{key}' was not called: require_own_login of server '{server}' wants each person's own login",
+        "call it through an mcpctl of your own, on stdio",
+    ),
     "not_counted": (
         "{tool} was not called: it cannot be told now how often it was, which the user's policy limits; try again in a"
         " moment", "tool '{key}' was not called: {reason}", "see what is wrong: mcpctl doctor",

@@ -1,5 +1,6 @@
 """How many calls the limits of the policy leave: asked for those calls alone that a limit names."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -8,10 +9,11 @@ from functools import partial
 from mcpctl.base.errors import Unusable
 from mcpctl.base.failure import Failure
 from mcpctl.base.texts import counted
-from mcpctl.config.policy_settings import LIMIT, PolicyRule
+from mcpctl.config.policy_settings import LIMIT, RATE_KEY, PolicyRule
 from mcpctl.policy import limits
 from mcpctl.policy.limits import Use
 from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.rates import Rates
 from mcpctl.policy.rules import Ruling
 from mcpctl.proxy.memory import PolicyMemory
 from mcpctl.proxy.request import Request
@@ -20,22 +22,53 @@ from mcpctl.proxy.request import Request
 async def take(policy: PolicyMemory, call: Request) -> Failure | None:
     """Have a call count for its limits; the refusal where one is used up, or where that cannot be told."""
     call.record.start()
-    return await _asked(policy, call, partial(limits.take, rules=call.verdict.limits, call=call.record.id))
+    if full := _rated(policy, call, counts=True):
+        return full
+    return await _asked(policy, call, partial(limits.take, rules=_kept(call.verdict.limits), call=call.record.id))
 
 
 async def look(policy: PolicyMemory, call: Request) -> Failure | None:
     """The refusal of a call that is not counted yet, as `take` has it."""
-    return await _asked(policy, call, partial(limits.look, rules=call.verdict.limits))
+    if full := _rated(policy, call, counts=False):
+        return full
+    return await _asked(policy, call, partial(limits.look, rules=_kept(call.verdict.limits)))
 
 
 async def give_back(policy: PolicyMemory, rules: Sequence[PolicyRule], call: str) -> None:
-    with suppress(Unusable):  # then it counts, though it was not sent
-        await policy.run(partial(limits.give_back, rules=rules, call=call))
+    """Only what is kept: a rate counts what was asked for."""
+    if kept := _kept(rules):
+        with suppress(Unusable):  # then it counts, though it was not sent
+            await policy.run(partial(limits.give_back, rules=kept, call=call))
+
+
+def _kept(rules: Sequence[PolicyRule]) -> Sequence[PolicyRule]:
+    return [rule for rule in rules if rule.effect == LIMIT]
+
+
+def _rated(policy: PolicyMemory, call: Request, *, counts: bool) -> Failure | None:
+    rules = [rule for rule in call.verdict.limits if rule.effect == RATE_KEY]
+    if not rules:
+        return None
+    policy.rates = policy.rates or Rates()
+    full = policy.rates.take(rules, call.view.token_id, counts=counts)
+    if full is None or full.rule.rate is None:
+        return None
+    most, window_s, _ = full.rule.rate
+    return Failure("rate_limited", {
+        **_facts(call), "ruling": Ruling(RATE_KEY, full.rule), "most": most, "calls": counted(most, "call"),
+        "time": limits.span(window_s), "retry_after": full.wait_s, "wait": f"{max(1, math.ceil(full.wait_s))} s",
+    })  # fmt: skip
+
+
+def _facts(call: Request) -> dict[str, object]:
+    subject = call.subject
+    return {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
 
 
 async def _asked(policy: PolicyMemory, call: Request, ask: Callable[[PolicyFile], Use | None]) -> Failure | None:
-    subject = call.subject
-    facts = {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
+    if not _kept(call.verdict.limits):
+        return None
+    facts = _facts(call)
     try:
         full = await policy.run(ask)
     except Unusable as error:

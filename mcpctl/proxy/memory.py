@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcpctl.base import files
 from mcpctl.base.errors import Unusable, warn
@@ -26,6 +26,9 @@ from mcpctl.policy.tokens import Token
 from mcpctl.policy.view import NOTHING_DECIDED, Standing
 from mcpctl.store.state import ListKey, State, StateError, is_passing, patience, trouble
 from mcpctl.wire.threads import WorkQueue, beside
+
+if TYPE_CHECKING:
+    from mcpctl.policy.rates import Rates
 
 T = TypeVar("T")
 _PATIENCE_S = 10.0  # how long work may take with all that was queued before it, while another process has the database
@@ -217,6 +220,7 @@ class PolicyMemory:
         self.version: object = None  # changes whenever the file does, as of the last look
         self._standing = NOTHING_DECIDED
         self._given: Sequence[Given] = ()
+        self.rates: Rates | None = None  # once a call has one
         self._unusable_stamp: object = None  # of the file that could not be opened, until it changes
 
     def look(self) -> None:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from mcpctl.base import bounds, posix
 from mcpctl.base.callers import speaker
@@ -34,9 +34,6 @@ from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 from mcpctl.wire.reader import MessageReader
 from mcpctl.wire.writer import Readers, Writer
-
-if TYPE_CHECKING:
-    from mcpctl.store.run import Run
 
 _OPENING_S = 0.075
 _GRACE_S = 0.5
@@ -89,10 +86,10 @@ def run(
 
 def gateway_for(
     paths: Paths, project: str | None, toolset: str | None, token: str | None, *, split: bool, verbose: bool,
-    locked: Path | None, direct: Sequence[str] = (), most_processes: int = 0, run: "Run | None" = None,
-) -> Callable[[], Gateway]:  # fmt: skip
-    """Makes the gateway once an event loop runs. Warns of problems that stop nothing, and raises as `run` does. With
-    a `run` it is for many clients, whose tokens are looked at as they come."""
+    locked: Path | None, direct: Sequence[str] = (), is_for_many: bool = False,
+) -> Callable[..., Gateway]:  # fmt: skip
+    """Makes the gateway once an event loop runs. Warns of problems that stop nothing, and raises as `run` does. The
+    tokens of many clients are looked at as they come."""
     file = ConfigFile(paths, project, direct)
     config = file.read()
     State.check(paths)
@@ -100,7 +97,7 @@ def gateway_for(
     if config.has_policy:
         with PolicyFile.connect(paths) as decided:
             decided.look_through()  # what cannot be looked up cannot be kept to
-            if config.policy.enforces and run is None:
+            if config.policy.enforces and not is_for_many:
                 _say_what_is_hidden(config, token, decided)
     for problem in config.problems.values():
         warn(f"{problem}; this server is skipped")
@@ -110,10 +107,7 @@ def gateway_for(
         from mcpctl.catalog import lock_file  # most have none
 
         pins = lock_file.read(locked).pins
-    return partial(
-        Gateway, config, paths, toolset=toolset, split=split, verbose=verbose, followed=file, locked=pins,
-        most_processes=most_processes, run=run,
-    )  # fmt: skip
+    return partial(Gateway, config, paths, toolset=toolset, split=split, verbose=verbose, followed=file, locked=pins)
 
 
 def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) -> None:

@@ -136,6 +136,8 @@ class Recorder:
             client_name=self.values.name(origin.client.name), client_version=self.values.name(origin.client.version),
             project=self.values.name(origin.project), toolset=self.values.name(origin.toolset),
         )  # fmt: skip
+        if origin.token_id:
+            line.token_id = origin.token_id
         self._unwritten.append((self, journal_lines.encode_all((line,))))
 
     def question_asked(

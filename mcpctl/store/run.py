@@ -16,7 +16,7 @@ from mcpctl.base import files, posix
 from mcpctl.base.paths import Paths, private_dir
 
 BOUNDS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)  # of the durations that are counted
-_OPEN, _RESTING = b"open", b"rests"
+_OPEN, _RESTING, _LISTENS = b"open", b"rests", b"listens"
 
 
 class Run:
@@ -39,6 +39,10 @@ class Run:
         self.durations[bisect_left(BOUNDS_S, seconds)] += 1
         self.seconds += seconds
 
+    def listens(self, address: str) -> None:
+        """At an address that other machines reach."""
+        self._say(_LISTENS, address)
+
     def opened(self, journal: str) -> None:
         self._say(_OPEN, journal)
 
@@ -56,15 +60,22 @@ class Run:
 
 def in_runs(folder: Path) -> Mapping[str, bool]:
     """The names of the journals of all runs that last, each with whether it rests."""
-    found: dict[str, bool] = {}
+    return {name: state == _RESTING for state, name in _lines(folder) if state != _LISTENS}
+
+
+def addresses(folder: Path) -> list[str]:
+    """The addresses that other machines reach, of all runs that last."""
+    return [name for state, name in _lines(folder) if state == _LISTENS]
+
+
+def _lines(folder: Path) -> Iterator[tuple[bytes, str]]:
     for path in _files(folder):
         # A shared lock is enough to see its owner, and lets two commands look at the same moment.
         with suppress(OSError), posix.opened(path, os.O_RDONLY) as fd:
             if not posix.lock(fd, shared=True):
                 for line in path.read_bytes().split(b"\n")[:-1]:
                     state, _, name = line.partition(b" ")
-                    found[name.decode("utf-8", "replace")] = state == _RESTING
-    return found
+                    yield state, name.decode("utf-8", "replace")
 
 
 def rests(journal: Path) -> bool:

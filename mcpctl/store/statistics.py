@@ -16,6 +16,7 @@ from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _EXPRESSIONS = {
     **{name: name for name in ("server", "tool", "project", "client_name")},
+    "token": "token_id",
     "status": schema.call_status("dead"),
     "day": "strftime('%Y-%m-%d', started_at, 'localtime')",
     "hour": "strftime('%Y-%m-%d %H:00', started_at, 'localtime')",

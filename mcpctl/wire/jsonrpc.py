@@ -12,7 +12,7 @@ from mcpctl.base import bounds
 from mcpctl.wire import loose_json
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
-UNSUPPORTED_VERSION, HEADER_MISMATCH = -32022, -32020
+UNSUPPORTED_VERSION, MISSING_CAPABILITY, HEADER_MISMATCH = -32022, -32021, -32020
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo"

@@ -18,7 +18,7 @@ LITERALLY = {
     "D101": "error", "D102": "error", "D103": "error", "D104": "error", "D105": "warning", "D106": "warning",
     "D107": "info", "D108": "info", "D109": "warning", "D110": "warning", "D111": "warning", "D112": "info",
     "D113": "warning", "D114": "warning", "D115": "error", "D116": "warning", "D117": "info", "D118": "warning",
-    "D119": "warning",
+    "D119": "warning", "D120": "warning",
     "D121": "warning", "D122": "warning", "D123": "warning", "D124": "error",
     "D131": "error", "D132": "warning", "D133": "error", "D134": "info", "D135": "info", "D141": "error",
     "D142": "warning", "D143": "warning", "D144": "warning", "D145": "warning", "D146": "info", "D147": "info",

@@ -101,6 +101,7 @@ CHANGES = {
     "deprecated": True, "headers": {"B": "c"}, "slash_in": ["b"], "origins": ["https://b.example"], "upload_root": "b",
     "auth": {"b": "c"}, "call_timeout_s": 1, "start_timeout_s": 1, "env_file": "b", "only": ["b"], "limit_tokens": 1,
     "tools": {"b": False}, "projects": ["b"], "trust_hints": "yes", "enabled": False, "shared": True,
+    "require_own_login": True,
 }  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def test_the_fingerprint_is_of_the_tools_that_the_entry_chooses_and_of_no_docume
 def test_a_changed_entry_is_connected_to_again_but_for_who_may_call_it() -> None:
     before = check_server("shop", API).launch
     alike = {name for name in CHANGES if changed(name).launch == before}
-    assert alike == {"only", "tools", "projects", "trust_hints", "limit_tokens", "enabled"}
+    assert alike == {"only", "tools", "projects", "trust_hints", "limit_tokens", "enabled", "require_own_login"}
     assert {*CHANGES} | {*NOT_OF_APIS} == {*Server.__struct_fields__}, "a new key belongs to either"
 
 

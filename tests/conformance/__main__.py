@@ -4,7 +4,8 @@ Runs `@modelcontextprotocol/conformance` against the server itself and against t
 each requirement set, and compares check by check. Whatever passes directly has to pass through mcpctl, but for the
 exceptions in `tests/conformance/exceptions.toml`. With `--other-era` the server behind mcpctl speaks only the era that
 the set's clients do not, so that everything has to be translated. With `--direct` the server's tools are called as
-`mcpctl serve --direct all` shows them, in place of the two tools of mcpctl.
+`mcpctl serve --direct all` shows them, in place of the two tools of mcpctl. With `--http` the suite speaks to
+`mcpctl serve --http` itself, with tools that are shown directly, and nothing stands between.
 
 Exit status: 0 it passes, 1 it does not, 2 the suite cannot be run.
 The first run installs Node and the suite into the cache folder; `results/` in it has all that was said.
@@ -14,6 +15,7 @@ import argparse
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -32,6 +34,7 @@ NAME = "conformance"
 SERVER = [sys.executable, "-m", "tests.conformance.server"]
 BRIDGE = [sys.executable, "-m", "tests.conformance.bridge"]
 LIMIT_S = 300
+START_S = 20
 
 
 class CannotRun(Exception):
@@ -42,6 +45,32 @@ def installed(cache: Path) -> list[str]:
     """The command of the suite, installed if need be."""
     program, modules = scratch.npm(cache, "suite", SUITE)
     return [str(program), str(modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")]
+
+
+@contextlib.contextmanager
+def served(results: Path, behind: Sequence[str]) -> Iterator[str]:
+    """The URL of `mcpctl serve --http` with the server that `behind` starts, and shows directly."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
+    env |= {"PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(results / "home")}
+    mcpctl = [sys.executable, "-m", "mcpctl"]
+    subprocess.run([*mcpctl, "servers", "add", NAME, "--", *behind], env=env, check=True, stdout=subprocess.DEVNULL)
+    with (results / "home" / "config.toml").open("a") as file:
+        file.write("\n[http]\nrequire_token = false\n")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with (results / "mcpctl.txt").open("w") as words:
+        command = [*mcpctl, "serve", "--direct", "all", "--http", str(port)]
+        process = subprocess.Popen(command, env=env, cwd=ROOT, stderr=words)
+        try:
+            deadline = time.monotonic() + START_S
+            while "serving on" not in (results / "mcpctl.txt").read_text():
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise CannotRun(f"mcpctl did not start: see {results}/mcpctl.txt")
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            process.terminate()
+            process.wait(60)
 
 
 @contextlib.contextmanager
@@ -81,13 +110,19 @@ def tool_names() -> Sequence[str]:
 
 
 def run(
-    suite: Sequence[str], what: Sequence[str], results: Path, behind: Sequence[str] = (), direct: bool = False
+    suite: Sequence[str],
+    what: Sequence[str],
+    results: Path,
+    behind: Sequence[str] = (),
+    direct: bool = False,
+    http: bool = False,
 ) -> compare.Outcomes:
     """One run of the suite, what it found."""
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
     started = time.monotonic()
-    with bridged(results, behind, direct) as url, (results / "suite.txt").open("w") as words:
+    place = served(results, behind) if http and behind else bridged(results, behind, direct)
+    with place as url, (results / "suite.txt").open("w") as words:
         command = [*suite, "server", "--url", url, *what, "--output-dir", str(results / "checks")]
         try:
             subprocess.run(command, stdout=words, stderr=subprocess.STDOUT, timeout=LIMIT_S)
@@ -110,6 +145,7 @@ def main() -> int:
     parser.add_argument("--scenario", help="only this scenario, at the revision of each set")
     parser.add_argument("--other-era", action="store_true", help="everything translated between the eras")
     parser.add_argument("--direct", action="store_true", help="the tools as `mcpctl serve --direct all` shows them")
+    parser.add_argument("--http", action="store_true", help="straight over HTTP, as `serve --http --direct all` serves")
     parser.add_argument("--cache", type=Path, default=scratch.CACHE / "conformance", help="default: %(default)s")
     options = parser.parse_args()
     allowed = compare.exceptions()
@@ -120,10 +156,10 @@ def main() -> int:
             wanted = ["--scenario", options.scenario, "--spec-version", name]
             what = wanted if options.scenario else ["--requirements", name]
             era = [SETS[name]] if options.other_era else []
-            title = " ".join([name, *era, *(["direct"] if options.direct else [])])
+            title = " ".join([name, *era, *(["direct"] if options.direct or options.http else [])])
             results = options.cache / "results"
             direct = run(suite, what, results / f"{name}-direct")
-            through = run(suite, what, results / f"{name}-mcpctl", [*SERVER, *era], options.direct)
+            through = run(suite, what, results / f"{name}-mcpctl", [*SERVER, *era], options.direct, options.http)
             found[title] = compare.differences(direct, through, allowed, title)
             print(f"{title}\n\n{compare.table(direct, through, found[title])}\n", flush=True)
     except (CannotRun, scratch.CannotInstall, subprocess.CalledProcessError) as reason:

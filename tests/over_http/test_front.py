@@ -58,7 +58,13 @@ def test_host_and_origin_and_token_let_in_only_who_may_ask(web: PlayWeb, paths: 
             file, [tokens.every(file)[-1].id if tokens.every(file)[-1].id != id_ else tokens.every(file)[0].id]
         )
     hosts = {HOST: 200, "localhost:8080": 403, "127.0.0.1": 403, "evil.example": 403, "evil.example:8080": 403}
-    origins = {None: 200, "https://app.example": 200, "https://evil.example": 403, "null": 403}
+    origins = {
+        None: 200,
+        "http://localhost:8080": 403,
+        "https://app.example": 200,
+        "https://evil.example": 403,
+        "null": 403,
+    }
     given = {None: 401, text: 200, revoked: 401, "wrong": 401, text + "x": 401, "": 401}
 
     async def scene(at: Web) -> None:

@@ -29,7 +29,14 @@ BARRING = PolicyRule("deny", "s:*", ("servers", "s"), "only")
 def failure(code: str, key: str) -> Failure:
     """A refusal of a tool with this key, with whatever its words need."""
     facts = {"view": VIEW, "is_listed": False, "held": "changed", "needed": "read", "used": "write", "reason": "x"}
-    facts |= {"pause": Pause(0, None, "script"), "most": 1, "calls": "1 call", "time": "an hour", "free": "soon"}
+    facts |= {
+        "pause": Pause(0, None, "script"),
+        "most": 1,
+        "calls": "1 call",
+        "time": "an hour",
+        "free": "soon",
+        "wait": "1 s",
+    }
     return Failure(
         code, {**facts, "key": key, "server": "s", "ruling": RULING, "risk": "read-only", "barring": BARRING}
     )

@@ -18,7 +18,20 @@ Serve = Callable[..., Client]
 Run = Callable[..., Any]
 
 
-def starter(folder: Path, home: Path, *, process: bool = False) -> Iterator[Serve]:
+BOTH = (
+    pytest.mark.parametrize("transport", ["stdio", pytest.param("http", marks=pytest.mark.slow)], indirect=True),
+    pytest.mark.usefixtures("transport"),
+)
+"""Marks a suite that is run over both transports, from this one fixture."""
+
+
+@pytest.fixture(scope="module")
+def transport(request: pytest.FixtureRequest) -> str:
+    """The transport between a client and `mcpctl serve`."""
+    return str(getattr(request, "param", "stdio"))
+
+
+def starter(folder: Path, home: Path, *, process: bool = False, transport: str = "stdio") -> Iterator[Serve]:
     """A function that starts `mcpctl serve` on `home` with these servers; without any, as it is configured already.
 
     It is started in a thread of this process, and as a process of its own where `process` says so or where it has
@@ -50,7 +63,7 @@ def starter(folder: Path, home: Path, *, process: bool = False) -> Iterator[Serv
         else:
             for name, value in variables.items():
                 environment.setenv(name, value)
-            client = InProcess(options, stderr, revision=revision)
+            client = InProcess(options, stderr, revision=revision, is_over_http=transport == "http")
         ends.callback(client.close)
         clients.append(client)
         if opened:
@@ -65,9 +78,10 @@ def starter(folder: Path, home: Path, *, process: bool = False) -> Iterator[Serv
 
 
 @pytest.fixture
-def serve(tmp_path: Path, home: Path) -> Iterator[Serve]:
+def serve(tmp_path: Path, home: Path, request: pytest.FixtureRequest) -> Iterator[Serve]:
     """Starts `mcpctl serve` on this test's home: for what goes in and comes out."""
-    yield from starter(tmp_path, home)
+    transport = request.getfixturevalue("transport") if "transport" in request.fixturenames else "stdio"
+    yield from starter(tmp_path, home, transport=transport)
 
 
 @pytest.fixture

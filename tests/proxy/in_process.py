@@ -22,8 +22,10 @@ from mcpctl.metatools.offers import Offer
 from mcpctl.policy.tokens import own_token
 from mcpctl.proxy import process
 from mcpctl.search import meaning
+from mcpctl.store.run import Run
 from mcpctl.upstreams import upstream
 from tests import command_tree
+from tests.proxy import over_http
 from tests.proxy.client import LATEST, SHARED_THREADS, Client
 
 _ENDS_IN_S = 20.0
@@ -36,7 +38,11 @@ class InProcess(Client):
     It has neither signals nor memory nor children of its own. Its environment is this process's.
     """
 
-    def __init__(self, options: Sequence[str], stderr: Path, *, revision: str = LATEST) -> None:
+    def __init__(
+        self, options: Sequence[str], stderr: Path, *, revision: str = LATEST, is_over_http: bool = False
+    ) -> None:
+        """With `is_over_http` its lines are posted to what `serve --http` serves."""
+        self._is_over_http = is_over_http
         _begins(self)
         self._theirs, ours = os.pipe()
         out, self._stdout = os.pipe()
@@ -110,11 +116,18 @@ class InProcess(Client):
         """As `process.run`, but for what makes a process of it."""
         token = own_token(token_file)
         gateway = process.gateway_for(
-            paths, project, toolset, token, split=split, verbose=verbose, locked=locked,
-            direct=direct,
+            paths, project, toolset, token, split=split, verbose=verbose, locked=locked, direct=direct,
+            is_for_many=self._is_over_http,
         )  # fmt: skip
+        if self._is_over_http:
+            gateway = partial(gateway, run=Run(paths), most_processes=100)
         serve = partial(
-            process.serve, gateway, Offer(split, annotate), stdin=self._theirs, stdout=self._stdout, token=token
+            over_http.serve if self._is_over_http else process.serve,
+            gateway,
+            Offer(split, annotate),
+            stdin=self._theirs,
+            stdout=self._stdout,
+            token=token,
         )
         self._thread = threading.Thread(target=self._serve, args=(serve,), name="mcpctl serve", daemon=True)
         self._thread.start()

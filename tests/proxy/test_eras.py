@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, ROOT, Answer, Client, journal_lines, until
-from tests.proxy.conftest import Serve, starter
+from tests.proxy.conftest import BOTH, Serve, starter
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, *BOTH]
 
 ALL = {"elicitation": {"form": {}}, "sampling": {}, "roots": {"listChanged": True}}
 ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
@@ -250,10 +250,10 @@ def test_responses_that_are_no_object_are_invalid_params(asks: Client, responses
 
 
 @pytest.fixture(scope="module")
-def asks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def asks(tmp_path_factory: pytest.TempPathFactory, transport: str) -> Iterator[Client]:
     """A client of 2026-07-28 in front of a server of its era, for tests that leave it as it is."""
     folder = tmp_path_factory.mktemp("asks")
-    for serve in starter(folder, folder / "home"):
+    for serve in starter(folder, folder / "home", transport=transport):
         yield serve({"asks": command("asks", MODERN)}, revision=MODERN)
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from tests.conftest import Mcpctl
 from tests.proxy.client import INFO, LATEST, META, MODERN, ROOT, SERVE, Client, write_config
-from tests.proxy.conftest import Serve, starter
+from tests.proxy.conftest import BOTH, Serve, starter
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, *BOTH]
 
 OLDEST = "2024-11-05"
 
@@ -86,9 +86,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shared(folder: Path) -> Iterator[Serve]:
+def shared(folder: Path, transport: str) -> Iterator[Serve]:
     """Starts `mcpctl serve` for all tests of this module, on a home of its own."""
-    yield from starter(folder, folder / "home")
+    yield from starter(folder, folder / "home", transport=transport)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,10 @@
 """`mcpctl calls stats`"""
 
+from collections.abc import Sequence
+
 from mcpctl.base.fields import TOTAL_FIELDS
+from mcpctl.base.models import Row
+from mcpctl.base.paths import Paths
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import OF_CALLS_ALONE, RecordFilters
 from mcpctl.store.filters import ERROR, GROUPS, grouping, sorts
@@ -9,7 +13,10 @@ from mcpctl.store.filters import ERROR, GROUPS, grouping, sorts
 def stats(
     filters: RecordFilters,
     by: list[str] | None = opt.option(
-        "--by", "GROUP,…", "A row for each tool, server, client, project, status, day, hour or error.", (*GROUPS, ERROR)
+        "--by",
+        "GROUP,…",
+        "A row for each tool, server, client, token, project, status, day, hour or error.",
+        (*GROUPS, ERROR),
     ),
     sort: str | None = opt.option(
         "--sort", "FIELD", "The largest first, of a field such as p95_ms or total_tokens.", TOTAL_FIELDS
@@ -38,6 +45,7 @@ def stats(
       mcpctl calls stats --by day --since 7d --client cursor
       mcpctl calls stats --by server --sort error_percent
       mcpctl calls stats --by error --since 7d
+      mcpctl calls stats --by token,server --since 30d
     """
     from mcpctl import output
     from mcpctl.base.models import Found
@@ -58,5 +66,19 @@ def stats(
             output.write_list(records.errors(criteria, sort), FAILURES, options)
             return
         counted = records.totals(*grouping(groups), criteria=criteria, sort=sort, of_reads=kind == "read")
+    if "token" in groups:
+        counted = _with_names(counted, data.paths())
     rows = [{**row, "bar": row[bar] or 0} for row in counted]
     output.write_list(Found.of(rows), totals(groups, rows, options.effective, sort), options)
+
+
+def _with_names(rows: Sequence[Row], paths: Paths) -> Sequence[Row]:
+    """The rows with the names of tokens in place of ids, where they have one."""
+    from mcpctl.policy import tokens
+    from mcpctl.policy.policy_file import PolicyFile
+
+    if not PolicyFile.is_made(paths):
+        return rows
+    with PolicyFile.connect(paths) as file:
+        names = {token.id: token.name or token.id for token in tokens.every(file)}
+    return [{**row, "token": names.get(row["token"], row["token"])} for row in rows]

@@ -3,11 +3,16 @@
 import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpctl.base.models import HINTS, Row
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.config.policy_settings import TRUSTS
+
+if TYPE_CHECKING:
+    from mcpctl.base.paths import Paths
+    from mcpctl.policy.tokens import Token
 
 _FROM = {
     "declared": "declared by its server", "inferred": "inferred from its HTTP method", "override": "set by a toolset",
@@ -18,6 +23,9 @@ _FROM = {
 def explain(
     key: opt.ToolKey,
     args: str | None = opt.option("--args", "JSON", "The arguments of the call: an object."),
+    token: str | None = opt.option(
+        "--token", "NAME", "For the person who has this token: its name or id.", complete.tokens
+    ),
     *,
     shown: opt.OneThing,
     place: opt.ToolsetLocation,
@@ -31,16 +39,26 @@ def explain(
     Examples:
       mcpctl policy explain github:delete_repository
       mcpctl policy explain github:create_issue --project work --json | jq .decision
+      mcpctl policy explain github:create_issue --token ann
     """
     from mcpctl.base.errors import folded
     from mcpctl.catalog import explained, rows
     from mcpctl.output.text import here, line_of
 
     paths, digest = place.paths(), _digest(args)
-    with rows.catalog(paths, place.toolset, place.project, quiet=True) as catalog:
+    whose = _token(token, paths) if token else None
+    with rows.catalog(paths, place.toolset, place.project, quiet=True, token=whose) as catalog:
         row = explained.explain(catalog, key, paths, digest)
     lines = (here(line_of(line)) for line in _explanation(row, paths.config))
     shown.write(row, lambda _: (folded(line, _indent(line), out=True) for line in lines))
+
+
+def _token(name: str, paths: "Paths") -> "Token":
+    from mcpctl.policy import tokens
+    from mcpctl.policy.policy_file import PolicyFile
+
+    with PolicyFile.connect(paths) as file:
+        return tokens.named(file, name)
 
 
 def _indent(line: str) -> int:

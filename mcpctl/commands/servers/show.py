@@ -1,6 +1,12 @@
 """`mcpctl servers show`"""
 
+from collections.abc import Iterator
+
+from mcpctl.base.models import Row
 from mcpctl.commands import options as opt
+
+_OWN = "calls over HTTP are refused, as require_own_login says"
+_SHARED = "with serve --http, everybody acts as the account in this entry, or in its login: see mcpctl-team(7)"
 
 
 def show(name: opt.ServerName, shown: opt.OneThing, place: opt.Location) -> None:
@@ -15,6 +21,16 @@ def show(name: opt.ServerName, shown: opt.OneThing, place: opt.Location) -> None
       mcpctl servers show github --json
     """
     from mcpctl import servers
+    from mcpctl.config import config
     from mcpctl.output import text
 
-    shown.write(servers.show(place.paths(), name), lambda row: text.pairs(row if shown.fields else servers.shown(row)))
+    paths = place.paths()
+    server = config.load(paths.config).servers.get(name)
+
+    def lines(row: Row) -> Iterator[str]:
+        yield from text.pairs(row if shown.fields else servers.shown(row))
+        if server and server.has_account and not shown.fields:
+            yield ""
+            yield _OWN if server.require_own_login else _SHARED
+
+    shown.write(servers.show(paths, name), lines)

@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 
 def create(
+    name: str | None = opt.option("--name", "NAME", "The person that it is for: lists and counts then say so."),
     project: list[str] | None = opt.option(
         "--project",
         "NAME",
@@ -21,9 +22,11 @@ def create(
 
     Give it to a client in MCPCTL_TOKEN, with serve --token-file, or in the _meta.token of a request. A token only
     restricts. The project is still chosen with --project or _meta.projectId. Tokens apply while a policy is enforced;
-    with [policy] require_token, nothing is found or called without one.
+    with [policy] require_token, nothing is found or called without one. With serve --http they apply always, and are
+    sent as Authorization: Bearer.
 
     Examples:
+      mcpctl tokens create --name ann --project shop
       mcpctl tokens create --project acme --expires 30d
       mcpctl tokens create --server github --read-only --json
     """
@@ -47,7 +50,7 @@ def create(
     until = opt.moment(expires, time.time())
     with PolicyFile.connect(paths) as file:
         token, text = tokens.create(
-            file, projects=project or (), servers=server or (), read_only=read_only, expires=until
+            file, projects=project or (), servers=server or (), read_only=read_only, expires=until, name=name or ""
         )
     if place.json:
         row = {name: value for name, value in token.row(token.created).items() if name not in ("created", "state")}
@@ -56,4 +59,5 @@ def create(
         output.write_text(text)
         output.say(f"token {token.id}, which is shown only now; revoke it with: mcpctl tokens revoke {token.id}")
     if not loaded.has_policy:
-        output.say(f"tokens count only with a policy: write [policy] in {paths.config}, with require_token = true")
+        where = f"[policy] in {paths.config}, with require_token = true"
+        output.say(f"tokens count only with serve --http, or with a policy: write {where}")

@@ -47,7 +47,7 @@ def test_the_token_is_printed_and_only_its_hash_is_kept(mcpctl: Mcpctl, home: Pa
 def test_it_is_for_what_the_options_name(mcpctl: Mcpctl, paths: Paths) -> None:
     options = ["--project", "acme", "--project", "zoo", "--server", "notes", "--server", "broken", "--read-only"]
     shown = mcpctl("tokens", "create", *options, "--expires", "30d", "--json").json
-    assert list(shown) == ["id", "token", "projects", "servers", "read_only", "expires"]
+    assert list(shown) == ["id", "token", "projects", "servers", "read_only", "expires", "name"]
     (token,) = kept(paths)
     assert shown["id"] == token.id
     assert (shown["projects"], shown["servers"], shown["read_only"]) == (["acme", "zoo"], ["broken", "notes"], True)
@@ -113,7 +113,7 @@ def test_a_person_in_a_terminal_makes_one(paths: Paths) -> None:
 
 def test_who_makes_one_is_told_on_a_terminal_that_it_counts_only_with_a_policy(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {})
-    assert "tokens count only with a policy" in mcpctl("tokens", "create", tty=True).err
+    assert "tokens count only with serve --http, or with a policy" in mcpctl("tokens", "create", tty=True).err
     configure(paths, {}, policy={})
     assert "policy" not in mcpctl("tokens", "create", tty=True).err
 

@@ -31,6 +31,7 @@ def test_a_row_says_what_it_is_for_and_whether_it_is_valid(mcpctl: Mcpctl, paths
         "created": clock.iso(first.created),
         "expires": None,
         "state": "valid",
+        "name": None,
     }
     assert {row["id"]: row["state"] for row in rows} == {
         first.id: "valid", expired.id: "expired", revoked.id: "revoked",

@@ -1,0 +1,115 @@
+"""Many people of one process: what each may do and how often, whose account acts, and who did what."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.base.paths import Paths
+from mcpctl.policy import rates
+from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.policy.tokens import every
+from mcpctl.store.run import Run
+from tests.conftest import Mcpctl
+from tests.over_http.asgi import Web, play_web, token_of
+from tests.over_http.test_front import calls, files, lines
+from tests.proxy.client import write_config
+from tests.proxy.in_memory import MemoryServer, tool
+
+
+def test_a_rate_is_each_token_s_own_and_says_when_to_come_again(
+    home: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_of_ann, of_ann = token_of(paths, name="ann")
+    _, of_bob = token_of(paths, name="bob")
+    now = [1000.0]
+    monkeypatch.setattr(rates, "monotonic", lambda: now[0])
+
+    async def scene(at: Web) -> None:
+        for token, times, expected in ((of_ann, 3, [False, False, True]), (of_bob, 1, [False])):
+            answers = [await at.call("files:read", token=token).whole() for _ in range(times)]
+            assert [each.json["result"].get("isError", False) for each in answers] == expected
+        refused = await at.call("files:read", token=of_ann).whole()
+        assert (refused.status, refused.headers["retry-after"]) == (200, "60")
+        assert "try again in 60 s" in refused.json["result"]["content"][0]["text"]
+        now[0] += 61
+        assert "isError" not in (await at.call("files:read", token=of_ann).whole()).json["result"]
+        assert "isError" not in (await at.call("notes:read", token=of_ann).whole()).json["result"]
+
+    policy = {"rate": {"files:*": "2/min"}}
+    play_web(home, paths, scene, servers={"files": files, "notes": files}, policy=policy)
+    refusals = [line for line in lines(paths, "decisions.made") if line["rule"].startswith("rate")]
+    assert {(line["decision"], line["token_id"]) for line in refusals} == {("denied", id_of_ann)}
+    assert [line["rule"] for line in refusals] == ["rate files:* 2/min"] * 2
+
+
+def test_a_server_that_wants_each_person_s_own_login_is_not_called_for_many(home: Path, paths: Paths) -> None:
+    async def scene(at: Web) -> None:
+        older = await at.open()
+        for answer in (at.call("mail:read"), older.call("mail:read")):
+            text = (await answer.whole()).json["result"]["content"][0]["text"]
+            assert "would act as the account of whoever runs this mcpctl" in text
+        assert "isError" not in (await at.call("files:read").whole()).json["result"]
+        assert at.world.servers["mail"].calls == []
+
+    servers = {"files": files, "mail": lambda: MemoryServer(tool("read", readOnlyHint=True))}
+
+    async def configured(at: Web) -> None:
+        at.world.configure({"mail": {"require_own_login": True}}, http={"require_token": False})
+        await at.world.gateway.current()
+        await scene(at)
+
+    play_web(home, paths, configured, servers=servers)
+    assert {line["server"]: line["status"] for line in calls(paths)} == {"mail": "denied", "files": "ok"}
+
+
+def test_who_called_what_is_counted_by_the_names_of_tokens(home: Path, paths: Paths, mcpctl: Mcpctl) -> None:
+    of_ann, of_bob = (token_of(paths, name=name)[1] for name in ("ann", "bob"))
+
+    async def scene(at: Web) -> None:
+        for token in (of_ann, of_ann, of_bob, None):
+            await at.call("files:read", token=token).whole()
+
+    play_web(home, paths, scene, servers={"files": files})
+    rows = mcpctl("calls", "stats", "--by", "token", "--json").json
+    assert {row["token"]: row["calls"] for row in rows} == {"ann": 2, "bob": 1, None: 1}
+    assert mcpctl("calls", "stats", "--by", "token", "--kind", "read", "--json").json == []
+
+
+def test_tokens_have_a_name_by_which_they_are_revoked_and_explained(
+    home: Path, paths: Paths, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_config(home, {"files": ["files"], "notes": ["notes"]})
+    id_, _ = token_of(paths, name="ann", servers=["files"])
+    assert [(row["id"], row["name"]) for row in mcpctl("tokens", "ls", "--json").json] == [(id_, "ann")]
+    for key, decision in (("files:read", "allow"), ("notes:read", "refused")):
+        assert mcpctl("policy", "explain", key, "--token", "ann", "--json").json["decision"] == decision
+    assert mcpctl("policy", "explain", "files:read", "--token", "nn").code != 0
+    mcpctl("tokens", "revoke", "ann")
+    with PolicyFile.connect(paths) as file:
+        assert [token.revoked is None for token in every(file)] == [False]
+    assert mcpctl("policy", "explain", "files:read", "--token", "ann", "--json").json["code"] == "token_not_valid"
+
+
+def test_doctor_and_servers_show_say_that_everybody_acts_as_one_account(
+    home: Path, paths: Paths, mcpctl: Mcpctl
+) -> None:
+    servers: dict[str, dict[str, Any]] = {
+        "mail": {"command": "mail", "env": {"TOKEN": "${MAIL_TOKEN}"}}, "files": {"command": "files"},
+        "own": {"command": "own", "env": {"TOKEN": "${OWN_TOKEN}"}, "require_own_login": True},
+    }  # fmt: skip
+    write_config(home, servers)
+    assert "everybody acts as the account" in mcpctl("servers", "show", "mail").out
+    assert "are refused" in mcpctl("servers", "show", "own").out
+    assert "account" not in mcpctl("servers", "show", "files").out
+
+    def found() -> list[str]:
+        return [each["subject"] for each in mcpctl("doctor", "--json").json if each["code"] == "D120"]
+
+    run = Run(paths)
+    try:
+        assert found() == []
+        run.listens("0.0.0.0:8080")
+        assert found() == ["mail"]
+    finally:
+        run.close()
