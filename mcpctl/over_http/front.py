@@ -63,6 +63,7 @@ class Front:
             await http.answer(HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE)
             return
         self.admission.check_place(http)
+        await self._gateway.current()  # tokens may have been made or revoked
         if http.path == "/metrics" and self.admission.settings.metrics:
             self.admission.guest(http, must_have_token=True)
             await http.answer(HTTPStatus.OK, metrics.text(self._gateway, self).encode(), kind=metrics.KIND)
@@ -108,7 +109,6 @@ class Front:
             messages = await self._messages(await http.body(self.admission.settings.max_body_mb << 20))
             if version not in (None, MODERN_REVISION, *LEGACY_REVISIONS):
                 raise unsupported(version or "", messages)
-            await self._gateway.current()
             headers: list[Header] = []
             is_modern = version == MODERN_REVISION or (version is None and _has_envelope(messages))
             if is_modern:

@@ -131,6 +131,18 @@ def test_the_token_of_a_file_is_that_of_requests_without_one(web: PlayWeb, paths
     assert [row["token_id"] for row in calls(paths)] == [id_]
 
 
+def test_a_token_counts_from_when_it_is_made_until_it_is_revoked(web: PlayWeb, paths: Paths) -> None:
+    async def scene(at: Web) -> None:
+        assert (await at.call("files:read").whole()).status == 401
+        id_, text = token_of(paths)
+        assert (await at.call("files:read", token=text).whole()).status == 200
+        with PolicyFile.connect(paths) as file:
+            tokens.revoke(file, [id_])
+        assert (await at.call("files:read", token=text).whole()).status == 401
+
+    web(scene, http={"require_token": True})
+
+
 # ---- newer clients
 
 
