@@ -6,7 +6,7 @@ import socket
 from contextlib import suppress
 from typing import NamedTuple
 
-from mcpctl.base.errors import Unusable, WrongUsage
+from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.wire.http_server import LOOPBACK, listening
 
 _ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):)?(\d{1,5})\Z")
@@ -31,7 +31,7 @@ class Address(NamedTuple):
         return [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names]
 
     def listen(self) -> list[socket.socket]:
-        """Raises `Unusable`."""
+        """Raises `McpctlError` where it cannot be listened on, with who has it."""
         try:
             first = listening("127.0.0.1" if self.host == "localhost" else self.host, self.port)
         except OSError as error:
@@ -41,12 +41,12 @@ class Address(NamedTuple):
                 return [first, listening("::1", first.getsockname()[1])]
         return [first]
 
-    def _taken(self, error: OSError) -> Unusable:
+    def _taken(self, error: OSError) -> McpctlError:
         where = f"{self.host}:{self.port}"
         owner = _owner(self.port)
         why = f"{owner} has it" if owner else os.strerror(error.errno or 0) if error.errno else str(error)
         hint = "end that, or give another: mcpctl serve --http PORT"
-        return Unusable(f"cannot listen on {where}: {why}", hint, "port_taken")
+        return McpctlError(f"cannot listen on {where}: {why}", hint, "port_taken")
 
 
 def address(text: str) -> Address:

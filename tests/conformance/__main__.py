@@ -33,6 +33,7 @@ NAME = "conformance"
 """Of the server behind mcpctl."""
 SERVER = [sys.executable, "-m", "tests.conformance.server"]
 BRIDGE = [sys.executable, "-m", "tests.conformance.bridge"]
+HTTP = Path(__file__).with_name("exceptions_http.toml")
 LIMIT_S = 300
 START_S = 20
 
@@ -148,7 +149,7 @@ def main() -> int:
     parser.add_argument("--http", action="store_true", help="straight over HTTP, as `serve --http --direct all` serves")
     parser.add_argument("--cache", type=Path, default=scratch.CACHE / "conformance", help="default: %(default)s")
     options = parser.parse_args()
-    allowed = compare.exceptions()
+    allowed = compare.exceptions() + (compare.exceptions(HTTP) if options.http else [])
     found: dict[str, list[compare.Difference]] = {}
     try:
         suite = installed(options.cache)

@@ -1,0 +1,78 @@
+"""`mcpctl serve --http` as a process: its port, requests that two programs could read in two ways, its end."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcpctl.base.paths import Paths
+from tests.conftest import Mcpctl
+from tests.over_http.test_balancers import HOST, Processes, answers, call, configured, free_ports
+from tests.proxy.client import until
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+HEAD = f"POST /mcp HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n".encode()
+NEXT = f"GET /mcp HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
+PAIRS = [
+    b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"Content-Length : 2\r\n\r\n{}",
+    b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+    b"Content-Length: +2\r\n\r\n{}", b"Content-Length: 0x2\r\n\r\n{}",
+]  # fmt: skip
+"""What a proxy in front could take for a request of another length."""
+
+
+@pytest.fixture
+def port(home: Path, paths: Paths) -> Iterator[tuple[int, str]]:
+    """The port of a process, and a token for it."""
+    token = configured(home, paths)
+    (number,) = free_ports(1)
+    processes = Processes(home, [number])
+    try:
+        until("it listens", lambda: answers(number))
+        yield number, token
+    finally:
+        processes.end()
+
+
+def said(port: int, sent: bytes) -> bytes:
+    """All that is answered until the connection is closed."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(sent)
+        parts = []
+        while part := connection.recv(4096):
+            parts.append(part)
+        return b"".join(parts)
+
+
+def test_a_request_that_could_be_read_in_two_ways_is_refused_with_all_that_follows_it(port: tuple[int, str]) -> None:
+    for pair in PAIRS:
+        answer = said(port[0], HEAD + pair + NEXT)
+        assert answer.startswith(b"HTTP/1.1 400"), pair
+        assert answer.count(b"HTTP/1.1 ") == 1, pair
+
+
+def test_half_open_connections_keep_nobody_out(port: tuple[int, str]) -> None:
+    half = [socket.create_connection(("127.0.0.1", port[0])) for _ in range(300)]
+    try:
+        for number, connection in enumerate(half):
+            connection.sendall(HEAD[: number % len(HEAD)])
+        assert call(port[0], port[1], "x") == "answered"
+    finally:
+        for connection in half:
+            connection.close()
+
+
+def test_a_second_process_on_the_port_is_told_who_has_it(port: tuple[int, str], mcpctl: Mcpctl) -> None:
+    ran = mcpctl("serve", "--http", str(port[0]))
+    assert ran.code == 1
+    assert f"cannot listen on 127.0.0.1:{port[0]}: process " in ran.err
+
+
+def test_without_tokens_nothing_beyond_this_machine_is_listened_on(mcpctl: Mcpctl, home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[http]\nrequire_token = false\n", encoding="utf-8")
+    ran = mcpctl("serve", "--http", "0.0.0.0:1")
+    assert ran.code == 2
+    assert "is for this machine alone" in ran.err
