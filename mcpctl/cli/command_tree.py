@@ -27,7 +27,7 @@ GROUPS = {  # of the help, in its order, as are all that follow: each noun and c
 COMMANDS = ("serve", "init", "install", "uninstall", "doctor", "demo", "help", "version")  # the commands without a noun
 NOUNS = tuple(name for names in GROUPS.values() for name in names if name not in COMMANDS)
 GUIDES = (  # section 7 of the manual
-    "audit", "dashboard", "direct", "openapi", "policy", "projects", "sandbox", "search", "setup", "toolsets",
+    "audit", "dashboard", "direct", "openapi", "policy", "projects", "sandbox", "search", "setup", "team", "toolsets",
 )  # fmt: skip
 ALONE = tuple(name for name in COMMANDS if name != "help")  # those of them that need no other; `help` tells of all
 _FIRST = ("ls", "show", "search", "call", "build", "create", "add", "set", "edit", "rm")  # these verbs come first
@@ -64,8 +64,8 @@ def help(
 ) -> None:
     """Print the help of a command, like -h, or a guide.
 
-    The guides are section 7 of the manual: audit, dashboard, openapi, policy, projects, sandbox, search, setup and
-    toolsets. One that is not called like a command may be named without -guide.
+    The guides are section 7 of the manual: audit, dashboard, direct, openapi, policy, projects, sandbox, search, setup,
+    team and toolsets. One that is not called like a command may be named without -guide.
 
     Examples:
       mcpctl help
