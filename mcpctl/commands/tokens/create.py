@@ -22,8 +22,8 @@ def create(
 
     Give it to a client in MCPCTL_TOKEN, with serve --token-file, or in the _meta.token of a request. A token only
     restricts. The project is still chosen with --project or _meta.projectId. Tokens apply while a policy is enforced;
-    with [policy] require_token, nothing is found or called without one. With serve --http they apply always, and are
-    sent as Authorization: Bearer.
+    with [policy] require_token, nothing is found or called without one. With serve --http they apply always, are sent
+    as Authorization: Bearer, and one for a single project chooses that, unless the request names another.
 
     Examples:
       mcpctl tokens create --name ann --project shop
@@ -42,11 +42,11 @@ def create(
     only_for_people("make tokens")
     paths = place.paths()
     loaded = configuration.load(paths.config)
-    for name in project or ():
-        configuration.check_project(name, {*loaded.known_projects, UNASSIGNED}, paths.config)
-    for name in server or ():
-        if name not in loaded.problems:
-            loaded.server(name)
+    for each in project or ():
+        configuration.check_project(each, {*loaded.known_projects, UNASSIGNED}, paths.config)
+    for each in server or ():
+        if each not in loaded.problems:
+            loaded.server(each)
     until = opt.moment(expires, time.time())
     with PolicyFile.connect(paths) as file:
         token, text = tokens.create(

@@ -46,10 +46,10 @@ def test_the_token_is_printed_and_only_its_hash_is_kept(mcpctl: Mcpctl, home: Pa
 
 def test_it_is_for_what_the_options_name(mcpctl: Mcpctl, paths: Paths) -> None:
     options = ["--project", "acme", "--project", "zoo", "--server", "notes", "--server", "broken", "--read-only"]
-    shown = mcpctl("tokens", "create", *options, "--expires", "30d", "--json").json
+    shown = mcpctl("tokens", "create", "--name", "ann", *options, "--expires", "30d", "--json").json
     assert list(shown) == ["id", "token", "projects", "servers", "read_only", "expires", "name"]
     (token,) = kept(paths)
-    assert shown["id"] == token.id
+    assert (shown["id"], shown["name"]) == (token.id, "ann")
     assert (shown["projects"], shown["servers"], shown["read_only"]) == (["acme", "zoo"], ["broken", "notes"], True)
     assert (token.projects, token.servers) == (frozenset(("acme", "zoo")), frozenset(("broken", "notes")))
     assert token.read_only
