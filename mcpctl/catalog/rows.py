@@ -88,11 +88,11 @@ def catalog(
 ) -> Iterator[Catalog]:
     """The cached catalog of the servers of `project`, or all, with a toolset in force. Warns of servers (of `servers`)
     that were never listed, unless `quiet`. `lists` of an earlier catalog are not read again if unchanged. A
-    configuration may be `loaded` already. With a `token` it is as the person sees it who has that."""
+    configuration may be `loaded` already. With a `token` it is as `serve --http` shows it to who has that."""
     loaded = loaded or config.load(paths.config, project)
     access = access_by(token, time.time())
     if token:
-        loaded = seen_by(loaded, Claims(of_person=True), token)
+        loaded = seen_by(loaded, Claims(is_checked=True), token)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with State.opened(paths) as state:

@@ -18,7 +18,7 @@ from mcpctl.base.near_names import did_you_mean
 from mcpctl.base.tool_keys import OWN, READ_TOOL
 from mcpctl.config import policy_settings, toml
 from mcpctl.config.policy_settings import Policy, PolicyTable
-from mcpctl.config.server_settings import AD_HOC, Server, check_server
+from mcpctl.config.server_settings import AD_HOC, UNASSIGNED, Server, check_server
 from mcpctl.config.settings import (
     TOKEN_BYTES,
     ClientSettings,
@@ -152,7 +152,7 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     def not_in_project(self, name: str) -> Refused:
         if self.bound:
-            hint = "name its project with --project, or another token with MCPCTL_TOKEN"
+            hint = "name its project with --project, or use a token that is for it"
             return Refused(f"server '{name}' is not {self.bound}", hint, "not_in_project")
         hint = f"name another with --project, or add '{self.project}' to projects of [servers.{name}] in {self.path}"
         return Refused(f"server '{name}' is not in the project in force, '{self.project}'", hint, "not_in_project")
@@ -263,6 +263,8 @@ def _known_projects(tables: Iterable[str], members: Mapping[str, frozenset[str]]
 def check_project(name: str, known: Iterable[str], path: object) -> None:
     names = sorted(known)
     if name not in names:
-        there_are = f"{path} has {', '.join(names)}" if names else f"{path} has none; write [projects.NAME] there"
+        others = [each for each in names if each != UNASSIGNED]
+        into = f"put a server into one: mcpctl servers set SERVER --project {name or 'NAME'}"
+        there_are = f"{path} has {', '.join(others)}" if others else f"{path} has none; {into}"
         hint = did_you_mean(name, names, there_are)
         raise NotFound(f"no project '{name}'", hint, "project_not_found")

@@ -79,7 +79,7 @@ def access_of(config: Config, claims: Claims, tokens: Collection[Token], now: fl
 
 def seen_by(config: Config, claims: Claims, token: Token | None = None) -> Config:
     """The configuration that a request of these claims sees."""
-    project = claims.project
+    project = claims.project if claims.project is not None else _project_of(config, claims, token)
     must_say = config.project is None and config.policy.enforces and not claims.of_person
     if project == "" or (project is None and must_say):
         project = UNASSIGNED
@@ -92,6 +92,15 @@ def seen_by(config: Config, claims: Claims, token: Token | None = None) -> Confi
     if token:
         return _narrowed(config, Scope(project, project in token.projects, token.projects, token.servers))
     return config if project is None else _narrowed(config, Scope(project))
+
+
+def _project_of(config: Config, claims: Claims, token: Token | None) -> str | None:
+    """The project of a request over HTTP that names none: the one that its token is for. No client can name another
+    there, and a person has made the token for just that one."""
+    if config.project is not None or token is None or not claims.is_checked or len(token.projects) != 1:
+        return None
+    (project,) = token.projects
+    return project if project in config.known_projects else None
 
 
 # The same configuration each time: what is made from one, such as its rules and its search index, is found by it.

@@ -97,8 +97,8 @@ def gateway_for(
     if config.has_policy:
         with PolicyFile.connect(paths) as decided:
             decided.look_through()  # what cannot be looked up cannot be kept to
-            if config.policy.enforces and not is_for_many:
-                _say_what_is_hidden(config, token, decided)
+            if config.policy.enforces:
+                _say_what_is_hidden(config, token, decided, is_for_many=is_for_many)
     for problem in config.problems.values():
         warn(f"{problem}; this server is skipped")
     exposure.guard(paths, config)
@@ -110,11 +110,14 @@ def gateway_for(
     return partial(Gateway, config, paths, toolset=toolset, split=split, verbose=verbose, followed=file, locked=pins)
 
 
-def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) -> None:
+def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile, *, is_for_many: bool) -> None:
     hidden = [name for name in config.enabled if name in config.members]
     if config.project is None and hidden:
-        names = ", ".join(hidden)
-        warn(f"seen only with --project, or the project in a request's _meta.projectId: {names}")
+        by_token = "a token for one project, " if is_for_many else ""
+        named = f"{by_token}or the project in a request's _meta.projectId"
+        warn(f"seen only with --project, {named}: {', '.join(hidden)}")
+    if is_for_many:
+        return
     if token is None:
         if config.policy.table.require_token:
             warn("no token, so nothing is found or called but by requests with one; give one in MCPCTL_TOKEN")

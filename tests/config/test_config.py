@@ -442,7 +442,7 @@ def test_a_project_that_nothing_names_is_not_found(file: Path, project: str, hin
     file.unlink()
     with pytest.raises(NotFound) as none:
         config.load(file, "acme")
-    assert none.value.hint == f"{file} has none; write [projects.NAME] there"
+    assert none.value.hint == f"{file} has none; put a server into one: mcpctl servers set SERVER --project acme"
 
 
 def test_a_server_of_another_project_is_refused_by_name(file: Path) -> None:

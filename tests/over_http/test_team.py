@@ -91,6 +91,36 @@ def test_tokens_have_a_name_by_which_they_are_revoked_and_explained(
     assert mcpctl("policy", "explain", "files:read", "--token", "ann", "--json").json["code"] == "token_not_valid"
 
 
+def test_a_token_for_one_project_is_for_that_where_the_request_names_none(
+    home: Path, paths: Paths, mcpctl: Mcpctl
+) -> None:
+    lines_of_table: list[tuple[list[str], dict[str, str], set[str]]] = [
+        ([], {}, {"files"}),
+        (["shop"], {}, {"files", "till"}),
+        (["shop"], {"projectId": "UNASSIGNED"}, {"files"}),
+        (["shop"], {"projectId": "office"}, set()),
+        (["shop", "office"], {}, {"files"}),
+        (["shop", "office"], {"projectId": "office"}, {"files", "desk"}),
+        (["gone"], {}, {"files"}),
+    ]
+    names = ("files", "till", "desk")
+
+    async def scene(at: Web) -> None:
+        at.world.configure({"till": {"projects": ["shop"]}, "desk": {"projects": ["office"]}}, policy={})
+        await at.world.gateway.current()
+        for projects, meta, seen in lines_of_table:
+            id_, token = token_of(paths, projects=projects)
+            for name in names:
+                answer = await at.call(f"{name}:read", token=token, meta=meta).whole()
+                assert ("isError" not in answer.json["result"]) == (name in seen), (projects, meta, name)
+                if not meta:
+                    explained = mcpctl("policy", "explain", f"{name}:read", "--token", id_, "--json").json
+                    assert (explained["decision"] == "allow") == (name in seen), (projects, name)
+
+    play_web(home, paths, scene, servers=dict.fromkeys(names, files))
+    assert {line["project"] for line in calls(paths) if line["server"] == "till" and line["status"] == "ok"} == {"shop"}
+
+
 def test_doctor_and_servers_show_say_that_everybody_acts_as_one_account(
     home: Path, paths: Paths, mcpctl: Mcpctl
 ) -> None:
