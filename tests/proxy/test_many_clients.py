@@ -688,13 +688,14 @@ def test_the_index_of_the_records_is_kept_once_for_all_clients(scene: Play, monk
         return True
 
     monkeypatch.setattr(Upkeep, "tidy", tidy)
+    monkeypatch.setattr("mcpctl.proxy.index_keeping._EVERY_S", 1000)
 
     async def played(world: World) -> None:
         world.configure()
         world.begin()
         for n in range(20):
             await keys(await world.client(holder=str(n)))
-        await asyncio.sleep(0.05)
+        await world.gateway.index._run(lambda _: None)  # after all that is waited for there
         assert len(tidied) == 1
 
     scene(played, files=lambda: MemoryServer(tool("read", readOnlyHint=True)))
