@@ -531,6 +531,7 @@ def test_a_port_that_is_taken_is_a_message(server: Running) -> None:
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 def test_help_names_the_variable_of_the_tokens() -> None:
     ran = subprocess.run([*COMMAND, "--help"], env=environment(""), capture_output=True, text=True, timeout=30)
     assert ran.returncode == 0

@@ -404,6 +404,7 @@ def test_a_reader_that_goes_ends_a_command_silently(paths: Paths, format: str) -
 
 @pytest.mark.process
 @pytest.mark.usefixtures("sigint_counts")
+@pytest.mark.slow
 def test_ctrl_c_during_a_call_exits_130_and_leaves_no_server(paths: Paths, mcpctl: Mcpctl) -> None:
     words = command("progress")
     configure(paths, {"s": {"command": words[0], "args": words[1:]}})

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,7 @@ def test_a_shape_and_a_path_that_selects_of_it(value: Any, said: str, path: str)
 
 
 @given(JSON)
+@pytest.mark.slow
 def test_every_json_has_a_short_one(value: Any) -> None:
     text = json.dumps(value).encode()
     assert len(shape(text)) <= 600

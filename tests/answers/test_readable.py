@@ -16,6 +16,7 @@ _ODD = st.sampled_from(["\\", '"', "\n", "\x00", "x" * 13, "\u4e2d", "\U0001f600
 
 
 @given(st.lists(st.one_of(_ODD, st.text(max_size=20)), max_size=30).map("".join), st.booleans(), st.integers(1, 40))
+@pytest.mark.slow
 def test_a_long_text_is_read_in_pieces_as_it_is_read_in_one(text: str, escapes: bool, piece: int) -> None:
     has_half = any("\ud800" <= character <= "\udfff" for character in text)
     result = json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=escapes or has_half).encode()
@@ -26,6 +27,7 @@ def test_a_long_text_is_read_in_pieces_as_it_is_read_in_one(text: str, escapes: 
 
 
 @for_each("text", ["x" * 4 * MB, "x" * 4 * MB + "\U0001f600", "\u4e2d" * MB, "a b,\n" * MB])
+@pytest.mark.slow
 def test_a_large_text_is_in_memory_twice_and_not_more(text: str) -> None:
     result = memoryview(json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False).encode())
     tracemalloc.start()

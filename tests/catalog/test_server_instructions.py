@@ -1,5 +1,7 @@
 """Servers' instructions as a model is told them."""
 
+import pytest
+
 from mcpctl.catalog.server_instructions import AT_FIRST, MOST, beside, text
 from tests.table import for_each
 
@@ -67,6 +69,7 @@ def test_no_server_takes_the_room_of_another() -> None:
 
 @for_each("servers", [1, 30, 31, 100, 300])
 @for_each("letter", ["x", "\u00e9", "\u6f22", "\U0001f600"])
+@pytest.mark.slow
 def test_all_of_it_is_bounded_in_bytes(servers: int, letter: str) -> None:
     texts = {f"server-{n}": f"{letter * 90} " * 10 for n in range(servers)}
     told, _ = beside("o" * 900, texts)

@@ -3,6 +3,8 @@
 import base64
 import json
 
+import pytest
+
 from mcpctl.checks.checker import found_in
 from tests.table import for_each
 
@@ -21,6 +23,7 @@ HARMLESS = "Nothing of note is said here.\n" * 1000
     ],
 )
 @for_each("before", ["", HARMLESS, HARMLESS[: (1 << 14) - 20]])
+@pytest.mark.slow
 def test_what_is_anywhere_in_them_is_told(said: str, told: str, before: str) -> None:
     found = found_in(json.dumps({"content": f"{before} {said} {HARMLESS}"}, ensure_ascii=False))
     assert told in "; ".join(found)

@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from mcpctl.base.models import Tool
 from mcpctl.checks.checker import Checker, is_held
 from mcpctl.checks.findings import RULES, ToolFinding
@@ -212,6 +214,7 @@ REPEATED = (
 
 
 @for_each("piece", REPEATED)
+@pytest.mark.slow
 def test_four_times_the_text_is_four_times_the_work(piece: str) -> None:
     def checked(times: int) -> None:
         check(made(description=piece * times), OTHER)

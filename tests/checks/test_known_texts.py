@@ -26,6 +26,7 @@ def findings(checker: Checker, tools: Sequence[Tool]) -> list[list[ToolFinding]]
     return [checker.check(each) for each in tools]
 
 
+@pytest.mark.slow
 def test_a_tool_has_the_findings_that_it_has_alone_whatever_was_checked_before_it() -> None:
     count = len(TEXTS)
     # Each text is met first, last, beside others, and again where it was found to be clean or not.

@@ -131,6 +131,7 @@ def test_a_check_warns_of_what_only_the_shell_finds(
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_check_is_silent_once_the_entries_of_windows_have_a_path_that_finds_it(
     mcpctl: Mcpctl, paths: Paths, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_codes_are_stable_and_each_says_why_and_what_to_do(mcpctl: Mcpctl) -
     assert len(mcpctl("doctor", "--list").out.splitlines()) == len(LITERALLY)
 
 
+@pytest.mark.slow
 def test_a_healthy_home_has_nothing_to_fix(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, DEMO)
     mcpctl("tools", "refresh")

@@ -251,6 +251,7 @@ def test_a_pattern_that_no_operation_matches_is_told(mcpctl: Mcpctl) -> None:
     (["--header", "X-Of-Mine=a1b2c3d4e5f6g7h8"], "headers.X-Of-Mine"), (["--header", "X-Version=2022-11-28"], ""),
     (["--auth", "bearerAuth=${SHOP_TOKEN}"], ""), (["--header", "Authorization=Bearer ${cmd:pass x}"], ""),
 ])  # fmt: skip
+@pytest.mark.slow
 def test_a_credential_in_the_open_is_warned_of(mcpctl: Mcpctl, paths: Paths, options: list[str], place: str) -> None:
     words = f"{place}: it is in config.toml as given; ${{VAR}} or ${{cmd:COMMAND}} keeps it out"
     name = "shop" if not paths.config.exists() else f"shop{len(config.load(paths.config).servers)}"
@@ -469,6 +470,7 @@ def test_refresh_says_where_requests_went_before_and_go_now(mcpctl: Mcpctl, here
     ("https://a.example.com", f"{MOVED}/t",
      "the client of client is changed for tokens at https://other.example.com, before at https://login.example.com"),
 ])  # fmt: skip
+@pytest.mark.slow
 def test_only_a_person_reads_a_document_that_sends_credentials_elsewhere(
     mcpctl: Mcpctl, here: Path, paths: Paths, base: str, tokens: str, words: str
 ) -> None:
@@ -662,6 +664,7 @@ def test_a_call_is_on_record_with_its_request_and_its_credentials_are_nowhere(
     ("yes", "orders/create", "ask", "@destructive"), ("yes", "patch", "ask", "@destructive"),
     ("yes", "put", "ask", "@destructive"), ("yes", "orders/cancel", "ask", "@destructive"),
 ])  # fmt: skip
+@pytest.mark.slow
 def test_rules_take_each_method_for_what_the_guide_says(
     mcpctl: Mcpctl, paths: Paths, here: Path, trust: str, tool: str, decision: str, taken_for: str
 ) -> None:

@@ -70,6 +70,7 @@ def installed(user: Path) -> bool:
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_the_whole_way_and_then_there_is_nothing_left(init: Init, user: Path, home: Path, paths: Paths) -> None:
     ran = init(answers=["", "y", "", "careful", "y", "n"])
     assert ran.code == 0
@@ -99,6 +100,7 @@ def test_every_step_can_be_skipped_and_nothing_is_written_then(init: Init, user:
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_wherever_it_is_interrupted_each_file_is_whole_and_it_goes_on_from_there(
     init: Init, user: Path, home: Path, paths: Paths
 ) -> None:
@@ -158,6 +160,7 @@ def test_names_that_are_mistyped_are_asked_for_again(init: Init, user: Path, hom
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_wrong_yes_is_asked_for_again_and_what_step_three_does_is_not_advised(init: Init, paths: Paths) -> None:
     configure(paths, DEMO)
     ran = init("zed", answers=["none", "what", "y", "none", "n"])
@@ -194,6 +197,7 @@ def listing(paths: Paths, text: str = "") -> None:
     listed(paths, "s", TOOLS)
 
 
+@pytest.mark.slow
 def test_the_decisions_that_are_shown_are_those_that_are_made(mcpctl: Mcpctl, init: Init, paths: Paths) -> None:
     listing(paths)
     before = paths.config.read_text(encoding="utf-8")

@@ -777,6 +777,7 @@ def test_a_full_disk_leaves_the_old_file(
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_leaves_the_old_file(put: Put, home: Path) -> None:
     path = put("cursor")
     before = path.read_bytes()

@@ -58,6 +58,7 @@ def test_jsonl_has_the_rows_of_json_one_a_line(mcpctl: Mcpctl, words: str) -> No
 
 @lists
 @for_each("format", ["json", "jsonl", "tsv", "table"])
+@pytest.mark.slow
 def test_format_names_any_format(mcpctl: Mcpctl, words: str, format: str) -> None:
     ran = mcpctl(*words.split(), "--format", format)
     if format in ("json", "jsonl"):
@@ -120,6 +121,7 @@ def test_an_unknown_field_is_refused_with_the_fields_there_are(mcpctl: Mcpctl, w
     [("calls ls", "when", "started_at"), ("calls ls", "MS", "duration_ms"), ("tools ls", "read", "read_only"),
      ("tools search note", "rel", "relevance"), ("sessions ls", "calls", "tool_call_count")],
 )  # fmt: skip
+@pytest.mark.slow
 def test_a_columns_heading_names_its_field_in_any_case(mcpctl: Mcpctl, words: str, title: str, field: str) -> None:
     for name in (title, title.upper(), title.lower(), field.upper()):
         assert mcpctl(*words.split(), "--fields", name).out == mcpctl(*words.split(), "--fields", field).out

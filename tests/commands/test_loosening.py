@@ -252,6 +252,7 @@ def in_homes(lines: Sequence[Any], name: Callable[[Any], str]) -> list[Any]:
 
 
 @pytest.mark.parametrize("command, among", in_homes(COMMANDS, " ".join))
+@pytest.mark.slow
 def test_what_a_command_writes_lets_nothing_more_be_called_without_a_yes(
     command: tuple[str, ...], among: Any, mcpctl: Mcpctl, paths: Paths, homes: Homes
 ) -> None:
@@ -391,6 +392,7 @@ DRY = (
 
 
 @pytest.mark.parametrize("command, among", in_homes(DRY, " ".join))
+@pytest.mark.slow
 def test_a_dry_run_says_what_would_be_refused(
     command: tuple[str, ...], among: Any, mcpctl: Mcpctl, paths: Paths, homes: Homes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_stream_has_the_lines_of_calls_tail(dashboard: Streams, paths: Paths, 
     assert source.take(len(whole)) == whole
 
 
+@pytest.mark.slow
 def test_whoever_goes_on_after_any_event_gets_the_rest_once(paths: Paths, mcpctl: Mcpctl) -> None:
     two_sessions(paths)
     with streams(paths) as dashboard:
@@ -130,6 +131,7 @@ def test_what_cannot_be_meant_is_refused(dashboard: Streams, paths: Paths, query
     assert (refused.status, refused.body()["error"]["code"]) == (status, code)
 
 
+@pytest.mark.slow
 def test_whoever_reads_slowly_is_read_for_slowly_and_loses_nothing(
     dashboard: Streams, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from starlette.testclient import TestClient
 
 from mcpctl.base.paths import Paths
@@ -22,6 +23,7 @@ def ticked(client: TestClient, path: str = "/sessions") -> list[str] | None:
     return [title for title in TITLES if f"{title} done" in page.text]
 
 
+@pytest.mark.slow
 def test_the_steps_tick_themselves_off_and_go(browser: Browser, paths: Paths, mcpctl: Mcpctl) -> None:
     client = browser()
     assert ticked(client) == []

@@ -329,6 +329,7 @@ def test_every_field_is_exported_under_a_name_of_its_own() -> None:
 
 
 @for_each("text", ["%00", "%ff", "%ED%A0%80", "a" * 20_000, "'%20OR%201=1", "..%2f..%2fetc", "%E2%80%AE"])
+@pytest.mark.slow
 def test_odd_texts_are_only_texts(client: TestClient, text: str) -> None:
     for path in ("/sessions/{}", "/tool-calls/{}", "/tools/{}", "/approvals/{}", "/tool-calls?session_id={}"):
         assert client.get(f"/api/v1{path.format(text)}").status_code == 404, path

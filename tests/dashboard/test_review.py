@@ -132,6 +132,7 @@ READER = Login(may_answer=False, form_token="form-token")
     (PERSON, False, "other", "wrong_form_token"), (PERSON, False, "", "wrong_form_token"),
     (Login(may_answer=True, form_token="", by_token=True), False, "", "token_only_reads"),
 ])  # fmt: skip
+@pytest.mark.slow
 def test_only_a_login_that_may_answer_approves(
     held: None, browser: Browser, mcpctl: Mcpctl, login: Login, read_only: bool, token: str, code: str
 ) -> None:

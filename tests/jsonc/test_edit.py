@@ -5,6 +5,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,7 @@ def is_one_insertion(before: str, after: str) -> bool:
 
 @few
 @given(documents(), VALUES, st.data())
+@pytest.mark.slow
 def test_an_item_is_appended_and_nothing_else_changes(
     document: tuple[str, Any], item: Any, data: st.DataObject
 ) -> None:

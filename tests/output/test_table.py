@@ -100,6 +100,7 @@ def test_names_can_be_read_in_a_narrow_terminal(
     assert shown in row
 
 
+@pytest.mark.slow
 def test_columns_go_in_the_order_that_help_states_and_a_terminal_is_told(
     mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

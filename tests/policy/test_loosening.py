@@ -65,6 +65,7 @@ def test_one_program_is_known_however_it_is_written(lines: tuple[str, ...]) -> N
         assert is_same_program(of(one), of(other)), (one, other)
 
 
+@pytest.mark.slow
 def test_other_programs_are_others() -> None:
     for one, other in itertools.combinations(SAME.values(), 2):
         for line, another in itertools.product(one, other):

@@ -6,6 +6,8 @@ import time
 from typing import Any
 from unicodedata import east_asian_width
 
+import pytest
+
 from mcpctl.base.hints import Hint
 from mcpctl.policy.question import LITTLE, PAGE, ConsentQuestion, effect_of, question_of
 from mcpctl.store import clock
@@ -156,6 +158,7 @@ OURS = "It only reads (read-only)."
 
 
 @for_each("width", [40, 80, 120])
+@pytest.mark.slow
 def test_no_name_of_a_stranger_begins_a_line(width: int) -> None:
     for padding in ("x", "字", "e\u0301", "א", "\t", "\u200b", "\u2800", "🇩🇪", "👍🏽", "ﾊﾟ", "字 "):
         for number in range(1, width, 3):

@@ -218,6 +218,7 @@ def test_a_batch_in_a_batch_is_an_invalid_request(wicked: Client) -> None:
     assert [answer.get("id") for answer in answers] == ["in", None]
 
 
+@pytest.mark.slow
 def test_a_request_that_is_too_long_is_refused_by_its_id(wicked: Client) -> None:
     padding = b"x" * bounds.MESSAGE
     wicked.send(b'{"jsonrpc":"2.0","id":"huge","method":"ping","params":{"x":"' + padding + b'"}}')

@@ -195,6 +195,7 @@ NO_YES: tuple[dict[str, Any], ...] = (
 
 
 @ERAS
+@pytest.mark.slow
 def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
     revision: str, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -327,6 +327,7 @@ def test_what_strict_readers_refuse_is_on_record_as_its_text(
     assert call["response"].encode() == RESULTS[name]
 
 
+@pytest.mark.slow
 def test_a_request_id_that_strict_readers_refuse_costs_no_record(serve: Serve, mcpctl: Mcpctl) -> None:
     client = serve({"counter": command("counter")})
     client.send(

@@ -281,6 +281,7 @@ def test_a_wrong_limit_is_named_with_what_it_can_be(mcpctl: Mcpctl, paths: Paths
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_limit_of_one_call_is_told_as_one(paths: Paths, mcpctl: Mcpctl) -> None:
     demo_tools(paths, policy={"limit": {"weather:*": "1/d"}})
     add = ("tools", "call", "weather:get_forecast", "city=Oslo")

@@ -72,6 +72,7 @@ def names_in(file: Path) -> Iterator[str]:
             yield node.name
 
 
+@pytest.mark.slow
 def test_the_core_knows_nothing_of_the_process_that_it_runs_in() -> None:
     files = [file for room in CORE for file in (PACKAGE / room).rglob("*.py") if file.name != "process.py"]
     found = {
@@ -588,6 +589,7 @@ def count_of_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return reads
 
 
+@pytest.mark.slow
 def test_tokens_that_see_the_same_share_one_index(scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     reads = count_of_reads(monkeypatch)
 
@@ -613,6 +615,7 @@ def test_tokens_that_see_the_same_share_one_index(scene: Play, paths: Paths, mon
     )
 
 
+@pytest.mark.slow
 def test_what_eight_see_is_at_hand_and_the_ninth_is_made_from_parts(
     scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -231,6 +231,7 @@ def test_refused_calls_searches_and_reads_are_on_record(scene: Play, home: Path)
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_every_serve_of_the_data_directory_is_paused_by_one_command(serve: Serve, mcpctl: Mcpctl) -> None:
     clients = [serve({"weather": [sys.executable, "-m", "mcpctl.demo.weather"]}), serve(), serve(revision=MODERN)]
     for client in clients:

@@ -90,6 +90,7 @@ def test_a_server_of_another_project_is_not_there_for_a_client(
         (["--project", "zoo"], "nothing", {"every", "other"}),
     ],
 )
+@pytest.mark.slow
 def test_the_option_goes_before_the_variable(
     served: Any, options: list[str], variable: str | None, expected: set[str]
 ) -> None:
@@ -169,6 +170,7 @@ def test_the_project_in_force_is_on_every_record(
         ([], "none", "three", None),
     ],
 )
+@pytest.mark.slow
 def test_a_toolset_is_in_force_by_option_variable_project_and_equipment_in_this_order(
     mcpctl: Mcpctl,
     paths: Paths,

@@ -271,6 +271,7 @@ def test_no_spelling_of_a_result_asks_in_no_name(spelled: str, server_is_modern:
     scene(played, asks=lambda: Raw(tool("ask"), modern=server_is_modern))
 
 
+@pytest.mark.slow
 def test_a_question_too_large_to_be_taken_apart_is_not_passed_on(scene: Play) -> None:
     requests = {f"k{n}": {"method": ROOTS} for n in range(10_001)}
 

@@ -83,6 +83,7 @@ def test_pieces_follow_each_other_and_are_the_text(scene: Play) -> None:
     scene(played)
 
 
+@pytest.mark.slow
 def test_a_path_selects_and_what_is_too_much_is_an_error_with_its_size_and_shape(scene: Play) -> None:
     async def played(world: World) -> None:
         client = await began(world)

@@ -403,6 +403,7 @@ def test_certificates_are_read_for_tls_alone(monkeypatch: pytest.MonkeyPatch) ->
         http_client.client("https://127.0.0.1/mcp", {})
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_harms_only_its_own_calls(serve: Serve) -> None:
     listens = "s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); signal.pause()"
     silent = [sys.executable, "-c", f"import signal, socket; {listens}"]

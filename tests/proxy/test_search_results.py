@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+
 from mcpctl.base.models import Tool
 from mcpctl.catalog.cache import held
 from mcpctl.catalog.cache import tool as stored_tool
@@ -128,6 +130,7 @@ def test_results_of_a_server_beyond_its_share_come_where_others_leave_room_in_th
     assert sum(each["toolKey"].startswith("many:") for each in without) == 4
 
 
+@pytest.mark.slow
 def test_a_huge_schema_is_not_gone_through() -> None:
     huge = [tool(n, 20_000) for n in range(4)]
     answer(huge)

@@ -294,6 +294,7 @@ def found_first(client: Client, query: str) -> str | None:
     return next((found["toolKey"] for found in client.discover(query)["results"]), None)
 
 
+@pytest.mark.slow
 def test_a_list_is_paged_through_to_its_end(serve: Serve, mcpctl: Mcpctl) -> None:
     client = serve({"pages": command("pages", 2_998), "counter": command("counter")})
     client.discover("anything")

@@ -218,6 +218,7 @@ def test_a_model_that_cannot_be_read_is_named(folder: Folder, broken: str) -> No
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_model_tells_nobody_of_itself(folder: Folder, home: Path) -> None:
     home.mkdir()
     code = f"from mcpctl.search import embedding_models as models; models.LocalModel(models.Path({str(folder())!r}))"

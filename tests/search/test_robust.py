@@ -72,6 +72,7 @@ def test_one_tool_that_fits_is_a_good_match() -> None:
         "ab cd. ",
     ],
 )
+@pytest.mark.slow
 def test_of_a_hundred_thousand_characters_the_beginning_is_searched(piece: str, provider: Provider) -> None:
     query = (piece * (100_000 // len(piece) + 1))[:100_000]
 

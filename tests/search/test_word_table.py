@@ -85,6 +85,7 @@ def test_the_shipped_table_is_well_formed() -> None:
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted([WORDS, VECTORS, COUNTS, MADE])
 
 
+@pytest.mark.slow
 def test_it_leaves_room_in_the_wheel() -> None:
     assert sum(len(zlib.compress(path.read_bytes())) for path in FOLDER.iterdir()) < LARGEST
 

@@ -7,6 +7,8 @@ from functools import partial
 from re import _compiler, _parser  # type: ignore[attr-defined]  # no other way to look into an expression
 from typing import Any
 
+import pytest
+
 from mcpctl.secrets import json_text, named_values, redactor, secret_values, shapes
 from mcpctl.secrets.redact import mask
 from mcpctl.secrets.redactor import Redactor
@@ -174,6 +176,7 @@ def masked(text: bytes) -> str:
 
 @for_each("hostile", HOSTILE.values())
 @for_each("work", [REDACTOR.json, masked])
+@pytest.mark.slow
 def test_a_text_of_twice_the_length_takes_twice_the_steps(
     work: Callable[[bytes], object], hostile: tuple[bytes, bytes]
 ) -> None:

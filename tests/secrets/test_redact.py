@@ -311,6 +311,7 @@ def test_a_cut_never_splits_a_character() -> None:
 
 
 @for_each("piece", [b"0token: ", b"token: password=", b"password=https://", b"Bearer :"])
+@pytest.mark.slow
 def test_of_very_many_values_the_further_ones_are_hidden_and_not_looked_at(piece: bytes) -> None:
     REDACTOR.json(piece)
     few, many = (calls(lambda size=size: REDACTOR.json(piece * size)) for size in (400, 8000))  # type: ignore[misc]

@@ -162,6 +162,7 @@ def test_a_list_is_read_as_it_was_at_one_moment(paths: Paths, monkeypatch: pytes
     assert (after.tools, after.generation > before.generation) == ([("new", "{}")], True)
 
 
+@pytest.mark.slow
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
     program = "from mcpctl.base.paths import find; from mcpctl.store.state_file import connect; connect(find()).close()"
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]

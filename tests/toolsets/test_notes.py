@@ -88,6 +88,7 @@ def test_a_name_that_a_note_of_no_use_has_is_taken_all_the_same(mcpctl: Mcpctl, 
     assert (ran.out, "already" in ran.err) == ("", True)
 
 
+@pytest.mark.slow
 def test_many_entries_of_one_tool_are_work_by_their_number(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     """Were all entries looked at for each, or the file read again for each change, it would be by their square."""
     paths.config.parent.mkdir(parents=True, exist_ok=True)

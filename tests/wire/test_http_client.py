@@ -68,6 +68,7 @@ def test_no_proxy_is_asked_for_a_server_on_this_machine(seen: list[bytes], host:
     assert not seen
 
 
+@pytest.mark.slow
 def test_a_login_and_the_calls_after_it_go_past_the_proxy(seen: list[bytes], mcpctl: Mcpctl, paths: Paths) -> None:
     oauth = {
         "client_id": "robot",

@@ -130,6 +130,7 @@ def test_an_agent_cannot_allow(
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_terminal_is_needed_and_enough(paths: Paths, home: Path) -> None:
     approval = opened(paths)
     command = [sys.executable, "-m", "mcpctl", "approvals", "allow", approval.id]

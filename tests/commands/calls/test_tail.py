@@ -24,6 +24,7 @@ def test_the_newest_events_are_printed_a_line_each(mcpctl: Mcpctl, paths: Paths)
     assert len(mcpctl("calls", "tail").out.splitlines()) == 10
 
 
+@pytest.mark.slow
 def test_json_has_the_position_of_each_event_and_the_next_one_begins_there(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     whole = mcpctl("calls", "tail", "--json", "--since-position", "start").jsonl

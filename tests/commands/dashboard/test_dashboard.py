@@ -157,6 +157,7 @@ def test_a_port_out_of_range_is_wrong_usage(mcpctl: Mcpctl) -> None:
     assert mcpctl("dashboard", "--port", "65536").code == 2
 
 
+@pytest.mark.slow
 def test_it_needs_neither_the_sdk_nor_numpy() -> None:
     lines = "import mcpctl.dashboard.server, sys; print({'mcp', 'numpy', 'rich', 'pydantic'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True).stdout == "set()\n"
@@ -223,6 +224,7 @@ def test_it_comes_back_on_its_port_with_a_new_key_however_it_ended(paths: Paths,
 
 
 @process
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said_and_that_of_last_time_given_up(paths: Paths, mcpctl: Mcpctl) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -264,6 +266,7 @@ def test_in_front_of_a_terminal_a_person_may_answer_and_else_nobody(paths: Paths
 
 
 @process
+@pytest.mark.slow
 def test_what_has_no_terminal_only_reads(paths: Paths) -> None:
     with Started() as started:
         here = running(paths)

@@ -398,6 +398,7 @@ def test_a_person_who_says_no_has_the_file_as_it_was(
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_it_is_one_conversation_at_a_terminal(registry: OwnRegistry, paths: Paths) -> None:
     token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
     registry.publish(described(packages=[package(environmentVariables=[KEY])], remotes=[remote(headers=[TOKEN])]))

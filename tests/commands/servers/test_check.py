@@ -25,6 +25,7 @@ def python(code: str) -> dict[str, Any]:
     return table([sys.executable, "-c", code])
 
 
+@pytest.mark.slow
 def test_a_server_that_works_is_told_with_what_came_back_and_how_fast(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths)
     rows = mcpctl("servers", "check", "--json").json
@@ -82,6 +83,7 @@ def test_a_server_cannot_read_the_environment_of_the_command_that_starts_it(path
         ({"url": "http://127.0.0.1:9/mcp"}, "server 's' cannot be used: nothing listens there (connection refused)"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_what_is_wrong_is_told_in_words_and_the_others_are_checked(
     mcpctl: Mcpctl, paths: Paths, server: dict[str, Any], told: str
 ) -> None:
@@ -96,6 +98,7 @@ def test_what_is_wrong_is_told_in_words_and_the_others_are_checked(
 @pytest.mark.parametrize(
     "options", [[], ["--json"], ["--format", "table"], ["--fields", "server,status"], ["--fields", "problems"]]
 )
+@pytest.mark.slow
 def test_a_problem_is_told_once(mcpctl: Mcpctl, paths: Paths, options: list[str]) -> None:
     configure(paths, {"notes": DEMO["notes"], "s": python("raise SystemExit('no such module: fish')")})
     ran = mcpctl("servers", "check", *options)
@@ -121,6 +124,7 @@ def test_tools_that_run_only_as_tasks_are_told_where_their_server_runs_none(mcpc
     assert "only as tasks, and does not say that it runs any" in row["problems"][0]
 
 
+@pytest.mark.slow
 def test_what_is_odd_is_told_by_tool_name_and_fails_nothing(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"rubbish": table(command("rubbish")), "raw": table(command("raw"))})
     ran = mcpctl("servers", "check", "rubbish", "--json")

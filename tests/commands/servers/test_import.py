@@ -319,6 +319,7 @@ def test_on_macos_desktop_programs_keep_theirs_in_the_library(
     assert mcpctl("servers", "import", "--from", "claude-desktop").code == 0
 
 
+@pytest.mark.slow
 def test_importing_again_changes_nothing(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     by_hand(paths, HAND_WRITTEN)
     for sample in ("claude_desktop_config.json", "cursor.mcp.json", "vscode.mcp.json", "codex.toml"):

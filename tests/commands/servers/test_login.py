@@ -44,6 +44,7 @@ def kept(paths: Paths, url: str) -> Tokens:
     return found
 
 
+@pytest.mark.slow
 def test_who_has_logged_in_is_told_what_the_server_lists(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
     configure(paths, {"s": {"url": at.url}})
     ran = mcpctl("servers", "login", "s")
@@ -80,6 +81,7 @@ def logins(mcpctl: Mcpctl) -> list[object]:
     return [row["login"] for row in mcpctl("servers", "ls", "--json").json]
 
 
+@pytest.mark.slow
 def test_lists_say_where_a_login_is_needed_and_where_there_is_one(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
     configure(paths, {"open": {"url": at.open_url}, "s": {"url": at.url}})
     assert logins(mcpctl) == [None, None]
@@ -117,6 +119,7 @@ def test_a_login_that_nothing_refreshes_ends_when_its_token_does(mcpctl: Mcpctl,
     assert (row["login"], row["login_expires_at"]) == ("logged in", None)
 
 
+@pytest.mark.slow
 def test_as_json_it_is_one_object_without_a_secret(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
     configure(paths, {"s": {"url": at.url}})
     ran = mcpctl("servers", "login", "s", "--scope", "read", "--scope", "write", "--json")
@@ -149,6 +152,7 @@ def test_nobody_logs_in_where_there_is_no_keyring_to_keep_it(
     assert at.issuer.asked == []
 
 
+@pytest.mark.slow
 def test_a_client_with_its_own_secret_needs_nobody(
     mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +223,7 @@ def test_a_login_that_the_server_does_not_take_is_an_error(
     assert kept(paths, at.url)
 
 
+@pytest.mark.slow
 def test_nothing_that_a_browser_prints_is_on_stdout(
     mcpctl: Mcpctl, paths: Paths, at: Sites, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ def at(mcpctl: Mcpctl, paths: Paths) -> Iterator[Sites]:
         yield found
 
 
+@pytest.mark.slow
 def test_a_login_is_deleted_and_its_issuer_takes_it_back(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
     ran = mcpctl("servers", "logout", "s", "--json")
     assert ran.json == {"server": "s", "issuer": at.issuer.name, "revoked": True}
@@ -38,6 +39,7 @@ def test_a_login_is_deleted_and_its_issuer_takes_it_back(mcpctl: Mcpctl, paths: 
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+@pytest.mark.slow
 def test_the_login_of_a_client_with_a_secret_is_taken_back_too(mcpctl: Mcpctl, paths: Paths, method: str) -> None:
     with sites.running(methods=[method]) as found:
         configure(paths, {"s": {"url": found.url}})
@@ -58,6 +60,7 @@ def test_that_of_a_client_with_a_secret_is_taken_back_too(
     assert sent["authorization"].startswith("Basic ") and "client_secret" not in sent
 
 
+@pytest.mark.slow
 def test_an_issuer_that_cannot_be_told_keeps_nobody_logged_in(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
     at.issuer.name = "http://127.0.0.1:1/tenant"  # so that what it says of itself is not taken for its word
     ran = mcpctl("servers", "logout", "s")

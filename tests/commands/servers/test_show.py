@@ -1,5 +1,7 @@
 """`mcpctl servers show`"""
 
+import pytest
+
 from mcpctl.base.paths import Paths
 from tests.configured import configure, stub
 from tests.conftest import Mcpctl
@@ -33,6 +35,7 @@ def test_with_nothing_near_the_hint_is_the_command_that_lists_them(mcpctl: Mcpct
     assert "mcpctl servers ls" in mcpctl("servers", "show", "x").err
 
 
+@pytest.mark.slow
 def test_an_address_with_a_long_query_costs_no_more_than_its_length(mcpctl: Mcpctl, paths: Paths) -> None:
     """Hours, were each character looked at as the beginning of a name."""
     configure(paths, {"s": {"url": "https://a.example/?" + "x" * 1_000_000 + "&token=abc&page=2#key=def"}})

@@ -145,6 +145,7 @@ def traced(records: Records) -> list[str]:
     return statements
 
 
+@pytest.mark.slow
 def test_calls_are_read_as_they_are_printed(paths: Paths) -> None:
     lines = [line for number in range(2000) for line in call(f"{number:05}", number / 100)]
     session(paths, rest=lines)

@@ -104,6 +104,7 @@ def test_without_a_terminal_none_is_made(mcpctl: Mcpctl, paths: Paths, monkeypat
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_person_in_a_terminal_makes_one(paths: Paths) -> None:
     with Terminal([*MCPCTL, "tokens", "create"], os.environ) as terminal:
         text = terminal.wait_for(r"mcpctl_[A-Za-z0-9_-]{43}")[0]

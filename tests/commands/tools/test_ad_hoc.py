@@ -79,6 +79,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_command_is_a_server_for_one_command(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     listed = mcpctl("tools", "ls", "--fields", "key", "--", *COUNTER)
     assert listed.out.splitlines() == [f"{NAME}:count", f"{NAME}:echo"]
@@ -112,6 +113,7 @@ def test_a_url_is_a_server_for_one_command_and_gets_its_headers(
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_the_policy_decides_on_it_by_its_name(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     started = tmp_path / "started"
     configure(paths, {}, policy={"deny": ["adhoc-*:echo"]})
@@ -252,6 +254,7 @@ PAIRS = [(plain, line) for plain, lines in PLAIN.items() for line in lines]
 
 
 @for_each(("plain", "line"), PAIRS)
+@pytest.mark.slow
 def test_no_spelling_of_a_program_gets_around_the_rules_of_its_entry(
     mcpctl: Mcpctl, paths: Paths, script: Path, plain: str, line: str
 ) -> None:
@@ -301,6 +304,7 @@ HOSTS = (
 
 
 @for_each(("one", "other"), [(one, other) for one in HOSTS for other in HOSTS if one != other])
+@pytest.mark.slow
 def test_no_spelling_of_this_machine_gets_around_the_rules_of_its_entry(
     mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, one: str, other: str
 ) -> None:
@@ -323,6 +327,7 @@ def test_beside_an_entry_that_cannot_be_read_only_what_has_no_rules_is_called(
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_a_policy_asks_about_what_no_rule_allows_and_does_not_only_read(mcpctl: Mcpctl, paths: Paths) -> None:
     call = "tools", "call", "echo", "a=1", "--", *COUNTER
     base = {"default": "allow", "confirm_destructive": False}

@@ -82,6 +82,7 @@ def test_what_is_shown_is_asked_about(
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_keys_that_were_pressed_before_the_question_approve_nothing(files: Listing, mcpctl: Mcpctl) -> None:
     files({**READ, "description": "Mails a file."}, WRITE)
     environment = {name: value for name, value in os.environ.items() if name not in confirmation.AGENTS}

@@ -40,6 +40,7 @@ def asked_about(paths: Paths) -> None:
     demo_tools(paths, policy={"ask": ["notes:*"]})
 
 
+@pytest.mark.slow
 def test_a_yes_is_on_record_and_the_call_goes_on_with_the_same_server(paths: Paths, home: Path) -> None:
     with terminal(*ADD) as asked:
         shown = asked.wait_for(r"(?s).*May it be called\? \[y/N\] ")[0]

@@ -62,6 +62,7 @@ PASSED: list[tuple[str, Any]] = [
 
 @pytest.mark.process
 @pytest.mark.usefixtures("files")
+@pytest.mark.slow
 def test_the_value_after_an_at_sign_is_in_a_file(paths: Paths) -> None:
     configured.configure(paths, {"s": {**server("counter"), "env": {"ECHO_SCHEMA": json.dumps(SCHEMA)}}})
     configured.listed(paths, "s", [{"name": "echo", "inputSchema": SCHEMA}])

@@ -190,6 +190,7 @@ def test_a_key_of_an_object_is_none_of_the_query_in_the_document(paths: Paths, o
 
 
 @for_each("place, key", [(place, key) for place in OBJECT for key in KEYS])
+@pytest.mark.slow
 def test_a_key_of_an_object_is_no_other_parameter_and_no_credential(
     paths: Paths, own: OwnApi, place: str, key: str
 ) -> None:
