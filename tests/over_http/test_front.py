@@ -223,6 +223,7 @@ def test_a_stream_is_kept_alive_in_silence(web: PlayWeb, monkeypatch: pytest.Mon
     async def scene(at: Web) -> None:
         answer = at.call("files:read")
         await answer.until(lambda answer: answer.body.count(b": \r\n\r\n") >= 2)
+        await at.world.servers["files"].was_called.wait()
         at.world.servers["files"].connections[-1].may_end.set()
         await answer.whole()
         assert len(answer.messages) == 1
@@ -480,14 +481,16 @@ def test_at_the_end_what_is_in_flight_is_answered_and_nothing_new_is_taken(web: 
         answered, left = at.call("files:read", id=1), client.call("files:read", id=2)
         while len(server.calls) < 2:
             await asyncio.sleep(0)
-        draining = asyncio.ensure_future(at.front.drain(0.2))
+        draining = asyncio.ensure_future(at.front.drain(1000))
         await stream.whole()
         refused = await at.call("files:read").whole()
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert (await at.ask("GET", path="/readyz").whole()).status == 503
         server.connections[-1 if server.connections[-1].calls() else 0].may_end.set()
-        await draining
-        await asyncio.gather(answered.whole(), left.whole())
+        await asyncio.wait((answered.task, left.task), return_when=asyncio.FIRST_COMPLETED)
+        assert not draining.done()
+        await at.front.drain(0.02)  # the time of those that are left
+        await asyncio.gather(draining, answered.whole(), left.whole())
         texts = [each.json["result"]["content"][0]["text"] for each in (answered, left)]
         assert sum("is ending before" in text for text in texts) == 1
 

@@ -13,11 +13,16 @@ from mcpctl.wire.writer import Turn
 
 
 def test_the_memory_of_large_messages_is_given_back_once_they_have_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "_QUIET_S", 0.05)
-    given_back: list[int] = []
-    monkeypatch.setattr(posix, "give_back_memory", lambda: given_back.append(threading.get_ident()))
-
     async def scene() -> None:
+        loop, passed = asyncio.get_running_loop(), 0.0
+        now = loop.time
+        monkeypatch.setattr(loop, "time", lambda: now() + passed)
+        given_back: asyncio.Queue[int] = asyncio.Queue()
+
+        def give_back() -> None:
+            loop.call_soon_threadsafe(given_back.put_nowait, threading.get_ident())
+
+        monkeypatch.setattr(posix, "give_back_memory", give_back)
         read, write = os.pipe()
         os.set_blocking(read, False)
         lines: asyncio.Queue[int] = asyncio.Queue()
@@ -27,16 +32,19 @@ def test_the_memory_of_large_messages_is_given_back_once_they_have_passed(monkey
         for size in (100_000, 10, 100_000):
             await asyncio.to_thread(os.write, write, b"x" * size + b"\n")
             assert await lines.get() - size in (0, 1)  # a long one may have its newline
-        assert not given_back
-        while not given_back:
-            await asyncio.sleep(0.01)
+            passed += 2000
+        assert given_back.empty()  # though 6000 s have passed since the first
+        passed += 3500
+        assert await given_back.get() != threading.get_ident()  # aside
         os.write(write, b"small\n")
         await lines.get()
-        await asyncio.sleep(0.1)
+        passed += 5000
+        await asyncio.sleep(0)
+        await loop.shutdown_default_executor()
+        assert given_back.empty()
         reader.close()
         os.close(write)
         os.close(read)
 
-    asyncio.run(asyncio.wait_for(scene(), 20))
-    assert len(given_back) == 1
-    assert given_back != [threading.get_ident()]  # aside
+    monkeypatch.setattr(writer, "_QUIET_S", 5000)
+    asyncio.run(scene())
