@@ -12,7 +12,7 @@ CONTRACT = {
     fields.Session: (
         "id", "client_name", "client_version", "protocol_version", "status", "start_time", "last_activity", "end_time",
         "tool_call_count", "total_tokens", "discovery_count", "discovery_tokens", "capabilities", "project", "toolset",
-        "config_path", "direct",
+        "config_path", "direct", "token_id",
     ),
     fields.Call: (
         "id", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "response", "status",
@@ -24,7 +24,7 @@ CONTRACT = {
     ),
     fields.Discovery: (
         "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms",
-        "tokens", "project",
+        "tokens", "project", "token_id",
     ),
     fields.Read: (
         "id", "session_id", "via", "kind", "server", "name", "status", "error", "started_at", "duration_ms",
@@ -37,7 +37,7 @@ CONTRACT = {
     fields.Approval: (
         "id", "state", "scope", "key", "title", "client_name", "risk", "effect", "hints", "arguments", "hidden",
         "left_out", "found", "rule", "rule_place", "project", "token_id", "session_id", "arguments_hash", "pin",
-        "channel", "created_at", "expires_at", "answered_at",
+        "channel", "created_at", "expires_at", "answered_at", "person",
     ),
     fields.Total: (
         "calls", "done", "errors", "refused", "error_percent", "failed", "denied", "p50_ms", "p95_ms", "longest_ms",

@@ -76,6 +76,9 @@ class SessionCreated(Line, tag="sessions.created"):
     direct: Annotated[
         Json, "JSON: the patterns of the tools that the client was shown directly, as an array; null for none."
     ] = NULL
+    token_id: Annotated[
+        str | UnsetType | None, "The token of the request, or null; of a session, that of its first request on record."
+    ] = UNSET
 
 
 class DiscoveryFinished(Line, tag="discoveries.finished"):
@@ -96,6 +99,7 @@ class DiscoveryFinished(Line, tag="discoveries.finished"):
     ]
     tokens: Annotated[int, "The tokens of the answer, estimated."]
     project: str | None = None
+    token_id: str | UnsetType | None = UNSET
 
 
 class CallStarted(Line, tag="calls.started"):
@@ -130,7 +134,7 @@ class CallStarted(Line, tag="calls.started"):
     transport: Annotated[
         str | UnsetType | None, "stdio or http: how the client speaks to mcpctl; null for calls of commands."
     ] = UNSET
-    token_id: Annotated[str | UnsetType | None, "The token of the request, or null."] = UNSET
+    token_id: str | UnsetType | None = UNSET
     http: Annotated[
         Json | UnsetType,
         "JSON: of a tool of an HTTP API the request, as {method, path}; the path is as the API's document has it, with"
@@ -196,7 +200,7 @@ class ReadFinished(Line, tag="reads.finished"):
     client_version: str | None
     project: str | None
     toolset: str | None
-    token_id: Annotated[str | UnsetType | None, "The token of the request, or null."] = UNSET
+    token_id: str | UnsetType | None = UNSET
 
 
 class DecisionMade(Line, tag="decisions.made"):
@@ -226,7 +230,7 @@ class DecisionMade(Line, tag="decisions.made"):
     scope: Annotated[str | None, "How long a yes holds: once, session or always; or null."]
     arguments_hash: Annotated[str | None, "A hash of the arguments, the same for any order of their members; or null."]
     pin: Annotated[str | None, "A hash of the tool's definition, and its declared hints; or null."]
-    token_id: Annotated[str | None, "The token of the request, or null."]
+    token_id: str | None
     project: str | None
     waited_ms: Annotated[int | None, "The time that the answer took, a whole number of milliseconds, or null."]
     enforced: Annotated[bool, "false where the policy only records."]
@@ -293,6 +297,7 @@ class Session:
     toolset: str | None
     config_path: str | None
     direct: Json
+    token_id: str | None
 
 
 class Call:
@@ -385,10 +390,11 @@ class Approval:
     session_id: str
     arguments_hash: Annotated[str, "A hash of the arguments, the same for any order of their members."]
     pin: Annotated[str, "A hash of the tool's definition, and its declared hints."]
-    channel: Annotated[str | None, "Who answered: client, hook, terminal or dashboard; null before."]
+    channel: Annotated[str | None, "Where it was answered: client, hook, terminal or dashboard; null before."]
     created_at: Annotated[str, "The time when consent was asked for."]
     expires_at: Annotated[str, "The time until which it can be answered, and a yes to one call waits for it."]
     answered_at: Annotated[str | None, "The time of the answer, or null."]
+    person: str | None
 
 
 class Total:

@@ -43,10 +43,11 @@ ANNOTATIONS = Columns(
 APPROVALS = Columns(
     fields=fields.APPROVAL_FIELDS,
     shown=("id", "created_at", "state", "scope", "key", "risk", "arguments"),
-    cut=frozenset(("key", "arguments", "hints", "rule")),
-    keeps={"key": 30},
-    goes=("risk", "created_at", "scope", "arguments"),
-    labels={"created_at": "ASKED"},
+    table=("id", "created_at", "state", "person", "scope", "key", "risk", "arguments"),
+    cut=frozenset(("key", "arguments", "hints", "rule", "person")),
+    keeps={"key": 30, "person": 12},
+    goes=("risk", "created_at", "scope", "person", "arguments"),
+    labels={"created_at": "ASKED", "person": "ANSWERED BY"},
     noun="approvals",
     empty="nothing waits for your consent",
 )

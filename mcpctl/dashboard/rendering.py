@@ -31,7 +31,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.dashboard import badges, first_run
 from mcpctl.dashboard.dashboard import Dashboard, Waiting, dashboard_of, login_of
 from mcpctl.output import text
-from mcpctl.policy import pausing
+from mcpctl.policy import pausing, tokens
 
 MOST_SHOWN = 1 << 16  # characters of one JSON text on a page; the whole is in the REST interface
 _SHORTEST = 8  # characters of an id in a row, as in lists on a terminal
@@ -54,7 +54,11 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         "may_answer": login.may_answer and not dashboard.read_only, "waits": dashboard.waiting(),
         "paused": _paused(dashboard),
     }  # fmt: skip
-    lazily = {"first_steps": partial(first_run.steps, dashboard)}
+    names = cache(partial(tokens.names, dashboard.paths))
+    lazily = {
+        "first_steps": partial(first_run.steps, dashboard),
+        "token_name": lambda id_: names().get(id_, id_),
+    }
     with _tools(dashboard) as is_tool:
         text = _templates().get_template(template).render(common | lazily | values | {"is_tool": is_tool})
     return HTMLResponse(text, status)

@@ -15,6 +15,7 @@ from mcpctl.dashboard.dashboard import Dashboard, dashboard_of
 from mcpctl.dashboard.page_query import PageQuery
 from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.rest import OF_CALLS, WINDOW, Operation, Parameters, listing
+from mcpctl.policy import tokens
 from mcpctl.store import filters
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
@@ -40,6 +41,9 @@ def stats(request: Request, query: Parameters) -> Response:
         if by == (filters.ERROR,):
             return listing(query, "stats", records.errors(records.resolved(wanted), sort), rest_names.ERROR_GROUP)
         rows = records.totals(*groups, criteria=records.resolved(wanted), sort=sort, of_reads=of_reads)
+    if "token" in groups:
+        names = tokens.names(dashboard_of(request).paths)
+        rows = [{**row, "token": names.get(row["token"], row["token"])} for row in rows]
     return listing(query, "stats", Found.of(rows), rest_names.total(groups))
 
 

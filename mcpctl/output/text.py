@@ -235,8 +235,11 @@ def answered(row: Row) -> str:
         return "nobody answered" if waited_ms is None else f"nobody answered in {duration(waited_ms)}"
     if channel in ("rule", "grant"):
         return f"{made}, the same call again" if channel == "grant" and row["scope"] == "once" else str(made)
-    if made in ("approved", "declined") and channel in ("client", "terminal", "dashboard"):
-        return f"{made} by the user in the {channel}{after}"
+    person = row.get("person") if channel in ("terminal", "dashboard", "command") else None
+    if person or (made in ("approved", "declined") and channel in ("client", "terminal", "dashboard")):
+        where = f" {'by a' if channel == 'command' else 'in the'} {channel}"
+        where = "" if person and channel in person else where
+        return f"{made} by {person or 'the user'}{where}{after}"
     return f"{made} {'in' if made == 'asked' else 'by'} the {channel}{after}"
 
 

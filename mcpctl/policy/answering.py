@@ -16,7 +16,9 @@ from mcpctl.policy.approvals import ALWAYS, DENIED, ONCE, SESSION, CallApproval,
 from mcpctl.policy.consent import hidden_words
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import clock
-from mcpctl.store.recorder import Origin, Recorder
+from mcpctl.store.recorder import Origin, Recorder, person_of
+
+_OF_CLIENTS = ("client", approvals.HOOK)
 
 
 def rows(paths: Paths, *, pending: bool) -> Found:
@@ -63,6 +65,7 @@ def row(approval: CallApproval) -> Row:
         "project": approval.project or None, "token_id": approval.token or None,
         "created_at": clock.iso(approval.created), "expires_at": clock.iso(approval.expires),
         "answered_at": clock.iso(approval.answered) if approval.answered else None,
+        "person": approval.person or (approval.client if approval.channel in _OF_CLIENTS else None) or None,
     }  # fmt: skip
     return {name: values[name] for name in APPROVAL_FIELDS}
 
@@ -121,9 +124,11 @@ def answer(
     grant = holds if scope in (SESSION, ALWAYS) else None
     with PolicyFile.connect(paths) as file:
         if scope is None and approval.scope in (SESSION, ALWAYS) and approval.state != DENIED:
-            is_mine = approvals.withdraw(file, approval)
+            is_mine = approvals.withdraw(file, approval, channel=channel, person=person_of(login))
         else:
-            is_mine = approvals.answer(file, approval.id, scope=scope, channel=channel, grant=grant, until=until)
+            is_mine = approvals.answer(
+                file, approval.id, scope=scope, channel=channel, grant=grant, until=until, person=person_of(login)
+            )
         answered = approvals.find(file, approval.id)  # which others may have answered, too, by now
         if not is_mine:
             state = answered.state_at(time.time())
@@ -149,7 +154,7 @@ def revoke(paths: Paths, ref: str, channel: str, *, login: str = "") -> Sequence
             hint = did_you_mean(ref, keys, "list them with: mcpctl approvals ls --standing")
             raise NotFound(f"no standing yes '{ref}'", hint, "grant_not_found")
         for given in chosen:
-            approvals.end_grant(file, given.grant)
+            approvals.end_grant(file, given.grant, channel=channel, person=person_of(login))
     recorder = Recorder(paths, settings, via="cli")
     for given in chosen:
         recorder.decision_made(

@@ -22,6 +22,7 @@ EXPECTED_S = 120.0  # how long a call is expected that its client asks about by 
 _KEPT_S = 30 * 86_400.0
 _MOST_PENDING = 1000
 _ID_BYTES = 3
+_SAID_NO = "state = ?, channel = ?, person = ?, answered = ?"
 _FORGET_EXPIRED = "UPDATE approvals SET whole = NULL WHERE whole IS NOT NULL AND expires < ?"
 _LONGEST_SESSION_S = 30 * 86_400.0
 
@@ -116,6 +117,7 @@ class CallApproval(NamedTuple):
     title: str = ""
     effect: str = ""  # a `question.effect_of`
     found: str = ""  # what the checks find in all of the arguments
+    person: str = ""  # who answered, where that was not in the client
 
     @property
     def waited_ms(self) -> int | None:
@@ -210,6 +212,7 @@ def answer(
     grant: Grant | None = None,
     used: bool = False,
     until: float | None = None,
+    person: str = "",
 ) -> bool:
     """Say yes for a `scope`, or no where it is None; returns whether it was still open. A no may follow a yes to a call
     that was not made yet. A longer scope gives `grant`, to `until`; `used`: the call goes on at once."""
@@ -217,10 +220,21 @@ def answer(
     state = DENIED if scope is None else USED if used else ALLOWED
     with told(), sqlite.transaction(file.db):
         was_open = file.db.execute(
-            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, whole = NULL,"
+            "UPDATE approvals SET state = ?, scope = ?, channel = ?, person = ?, answered = ?, whole = NULL,"
             " expires = max(expires, ?), session = coalesce(?, session) WHERE id = ? AND expires >= ?"
             " AND (state = 'pending' OR (? AND state = 'allowed' AND scope = 'once'))",
-            (state, scope, channel, now, now + OPEN_S, (grant and grant.session) or None, id_, now, scope is None),
+            (
+                state,
+                scope,
+                channel,
+                person,
+                now,
+                now + OPEN_S,
+                (grant and grant.session) or None,
+                id_,
+                now,
+                scope is None,
+            ),
         ).rowcount
         if was_open and grant:
             give(file, grant, until)
@@ -233,27 +247,28 @@ def has_yes(file: PolicyFile, id_: str) -> bool:
         return rows.fetchone() is not None
 
 
-def withdraw(file: PolicyFile, approval: CallApproval) -> bool:
+def withdraw(file: PolicyFile, approval: CallApproval, *, channel: str, person: str) -> bool:
     """Take back a yes to more than one call; returns False where that was done before."""
     grant = approval.grant
     with told(), sqlite.transaction(file.db):
         for session in (grant.session, ""):
             take_back(file, grant._replace(session=session))
         taken_back = file.db.execute(
-            "UPDATE approvals SET state = ? WHERE id = ? AND state != ?", (DENIED, approval.id, DENIED)
+            f"UPDATE approvals SET {_SAID_NO} WHERE id = ? AND state != ?",
+            (DENIED, channel, person, time.time(), approval.id, DENIED),
         ).rowcount
     return taken_back > 0
 
 
-def end_grant(file: PolicyFile, grant: Grant) -> None:
+def end_grant(file: PolicyFile, grant: Grant, *, channel: str, person: str) -> None:
     """Take back one grant; its approval is a no from now on."""
     with told(), sqlite.transaction(file.db):
         take_back(file, grant)
         file.db.execute(
-            "UPDATE approvals SET state = ? WHERE key = ? AND pin = ? AND project = ? AND token = ? AND scope = ?"
+            f"UPDATE approvals SET {_SAID_NO} WHERE key = ? AND pin = ? AND project = ? AND token = ? AND scope = ?"
             " AND state = ? AND (? = '' OR session = ?)",
-            (DENIED, grant.key, grant.pin, grant.project, grant.token, SESSION if grant.session else ALWAYS, ALLOWED,
-             grant.session, grant.session),
+            (DENIED, channel, person, time.time(), grant.key, grant.pin, grant.project, grant.token,
+             SESSION if grant.session else ALWAYS, ALLOWED, grant.session, grant.session),
         )  # fmt: skip
 
 

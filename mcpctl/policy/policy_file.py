@@ -79,6 +79,7 @@ STEPS = (
         "INSERT OR IGNORE INTO versions SELECT server, capabilities, name, seen, pin, definition FROM pins",
     ),
     ("names of tokens", "ALTER TABLE tokens ADD COLUMN name TEXT NOT NULL DEFAULT ''"),
+    ("who answers", "ALTER TABLE approvals ADD COLUMN person TEXT NOT NULL DEFAULT ''"),
 )
 KIND = DatabaseKind(
     "policy",

@@ -122,7 +122,8 @@ def became(approval: CallApproval, now: float) -> str:
         return f"It can be answered until {ends}."
     if approval.answered is None:
         return f"Nobody answered until {ends}."
-    where = f"{_WHERE.get(approval.channel or '', 'elsewhere')} at {clock.local(approval.answered)}"
+    who = f" by {escaped(approval.person)}" if approval.person else ""
+    where = f"{_WHERE.get(approval.channel or '', 'elsewhere')} at {clock.local(approval.answered)}{who}"
     if state == DENIED:
         return f"It was denied {where}."
     how = _HOW.get(approval.scope or "", "once")

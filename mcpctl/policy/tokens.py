@@ -5,13 +5,15 @@ import json
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcpctl.base import files
-from mcpctl.base.errors import NotFound, Unusable, WrongUsage
+from mcpctl.base.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.base.near_names import did_you_mean
+from mcpctl.base.paths import Paths
 from mcpctl.config import exposure
 from mcpctl.config.settings import TOKEN
 from mcpctl.policy.policy_file import PolicyFile
@@ -125,6 +127,15 @@ def named(file: PolicyFile, name: str) -> Token:
         hint = did_you_mean(name, known, "list tokens with: mcpctl tokens ls")
         raise NotFound(f"no token '{name}'", hint, "token_not_found")
     return max(matches, key=lambda token: (token.state(now) == "valid", token.created))
+
+
+def names(paths: Paths) -> Mapping[str, str]:
+    """The names of tokens by their ids; none where they cannot be read, as a list is not worth less for it."""
+    with suppress(McpctlError):
+        if PolicyFile.is_made(paths):
+            with PolicyFile.connect(paths) as file:
+                return {token.id: token.name for token in every(file) if token.name}
+    return {}
 
 
 def check_name(name: str) -> None:

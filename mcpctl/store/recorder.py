@@ -170,6 +170,8 @@ class Recorder:
             tokens=tokens(answer_bytes),
             project=self.values.name(origin.project),
         )
+        if origin.token_id:
+            line.token_id = origin.token_id
         self._unwritten.append((self, journal_lines.encode_all((line,))))
 
     def decision_made(
@@ -190,7 +192,7 @@ class Recorder:
             project=origin.project, waited_ms=waited_ms, enforced=enforced,
         )  # fmt: skip
         if not self.is_of_client and channel in _OF_PEOPLE and decision in _BY_PEOPLE:
-            line.person = posix.person(f"login {login} of the dashboard" if login else "")
+            line.person = person_of(login)
         self._unwritten.append((self, journal_lines.encode_all((line,))))
         return line.id
 
@@ -278,6 +280,8 @@ class Recorder:
         )
         if origin.direct and self.is_of_client:
             created.direct = Raw(self.values.json(msgspec.json.encode(origin.direct)))
+        if origin.token_id:
+            created.token_id = origin.token_id
         folder = self._paths.sessions
         try:
             if self.is_of_client:
@@ -294,6 +298,11 @@ class Recorder:
         if not self._warned:
             self._warned = True
             warn(f"calls go on but are not recorded: {self._paths.sessions}: {error}")
+
+
+def person_of(login: str) -> str:
+    """Who answers: the system's user, with the terminal or the `login` of the dashboard."""
+    return posix.person(f"login {login} of the dashboard" if login else "")
 
 
 def tokens(size: int) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base import posix
 from mcpctl.base.paths import Paths
 from mcpctl.policy import rates
 from mcpctl.policy.policy_file import PolicyFile
@@ -74,6 +75,39 @@ def test_who_called_what_is_counted_by_the_names_of_tokens(home: Path, paths: Pa
     rows = mcpctl("calls", "stats", "--by", "token", "--json").json
     assert {row["token"]: row["calls"] for row in rows} == {"ann": 2, "bob": 1, None: 1}
     assert mcpctl("calls", "stats", "--by", "token", "--kind", "read", "--json").json == []
+
+
+def test_every_list_says_whose_calls_those_are_and_who_answered(
+    home: Path, paths: Paths, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    id_, of_ann = token_of(paths, name="ann")
+
+    async def scene(at: Web) -> None:
+        await at.newer("tools/call", {"name": "tool_discovery", "arguments": {"query": "read"}}, token=of_ann).whole()
+        await (await at.open(of_ann)).call("files:read").whole()
+        await at.call("files:drop", token=of_ann).whole()
+
+    servers = {"files": lambda: MemoryServer(tool("read", readOnlyHint=True), tool("drop", destructiveHint=True))}
+    play_web(home, paths, scene, servers=servers, policy={})
+    assert mcpctl("approvals", "deny", mcpctl("approvals", "ls", "--fields", "id").out.strip()).code == 0
+    for command in ("calls ls", "calls ls --kind discovery", "sessions ls", "approvals ls", "policy decisions"):
+        words = command.split()
+        assert {row["token_id"] for row in mcpctl(*words, "--json").json} <= {id_, None}
+        lines_ = mcpctl(*words, tty=True).out.splitlines()
+        assert "TOKEN" in lines_[0].split(), command
+        assert any("ann" in line.split() for line in lines_), command
+    sessions = [row for row in mcpctl("sessions", "ls", "--json").json if row["client_name"] != "mcpctl"]
+    assert {row["token_id"] for row in sessions} == {id_}
+    for command, field in (("calls", "id"), ("sessions", "session_id")):
+        shown = mcpctl(command, "show", mcpctl("calls", "ls", "--limit", "1", "--fields", field).out.strip()).out
+        assert f"{id_} (ann)" in shown
+    (approval,) = mcpctl("approvals", "ls", "--json").json
+    person = posix.person()
+    assert (approval["channel"], approval["person"]) == ("command", person)
+    shown = mcpctl("approvals", "show").out
+    assert f"Asked with the token: {id_} (ann)" in shown
+    assert f"by {person}." in shown
 
 
 def test_tokens_have_a_name_by_which_they_are_revoked_and_explained(

@@ -435,7 +435,7 @@ def test_a_yes_for_the_session_is_for_the_session_that_gave_it(revision: str, sc
         assert "not run yet" in await first.call(DISMISSED, arguments={"n": 2})
         with PolicyFile.connect(paths) as file:
             (approval,) = [each for each in approvals.listed(file) if each.scope == "session"]
-            approvals.withdraw(file, approval)
+            approvals.withdraw(file, approval, channel="terminal", person="")
         assert "not run yet" in await second.call(DISMISSED, arguments={"n": 3})
         assert len(server.calls) == 2
 
@@ -1034,7 +1034,7 @@ def test_a_yes_that_is_taken_back_holds_for_no_repeat(revision: str, scene: Play
         server, asked = began(world), await person(world, revision)
         await asked.call(SESSION, "files:put", {"n": 1})
         with PolicyFile.connect(paths) as file:
-            approvals.withdraw(file, approvals.listed(file)[0])
+            approvals.withdraw(file, approvals.listed(file)[0], channel="terminal", person="")
         assert "the user said no" in await asked.call(NO, "files:put", {"n": 1}), "it is asked about anew"
         assert len(server.calls) == 1
 

@@ -23,6 +23,7 @@ def ls(
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
     from mcpctl.commands import columns
+    from mcpctl.commands.token_names import with_names
     from mcpctl.policy import answering
 
     if pending and standing:
@@ -30,6 +31,7 @@ def ls(
     options = listing.chosen()
     paths = data.paths()
     if standing:
-        output.write_list(answering.standing(paths), columns.STANDING, options)
+        output.write_list(answering.standing(paths), with_names(columns.STANDING, paths, options), options)
     else:
-        output.write_list(answering.rows(paths, pending=pending), columns.APPROVALS, options)
+        shown = with_names(columns.APPROVALS, paths, options)
+        output.write_list(answering.rows(paths, pending=pending), shown, options)

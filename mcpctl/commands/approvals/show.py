@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
+    from mcpctl.base.paths import Paths
     from mcpctl.policy.approvals import CallApproval
 
 
@@ -30,24 +31,28 @@ def show(
 
     kept = found(data.paths(), approval)
     known = row(kept)
-    shown.write(known, lambda _: _text(kept, full=full))
+    shown.write(known, lambda _: _text(kept, data.paths(), full=full))
     if known["state"] == "pending":
         output.say(f"answer with: mcpctl approvals allow {kept.id} (or deny)")
 
 
-def _text(kept: "CallApproval", *, full: bool) -> Iterator[str]:
+def _text(kept: "CallApproval", paths: "Paths", *, full: bool) -> Iterator[str]:
     import shutil
     import sys
     import time
 
+    from mcpctl.commands.token_names import named
     from mcpctl.output import text
     from mcpctl.policy.answering import row
     from mcpctl.policy.question import LITTLE, became, question_of
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     yield from question_of(kept, room=None if full else LITTLE).lines_of(kept, width)
+    whose = named(row(kept), paths)
+    if kept.token:
+        yield text.line_of(f"Asked with the token: {whose['token_id']}")
     yield became(kept, time.time())
     if full:
         described = ("arguments", "key", "title", "client_name", "effect", "found", "rule", "rule_place")
         yield ""
-        yield from text.pairs({name: value for name, value in row(kept).items() if name not in described})
+        yield from text.pairs({name: value for name, value in whose.items() if name not in described})

@@ -51,6 +51,7 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.commands import columns
+    from mcpctl.commands.token_names import with_names
 
     opt.one_of("kind", kind, _KINDS)
     opt.one_of("sort", sort, CALL_SORTS)
@@ -63,10 +64,9 @@ def ls(
         opt.refuse_with("--sort", sort, f"--kind {kind}")
     with data.records() as records:
         criteria = filters.resolved(records, data.paths())
+        shown = with_names(columns.columns("calls ls", kind), data.paths(), options)
         if kind == "call":
-            fields = output.chosen_fields(columns.CALLS, options)
-            output.write_list(records.calls(criteria, fields, sort), columns.CALLS, options)
-        elif kind == "read":
-            output.write_list(records.reads(criteria), columns.READS, options)
+            found = records.calls(criteria, output.chosen_fields(shown, options), sort)
         else:
-            output.write_list(records.discoveries(criteria), columns.SEARCHES, options)
+            found = records.reads(criteria) if kind == "read" else records.discoveries(criteria)
+        output.write_list(found, shown, options)

@@ -11,8 +11,9 @@ def show(call: opt.CallId, shown: opt.OneThing, data: opt.DataLocation) -> None:
       mcpctl calls show last --json | jq .response
       mcpctl calls show last --fields status,response
     """
+    from mcpctl.commands.token_names import named
     from mcpctl.output import text
 
     with data.records() as records:
         row = records.call(call)
-    shown.write(row, text.call)
+    shown.write(row, lambda row: text.call(named(row, data.paths())))

@@ -1,10 +1,6 @@
 """`mcpctl calls stats`"""
 
-from collections.abc import Sequence
-
 from mcpctl.base.fields import TOTAL_FIELDS
-from mcpctl.base.models import Row
-from mcpctl.base.paths import Paths
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import OF_CALLS_ALONE, RecordFilters
 from mcpctl.store.filters import ERROR, GROUPS, grouping, sorts
@@ -67,18 +63,9 @@ def stats(
             return
         counted = records.totals(*grouping(groups), criteria=criteria, sort=sort, of_reads=kind == "read")
     if "token" in groups:
-        counted = _with_names(counted, data.paths())
+        from mcpctl.policy import tokens
+
+        names = tokens.names(data.paths())
+        counted = [{**row, "token": names.get(row["token"], row["token"])} for row in counted]
     rows = [{**row, "bar": row[bar] or 0} for row in counted]
     output.write_list(Found.of(rows), totals(groups, rows, options.effective, sort), options)
-
-
-def _with_names(rows: Sequence[Row], paths: Paths) -> Sequence[Row]:
-    """The rows with the names of tokens in place of ids, where they have one."""
-    from mcpctl.policy import tokens
-    from mcpctl.policy.policy_file import PolicyFile
-
-    if not PolicyFile.is_made(paths):
-        return rows
-    with PolicyFile.connect(paths) as file:
-        names = {token.id: token.name or token.id for token in tokens.every(file)}
-    return [{**row, "token": names.get(row["token"], row["token"])} for row in rows]

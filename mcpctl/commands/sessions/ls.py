@@ -18,11 +18,14 @@ def ls(filters: SessionFilters, listing: opt.Listing, data: opt.DataLocation) ->
     """
     from mcpctl import output
     from mcpctl.commands.columns import SESSIONS
+    from mcpctl.commands.token_names import with_names
 
     options = listing.chosen()
     with data.records() as records:
         criteria = filters.resolved(records, data.paths())
-        output.write_list(records.sessions(criteria, *filters.statuses), SESSIONS, options)
+        output.write_list(
+            records.sessions(criteria, *filters.statuses), with_names(SESSIONS, data.paths(), options), options
+        )
         if removed := records.evictions():
             from mcpctl.store import retention
 

@@ -11,8 +11,9 @@ def show(session: opt.SessionId, shown: opt.OneThing, data: opt.DataLocation) ->
       mcpctl sessions show 3f2a --json | jq '.tools'
       mcpctl calls tail --session 3f2a --since-position start
     """
+    from mcpctl.commands.token_names import named
     from mcpctl.output import text
 
     with data.records() as records:
         row = records.session(session, None if shown.json or shown.fields else text.CALL_OF_SESSION)
-        shown.write(row, text.session)
+        shown.write(row, lambda row: text.session(named(row, data.paths())))

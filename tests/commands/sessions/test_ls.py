@@ -44,6 +44,7 @@ def test_a_row_has_every_field(mcpctl: Mcpctl, paths: Paths) -> None:
         "toolset": None,
         "config_path": None,
         "direct": None,
+        "token_id": None,
     }
 
 
