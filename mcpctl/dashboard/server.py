@@ -11,6 +11,7 @@ from mcpctl.dashboard.app import guarded
 from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.running import Claim, Logins, Running
 from mcpctl.wire import http_server
+from mcpctl.wire.http_connection import HttpConnection
 
 
 def serve(
@@ -20,7 +21,7 @@ def serve(
     listening = http_server.loopback((claim.last_port, 0) if port is None else (port,))
     here = claim.publish(listening[0].getsockname()[1], read_only=read_only)
     dashboard = Dashboard(paths, here.port, read_only, Logins(here.secret))
-    settings = http_server.settings(guarded(dashboard), http_server.HttpConnection)
+    settings = http_server.settings(guarded(dashboard), HttpConnection)
 
     gc.set_threshold(700)  # it goes on for days
 

@@ -1,9 +1,7 @@
 """Who may ask, and how much at once: Host and Origin, tokens, and the limits on requests in flight."""
 
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -35,8 +33,10 @@ class Admission:
         self._token = token
         self._recorder = recorder  # of requests that are refused here
         self._refused: dict[str, float] = {}  # when a refusal of an address was last put on record
-        self._in_flight: Counter[str] = Counter()
-        self._listening: Counter[str] = Counter()
+        self._good: set[tuple[bytes | None, ...]] = set()  # Host and Origin of requests that were let in
+        self._good_by: HttpSettings | None = None
+        self.requests = Going("requests are in flight")
+        self.streams = Going("streams are open")
 
     @property
     def settings(self) -> HttpSettings:
@@ -44,17 +44,26 @@ class Admission:
 
     @property
     def in_flight(self) -> int:
-        return self._in_flight.total()
+        return self.requests.total
 
     @property
     def listening(self) -> int:
-        return self._listening.total()
+        return self.streams.total
 
     # ---- where it comes from
 
     def check_place(self, http: HttpExchange) -> None:
         """Raises `HttpRefusal` for a request to another host, or that a page of another origin has caused."""
-        named = [host.lower() for host in self.settings.allowed_hosts]
+        settings = self.settings
+        if settings is not self._good_by or len(self._good) > bounds.ADDRESSES:
+            self._good, self._good_by = set(), settings
+        place = http.headers.get(b"host"), http.headers.get(b"origin"), http.reached.encode()
+        if http.repeats or place not in self._good:
+            self._check_place(http, settings)
+            self._good.add(place)
+
+    def _check_place(self, http: HttpExchange, settings: HttpSettings) -> None:
+        named = [host.lower() for host in settings.allowed_hosts]
         hosts = [host.lower() for host in http.every(b"host")]
         # A name without a port stands for it at any: most who pass requests on leave the port out, or have their own.
         without_port = [host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host for host in hosts]
@@ -63,7 +72,7 @@ class Admission:
             raise HttpRefusal(HTTPStatus.FORBIDDEN, "this Host is not served; see [http] allowed_hosts")
         # No page comes from here, so that what says so is a program of this machine.
         own = [f"http://{host}" for host in hosts if host in self._listened]
-        if not is_from(http.every(b"origin"), (*self.settings.allowed_origins, *own)):
+        if not is_from(http.every(b"origin"), (*settings.allowed_origins, *own)):
             raise HttpRefusal(HTTPStatus.FORBIDDEN, "this Origin may not ask; see [http] allowed_origins")
 
     def guest(self, http: HttpExchange, *, must_have_token: bool = False) -> Guest:
@@ -101,29 +110,40 @@ class Admission:
 
     # ---- how much at once
 
-    @contextmanager
-    def request(self, guest: Guest) -> Iterator[None]:
-        """A request in flight; raises `HttpRefusal` where there are enough."""
-        with self._counted(self._in_flight, guest, self.settings.max_in_flight, "requests are in flight"):
-            yield
+    def begins(self, guest: Guest) -> None:
+        """A request is in flight until it has `ended`; raises `HttpRefusal` where there are enough."""
+        self.requests.begin(guest.key, self.settings.max_in_flight, self.settings.max_in_flight_per_token)
 
-    @contextmanager
-    def stream(self, guest: Guest) -> Iterator[None]:
-        """A stream that is open for long; raises `HttpRefusal` where there are enough."""
-        with self._counted(self._listening, guest, self.settings.max_sessions, "streams are open"):
-            yield
+    def ended(self, guest: Guest) -> None:
+        self.requests.end(guest.key)
 
-    @contextmanager
-    def _counted(self, counts: "Counter[str]", guest: Guest, most: int, words: str) -> Iterator[None]:
-        if counts.total() >= most:
-            raise busy(f"{most} {words} already")
-        if counts[guest.key] >= self.settings.max_in_flight_per_token:
-            message = f"{self.settings.max_in_flight_per_token} {words} for you already"
-            raise busy(message, HTTPStatus.TOO_MANY_REQUESTS)
-        counts[guest.key] += 1
-        try:
-            yield
-        finally:
-            counts[guest.key] -= 1
-            if not counts[guest.key]:
-                del counts[guest.key]
+    def listens(self, guest: Guest) -> None:
+        """A stream is open until it was `listened` to; raises `HttpRefusal` where there are enough."""
+        self.streams.begin(guest.key, self.settings.max_sessions, self.settings.max_in_flight_per_token)
+
+    def listened(self, guest: Guest) -> None:
+        self.streams.end(guest.key)
+
+
+class Going:
+    """How much goes on, and how much of it for each guest."""
+
+    def __init__(self, words: str) -> None:
+        self.total = 0
+        self._words = words
+        self._of: dict[str, int] = {}
+
+    def begin(self, key: str, most: int, most_of_one: int) -> None:
+        of_one = self._of.get(key, 0)
+        if self.total >= most:
+            raise busy(f"{most} {self._words} already")
+        if of_one >= most_of_one:
+            raise busy(f"{most_of_one} {self._words} for you already", HTTPStatus.TOO_MANY_REQUESTS)
+        self.total += 1
+        self._of[key] = of_one + 1
+
+    def end(self, key: str) -> None:
+        self.total -= 1
+        self._of[key] -= 1
+        if not self._of[key]:
+            del self._of[key]

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from functools import partial
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -14,8 +13,8 @@ from mcpctl.over_http import metrics, mirrored
 from mcpctl.over_http.admission import Admission, Guest
 from mcpctl.over_http.http_exchange import JSON, STREAM, Gone, Header, HttpExchange, HttpRefusal, busy
 from mcpctl.over_http.newer_clients import LISTEN, Acknowledged, NewerClients, Nowhere, unsupported
-from mcpctl.over_http.older_clients import SESSION, OlderClients
-from mcpctl.over_http.post_answer import PostAnswer
+from mcpctl.over_http.older_clients import SESSION, OlderClients, OlderSession
+from mcpctl.over_http.parts import SessionPart
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
@@ -41,6 +40,7 @@ class Front:
         self.older = OlderClients(gateway, offer)
         self._listens: set[ClientSession] = set()
         self.is_draining = False
+        self._has_looked = False
 
     async def __call__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         if scope["type"] != "http":
@@ -56,24 +56,37 @@ class Front:
             pass
 
     async def _answer(self, http: HttpExchange) -> None:
-        if http.every(b"transfer-encoding") and http.every(b"content-length"):  # two ways to read where it ends
+        if b"transfer-encoding" in http.headers and b"content-length" in http.headers:  # two ways to read where it ends
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a body has one length", (b"connection", b"close"))
+        settings = self._gateway.config.http
         if http.path in ("/healthz", "/readyz"):
             is_well = http.path == "/healthz" or self._is_ready()
             await http.answer(HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE)
             return
         self.admission.check_place(http)
-        await self._gateway.current()  # tokens may have been made or revoked
-        if http.path == "/metrics" and self.admission.settings.metrics:
+        if self._must_wait():  # tokens may have been made or revoked
+            await self._gateway.current()
+        if http.path == "/metrics" and settings.metrics:
             self.admission.guest(http, must_have_token=True)
             await http.answer(HTTPStatus.OK, metrics.text(self._gateway, self).encode(), kind=metrics.KIND)
-        elif http.path != self.admission.settings.path:
-            raise HttpRefusal(HTTPStatus.NOT_FOUND, f"there is nothing here; see {self.admission.settings.path}")
+        elif http.path != settings.path:
+            raise HttpRefusal(HTTPStatus.NOT_FOUND, f"there is nothing here; see {settings.path}")
         else:
             guest = self.admission.guest(http)
             if self.is_draining:
                 raise busy("the server is ending")
             await self._routed(http, guest)
+
+    def _must_wait(self) -> bool:
+        """Whether it has to be read first what is in force, which is looked at once for all that has come together."""
+        if not self._has_looked:
+            self._has_looked = True
+            asyncio.get_running_loop().call_soon(self._look_again)
+            self._gateway.follower.look()
+        return self._gateway.follower.settling is not None
+
+    def _look_again(self) -> None:
+        self._has_looked = False
 
     def _is_ready(self) -> bool:
         policy = self._gateway.policy
@@ -91,8 +104,11 @@ class Front:
             session = self.older.of(http, guest)
             if not _accepts(http, STREAM):
                 raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have text/event-stream")
-            with self.admission.stream(guest):
+            self.admission.listens(guest)
+            try:
                 await session.listen(http)
+            finally:
+                self.admission.listened(guest)
         else:
             await self.older.end(self.older.of(http, guest))
             await http.answer(HTTPStatus.NO_CONTENT)
@@ -100,65 +116,68 @@ class Front:
     # ---- POST
 
     async def _post(self, http: HttpExchange, guest: Guest, version: str | None) -> None:
-        if (http.header(b"content-type") or "").partition(";")[0].strip().lower() != JSON.decode():
+        if not _is_json(http.header(b"content-type")):
             raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
         if not (_accepts(http, JSON) and _accepts(http, STREAM)):
             raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have application/json and text/event-stream")
-        with ExitStack() as counted:
-            counted.enter_context(self.admission.request(guest))
+        self.admission.begins(guest)
+        ended = self.admission.ended
+        try:
             messages = await self._messages(await http.body(self.admission.settings.max_body_mb << 20))
-            if version not in (None, MODERN_REVISION, *LEGACY_REVISIONS):
+            if version not in _VERSIONS:
                 raise unsupported(version or "", messages)
-            headers: list[Header] = []
-            is_modern = version == MODERN_REVISION or (version is None and _has_envelope(messages))
-            if is_modern:
-                is_listening = getattr(messages[0], "method", "") == LISTEN
-                if is_listening:
-                    counted.close()
-                    counted.enter_context(self.admission.stream(guest))
-                answer, part = await self.newer.post(http, guest, messages)
+            if version == MODERN_REVISION or (version is None and _has_envelope(messages)):
+                if is_listening := getattr(messages[0], "method", "") == LISTEN:
+                    self.admission.listens(guest)
+                    ended(guest)
+                    ended = self.admission.listened
+                part = await self.newer.post(http, guest, messages)
+                await self._finish_newer(http, part, bytes(messages[0].id), is_listening=is_listening)
             else:
-                is_listening = False
-                answer, part, headers = self.older.post(http, guest, messages)
-            await self._finish(http, answer, part, headers, messages, is_modern=is_modern, streams=is_listening)
+                await self._finish_older(http, *self.older.post(http, guest, messages))
+        finally:
+            ended(guest)
 
     async def _messages(self, body: bytes) -> Sequence[Any]:
         line = body.translate(_ONE_LINE) if b"\n" in body or b"\r" in body else body
-        read = partial(messages_in, line, self._decoded)
-        messages = await beside(read) if len(line) > bounds.AT_ONCE else read()
+        if len(line) > bounds.AT_ONCE:
+            messages = await beside(messages_in, line, self._decoded)
+        else:
+            messages = messages_in(line, self._decoded)
         if not messages:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "Parse error", code=jsonrpc.PARSE_ERROR)
         return messages
 
-    async def _finish(
-        self, http: HttpExchange, answer: PostAnswer, part: ClientSession, headers: list[Header],
-        messages: Sequence[Any], *, is_modern: bool, streams: bool,
-    ) -> None:  # fmt: skip
-        """Answer; the request of a newer client whose stream is closed is taken back, an older one's goes on."""
-        watching: asyncio.Future[None] | None = None
-        if streams:
-            self._listens.add(part)
+    async def _finish_newer(self, http: HttpExchange, part: SessionPart, id_: bytes, *, is_listening: bool) -> None:
+        """Answer; a request whose stream is closed is taken back."""
+        if is_listening:
+            self._listens.add(part.session)
+        http.when_gone(part.answer.leave)
+        try:
+            await part.answer.send(http, lambda: _retry_after(part.session), streams=is_listening)
+            if part.answer.is_open:
+                self.newer.cancel(part, id_)
+        finally:
+            http.when_gone(None)
+            self._listens.discard(part.session)
+            await self.newer.give_back(part)
+
+    async def _finish_older(
+        self, http: HttpExchange, session: OlderSession, part: SessionPart, headers: Sequence[Header]
+    ) -> None:
+        """Answer; what a client does not wait for goes on."""
+        answer = part.answer
         try:
             if not (answer.is_open or answer.pending):
                 await http.answer(HTTPStatus.ACCEPTED, b"", *headers)
                 return
+            http.when_gone(answer.leave)
+            await answer.send(http, lambda: [*headers, *_retry_after(part.session)], streams=False)
             if answer.is_open:
-                watching = asyncio.ensure_future(http.gone())
-                watching.add_done_callback(answer.leave)
-            await answer.send(http, lambda: [*headers, *_retry_after(part)], streams=streams)
-            if not answer.is_open:
-                return
-            if is_modern:
-                self.newer.cancel(part, bytes(messages[0].id))
-            else:
                 await answer.over()
         finally:
-            self._listens.discard(part)
-            if watching:
-                watching.remove_done_callback(answer.leave)
-                watching.cancel()
-            await part.close(0)
-            answer.close()
+            http.when_gone(None)
+            await session.give_back(part)
 
     # ---- as long as it runs, and its end
 
@@ -191,13 +210,23 @@ class Front:
         await self._own.close(last)
 
 
+_VERSIONS = (None, MODERN_REVISION, *LEGACY_REVISIONS)
 _ONE_LINE = bytes.maketrans(
     b"\r\n", b"  "
 )  # outside of its strings, where these may not be, JSON takes all spaces alike
 
 
+@lru_cache(maxsize=64)
+def _is_json(content_type: str | None) -> bool:
+    return (content_type or "").partition(";")[0].strip().lower() == JSON.decode()
+
+
 def _accepts(http: HttpExchange, kind: bytes) -> bool:
-    text = ",".join(http.every(b"accept"))
+    return _is_among(kind, ",".join(http.every(b"accept")))
+
+
+@lru_cache(maxsize=64)
+def _is_among(kind: bytes, text: str) -> bool:
     kinds = [part.partition(";")[0].strip().lower() for part in text.split(",")]
     wanted = kind.decode()
     return not text or any(each in (wanted, "*/*", f"{wanted.partition('/')[0]}/*") for each in kinds)

@@ -41,42 +41,55 @@ class HttpExchange:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.address: str = (scope.get("client") or ("",))[0]
-        server = scope.get("server") or ("", None)
-        self.reached: str = f"[{server[0]}]:{server[1]}" if ":" in server[0] else f"{server[0]}:{server[1]}"
-        self._headers: list[Header] = scope["headers"]
+        self._server: tuple[str, int | None] = scope.get("server") or ("", None)
+        self.when_gone: Callable[[Callable[[], None] | None], None] = scope["extensions"]["gone"]["tell"]
+        self._every: list[Header] = scope["headers"]
+        self.headers = dict(self._every)
+        self.repeats = len(self.headers) < len(self._every)  # whether any header appears more than once
         self._receive = receive
         self._send = send
 
+    @property
+    def reached(self) -> str:
+        host, port = self._server
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
     def every(self, name: bytes) -> list[str]:
-        return [value.decode("latin-1") for key, value in self._headers if key == name]
+        if name not in self.headers:
+            return []
+        return [value.decode("latin-1") for key, value in self._every if key == name]
 
     def header(self, name: bytes) -> str | None:
         """The header's value; raises `HttpRefusal` where there are several."""
-        values = self.every(name)
-        if len(values) > 1:
+        value = self.headers.get(name)
+        if self.repeats and len(self.every(name)) > 1:
             message = f"the header {name.decode()} appears more than once"
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, message, code=jsonrpc.HEADER_MISMATCH)
-        return values[0] if values else None
+        return None if value is None else value.decode("latin-1")
 
     def beginning(self, prefix: bytes) -> list[tuple[str, str]]:
-        return [(key.decode("latin-1"), value.decode("latin-1")) for key, value in self._headers if key[:10] == prefix]
+        return [
+            (key.decode("latin-1"), value.decode("latin-1")) for key, value in self._every if key.startswith(prefix)
+        ]
 
     # ---- the request
 
     async def body(self, most: int) -> bytes:
         """The body; raises `HttpRefusal` where it is too large or too slow, and `Gone`."""
-        length = self.every(b"content-length")
-        if length and length[0].isdecimal() and int(length[0]) > most:
+        length = self.headers.get(b"content-length", b"")
+        if len(length) > 6 and length.isdigit() and int(length) > most:
             raise self._too_large(most)
-        parts: list[bytes] = []
-        size = 0
+        first, is_whole = await self._part()
+        if is_whole:  # as nearly always
+            if len(first) > most:
+                raise self._too_large(most)
+            return first
+        parts, size = [first], len(first)
+        HttpExchange.reading += size
         try:
             async with asyncio.timeout(bounds.BODY_S):
-                while True:
-                    message = await self._receive()
-                    if message["type"] == "http.disconnect":
-                        raise Gone
-                    part = message.get("body", b"")
+                while not is_whole:
+                    part, is_whole = await self._part()
                     size += len(part)
                     HttpExchange.reading += len(part)
                     parts.append(part)
@@ -84,21 +97,21 @@ class HttpExchange:
                         raise self._too_large(most)
                     if HttpExchange.reading > bounds.BODIES:
                         raise busy("too much is being sent at once")
-                    if not message.get("more_body"):
-                        return parts[0] if len(parts) == 1 else b"".join(parts)
+            return b"".join(parts)
         except TimeoutError:
             message = f"the body took more than {bounds.BODY_S} s"
             raise HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, message, (b"connection", b"close")) from None
         finally:
             HttpExchange.reading -= size
 
+    async def _part(self) -> tuple[bytes, bool]:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        return message["body"], not message["more_body"]
+
     def _too_large(self, most: int) -> HttpRefusal:
         return HttpRefusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body has more than {most >> 20} MB")
-
-    async def gone(self) -> None:
-        """Return when the client has gone, or its answer is complete."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
 
     # ---- the answer
 

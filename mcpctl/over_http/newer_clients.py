@@ -7,23 +7,23 @@ from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from msgspec import Raw
-
 from mcpctl.base.callers import BY_TOKEN, MODERN_REVISION, Client, speaker
 from mcpctl.metatools.offers import Offer
 from mcpctl.over_http import mirrored
 from mcpctl.over_http.admission import Guest
 from mcpctl.over_http.http_exchange import HttpExchange, HttpRefusal
-from mcpctl.over_http.post_answer import PostAnswer
+from mcpctl.over_http.parts import SessionPart, SessionParts
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.senders import caller_of
 from mcpctl.proxy.session import ClientSession
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.threads import beside
+from mcpctl.wire.writer import Readers
 
 LISTEN = "subscriptions/listen"
 _LONGEST_INFO = 4096
+_A_DAY = 86_400
 
 
 class Nowhere:
@@ -42,14 +42,14 @@ class Recorded(NamedTuple):
     """A session on record, of which each request is a part."""
 
     session: ClientSession
-    protocol: ClientProtocol
+    parts: SessionParts
 
 
 class NewerClients:
     def __init__(self, gateway: Gateway, offer: Offer) -> None:
         self._gateway = gateway
         self._offer = offer
-        self._recorded: dict[tuple[str, str | None, str | None, str], Recorded] = {}  # the one used last at the end
+        self._recorded: dict[tuple[str, str | None, str | None, int], Recorded] = {}  # the one used last at the end
 
     def __len__(self) -> int:
         return len(self._recorded)
@@ -58,8 +58,8 @@ class NewerClients:
     def sessions(self) -> list[ClientSession]:
         return [each.session for each in self._recorded.values()]
 
-    async def post(self, http: HttpExchange, guest: Guest, messages: Sequence[Any]) -> tuple[PostAnswer, ClientSession]:
-        """Begin the request of a POST: the way of its answer, and its part of a session. Raises `HttpRefusal`."""
+    async def post(self, http: HttpExchange, guest: Guest, messages: Sequence[Any]) -> SessionPart:
+        """Begin the request of a POST: its part of a session. Raises `HttpRefusal`."""
         if len(messages) != 1 or isinstance(messages[0], jsonrpc.Malformed):
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "the body must be one JSON-RPC request")
         message = messages[0]
@@ -69,44 +69,52 @@ class NewerClients:
             if http.header(mirrored.VERSION) != MODERN_REVISION:
                 raise unsupported(http.header(mirrored.VERSION) or "", messages)
             raise Acknowledged  # there is nothing that a notification could be about
-        params, meta = _params(message), _meta(message)
+        params = _params(message)
+        meta = _members(params.get("_meta", b""))
         id_ = bytes(message.id)
         mirrored.check(http, id_, message.method, params, meta)
         of = self._session(guest, meta)
         await self._check_arguments(http, id_, message.method, params, of)
-        turn, caller = self._gateway.turn, of.session.caller
-        readers = turn.of_client(self._gateway.held[caller.holder].readers)
-        answer = PostAnswer(turn, readers, [id_], is_modern=True)
-        part = ClientSession(self._gateway, answer, caller, of=of.session)
-        protocol = ClientProtocol(part, answer, self._offer, of.protocol)
-        turn.take(partial(protocol.message, message))
-        return answer, part
+        part = of.parts.take((id_,))
+        self._gateway.turn.take_soon(partial(part.message, message))
+        return part
 
-    def cancel(self, part: ClientSession, id_: bytes) -> None:
+    async def give_back(self, part: SessionPart) -> None:
+        await part.of.give_back(part)
+
+    def cancel(self, part: SessionPart, id_: bytes) -> None:
         """The client has closed the stream."""
-        if not part.subscriptions.cancel(id_):
-            part.dispatch.cancel(id_, {})
+        if not part.session.subscriptions.cancel(id_):
+            part.session.dispatch.cancel(id_, {})
 
     def _session(self, guest: Guest, meta: Mapping[str, bytes]) -> Recorded:
         info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
         client = _client(info if len(info) <= _LONGEST_INFO else b"")
-        key = guest.key if guest.token else "", client.name, client.version, time.strftime("%Y-%m-%d", time.gmtime())
+        key = guest.key if guest.token else "", client.name, client.version, int(time.time() // _A_DAY)
         known = self._recorded.pop(key, None)
         if known is None:
             who = speaker(guest.token, BY_TOKEN, is_checked=guest.is_checked)
             session = ClientSession(self._gateway, Nowhere(), who, over="http")
-            known = Recorded(session, ClientProtocol(session, Nowhere(), self._offer))
+            protocol = ClientProtocol(session, Nowhere(), self._offer)
+            readers = partial(self._readers, session)
+            parts = SessionParts(self._gateway, self._offer, session, protocol, readers, is_modern=True)
+            known = Recorded(session, parts)
             self._forget(key[-1])
         self._recorded[key] = known
         return known
 
-    def _forget(self, today: str) -> None:
+    def _readers(self, session: ClientSession) -> Readers:
+        return self._gateway.held[session.caller.holder].readers
+
+    def _forget(self, today: int) -> None:
         """End sessions of earlier days, and of very many those that were used longest ago."""
         ended = [key for key, each in self._recorded.items() if key[-1] != today and not each.session.parts]
         if len(self._recorded) - len(ended) >= self._gateway.config.http.max_sessions:
             ended += [key for key, each in self._recorded.items() if key not in ended and not each.session.parts][:1]
         for key in ended:
-            self._gateway.background(self._recorded.pop(key).session.close(0))
+            recorded = self._recorded.pop(key)
+            recorded.parts.close()
+            self._gateway.background(recorded.session.close(0))
 
     async def _check_arguments(
         self, http: HttpExchange, id_: bytes, method: str, params: Mapping[str, bytes], of: Recorded
@@ -125,6 +133,7 @@ class NewerClients:
 
     async def close(self, last: float) -> None:
         for each in self._recorded.values():
+            each.parts.close()
             await each.session.close(last)
         self._recorded.clear()
 
@@ -146,9 +155,11 @@ def _params(message: Any) -> Mapping[str, bytes]:
     return {"name": bytes(message.params.name), "_meta": bytes(message.params.meta)}
 
 
-def _meta(message: Any) -> Mapping[str, bytes]:
-    raw: bytes | Raw = _params(message).get("_meta", b"")
-    return jsonrpc.members_or_empty(raw)
+def _members(raw: bytes) -> Mapping[str, bytes]:
+    return _kept_members(raw) if len(raw) <= _LONGEST_INFO else jsonrpc.members_or_empty(raw)
+
+
+_kept_members = lru_cache(maxsize=256)(jsonrpc.members_or_empty)  # a client's are nearly always the same
 
 
 @lru_cache(maxsize=256)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from mcpctl.base import posix
 from mcpctl.base.callers import speaker
 from mcpctl.metatools.offers import Offer
 from mcpctl.over_http.admission import Guest
 from mcpctl.over_http.http_exchange import Header, HttpExchange, HttpRefusal, busy
+from mcpctl.over_http.parts import SessionPart, SessionParts
 from mcpctl.over_http.post_answer import PostAnswer, StreamedLines
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.gateway import Gateway
@@ -61,66 +61,67 @@ class OlderSession:
         self.used = asyncio.get_running_loop().time()
         self._gateway = gateway
         self._offer = offer
-        self._posts: WeakKeyDictionary[ClientSession, PostAnswer] = WeakKeyDictionary()
+        self._posts: set[SessionPart] = set()
         self._transport = SessionTransport()
         who = speaker(guest.token, self.id, is_checked=guest.is_checked)
         self.session = ClientSession(gateway, self._transport, who, over="http")
         self._protocol = ClientProtocol(self.session, self._transport, offer)
+        self._parts = SessionParts(gateway, offer, self.session, self._protocol, self._held_readers, is_modern=False)
 
     @property
     def is_idle(self) -> bool:
         return not (self.session.parts or self._transport.stream or self._transport.awaiting)
 
-    def post(self, messages: Sequence[Any]) -> tuple[PostAnswer, ClientSession]:
-        """Take the messages of a POST: the way of the answers to its requests, if there are any."""
+    def post(self, messages: Sequence[Any]) -> SessionPart:
+        """Take the messages of a POST, in a part of the session."""
         self.used = asyncio.get_running_loop().time()
-        ids = [_id(each) for each in messages if _is_request(each)]
-        turn = self._gateway.turn
-        answer = PostAnswer(turn, self._readers(), ids, is_modern=False)
-        part = ClientSession(self._gateway, answer, self.session.caller, of=self.session)
-        self._posts[part] = answer
-        protocol = ClientProtocol(part, answer, self._offer, self._protocol)
-        turn.take(partial(self._take, messages, answer, protocol))
-        return answer, part
+        part = self._parts.take([_id(each) for each in messages if _is_request(each)])
+        self._posts.add(part)
+        self._gateway.turn.take_soon(partial(self._take, messages, part))
+        return part
 
-    def _readers(self) -> Readers:
-        return self._gateway.turn.of_client(self._gateway.held[self.id].readers)
+    async def give_back(self, part: SessionPart) -> None:
+        self._posts.discard(part)
+        await self._parts.give_back(part)
 
-    def _take(self, messages: Sequence[Any], answer: PostAnswer, protocol: ClientProtocol) -> None:
+    def _held_readers(self) -> Readers:
+        return self._gateway.held[self.id].readers
+
+    def _take(self, messages: Sequence[Any], part: SessionPart) -> None:
         for message in messages:
             if isinstance(message, jsonrpc.Malformed):
-                protocol.malformed(message)
+                part.protocol.malformed(message)
             elif message.method == "notifications/cancelled":
                 self._cancel(jsonrpc.members_or_empty(message.params))
             elif not _is_request(message):
                 self._protocol.message(message)
             elif message.method in _OF_SESSION:
-                self._transport.awaiting[bytes(message.id)] = answer
+                self._transport.awaiting[bytes(message.id)] = part.answer
                 self._protocol.message(message)
             else:
-                protocol.message(message)
+                part.protocol.message(message)
 
     def _cancel(self, params: dict[str, bytes]) -> None:
         """A request may be another POST's: nothing answers it any more."""
         id_ = params.get("requestId", b"")
-        for part, answer in list(self._posts.items()):
-            if id_ in part.dispatch.in_flight:
-                part.dispatch.cancel(id_, params)
-                answer.withdrawn(id_)
+        for part in list(self._posts):
+            if id_ in part.session.dispatch.in_flight:
+                part.session.dispatch.cancel(id_, params)
+                part.answer.withdrawn(id_)
 
     async def listen(self, http: HttpExchange) -> None:
         """Send what comes outside of requests, until the client or the session goes; a later stream takes its place."""
         if self._transport.stream:
             self._transport.stream.end()
-        stream = self._transport.stream = StreamedLines(self._gateway.turn, self._readers())
-        watching = asyncio.ensure_future(http.gone())
-        watching.add_done_callback(stream.leave)
+        readers = self._gateway.turn.of_client(self._held_readers())
+        stream = self._transport.stream = StreamedLines(self._gateway.turn, readers)
+        http.when_gone(stream.leave)
         self.session.lists_changed()  # what nobody was told meanwhile
         try:
             await stream.stream(http)
         finally:
-            watching.cancel()
             stream.close()
+            stream.discard()
             if self._transport.stream is stream:
                 self._transport.stream = None
             self.used = asyncio.get_running_loop().time()
@@ -133,6 +134,7 @@ class OlderSession:
         for part in list(self.session.parts):
             part.dispatch.interrupt()
         self.end_stream()
+        self._parts.close()
         await self.session.settle(0)
         await self.session.close(last)
         self._gateway.let_go(self.id)
@@ -163,20 +165,22 @@ class OlderClients:
 
     def post(
         self, http: HttpExchange, guest: Guest, messages: Sequence[Any]
-    ) -> tuple[PostAnswer, ClientSession, list[Header]]:
+    ) -> tuple[OlderSession, SessionPart, list[Header]]:
         """Take the messages of a POST; raises `HttpRefusal`."""
         begins = [each for each in messages if getattr(each, "method", None) == "initialize" and _is_request(each)]
         if not begins:
-            return *self.of(http, guest).post(messages), []
+            session = self.of(http, guest)
+            return session, session.post(messages), []
         if len(messages) > 1:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "initialize comes alone")
         if http.header(SESSION):
-            return *self.of(http, guest).post(messages), []
+            session = self.of(http, guest)
+            return session, session.post(messages), []
         if len(self._sessions) >= self._gateway.config.http.max_sessions or not posix.has_descriptors():
             raise busy("there are as many sessions as there may be")
         session = OlderSession(self._gateway, self._offer, guest)
         self._sessions[session.id] = session
-        return *session.post(messages), [(SESSION, session.id.encode())]
+        return session, session.post(messages), [(SESSION, session.id.encode())]
 
     async def end(self, session: OlderSession) -> None:
         if self._sessions.pop(session.id, None):

@@ -37,6 +37,8 @@ class StreamedLines:
         self._ready: list[bytes] = []
         self._is_due = False
         self._waiting: asyncio.Future[None] | None = None
+        self._silent_since = 0.0
+        self._silence: asyncio.TimerHandle | None = None
 
     def write(self, *pieces: bytes | memoryview) -> None:
         if self.is_gone or self.is_over:
@@ -85,13 +87,28 @@ class StreamedLines:
         if not (self._ready or self.is_gone or self.is_over):
             loop = asyncio.get_running_loop()
             self._waiting = loop.create_future()
-            timer = loop.call_later(_ALIVE_S, self.wake)
-            try:
-                await self._waiting
-            finally:
-                timer.cancel()
+            self._silent_since = loop.time()
+            if self._silence is None:
+                self._silence = loop.call_later(_ALIVE_S, self._look)
+            await self._waiting
         ready, self._ready = self._ready, []
         return ready
+
+    def _look(self) -> None:
+        """Break a silence: one timer looks after all that is waited for in a row."""
+        self._silence = None
+        if self._waiting and not self._waiting.done():
+            loop = asyncio.get_running_loop()
+            left = self._silent_since + _ALIVE_S - loop.time()
+            if left > 0:
+                self._silence = loop.call_later(left, self._look)
+            else:
+                self.wake()
+
+    def discard(self) -> None:
+        """It is not used again."""
+        if self._silence:
+            self._silence.cancel()
 
     def _taken(self, size: int) -> None:
         self.pending -= size
@@ -119,11 +136,20 @@ class StreamedLines:
 
 
 class PostAnswer(StreamedLines):
-    def __init__(self, turn: Turn, readers: Readers, ids: Iterable[bytes], *, is_modern: bool) -> None:
-        """For requests of these ids: it is over when each is answered."""
+    def __init__(self, turn: Turn, readers: Readers, *, is_modern: bool) -> None:
         super().__init__(turn, readers)
-        self._open = [b'{"jsonrpc":"2.0","id":%b,"' % id_ for id_ in ids]
+        self._open: list[bytes] = []
         self._is_modern = is_modern
+        self._is_single = False
+        self.was_plain = False
+
+    def begin(self, ids: Iterable[bytes]) -> None:
+        """Take the answers to requests of these ids: it is over when each is answered."""
+        if self.is_gone:
+            self._readers.open()
+        self.is_gone = self.is_over = self.was_plain = False
+        self._ready = []
+        self._open = [b'{"jsonrpc":"2.0","id":%b,"' % id_ for id_ in ids]
         self._is_single = len(self._open) == 1
 
     @property
@@ -160,6 +186,7 @@ class PostAnswer(StreamedLines):
         if self.is_over and not self._ready and self._is_single and len(lines) == 1 and not streams:
             line = lines[0].rstrip(b"\n")
             await http.answer(self._status(line), line, *headers())
+            self.was_plain = len(line) < bounds.LITTLE and b"input_required" not in line
             self._taken(len(lines[0]))
             return
         await http.begin(HTTPStatus.OK, [*_STREAM_HEADERS, *headers()])

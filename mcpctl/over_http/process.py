@@ -21,7 +21,7 @@ from mcpctl.policy.tokens import own_token
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.process import gateway_for, not_waited_for, tell
 from mcpctl.store.run import Run
-from mcpctl.wire import http_server
+from mcpctl.wire import http_connection, http_server
 
 _MOST_PROCESSES = 100
 _OPENING_S = 5.0
@@ -30,7 +30,7 @@ _CONNECTIONS = 0.7  # of the files that it may have open; the rest is for server
 _END_S = 2.0
 
 
-class _Connection(http_server.HttpConnection):
+class _Connection(http_connection.HttpConnection):
     unread_s = 600
 
 

@@ -68,6 +68,10 @@ class ClientProtocol:
         self._warmed: set[Claims] = of._warmed if of else set()
         self._warmed_last: Claims | None = None
 
+    def begin_anew(self) -> None:
+        """Go on for another request of the client."""
+        self._servers = None
+
     # ---- lines
 
     def decoded(self, line: Line) -> jsonrpc.Message | PlainCall:

@@ -329,6 +329,25 @@ class ClientSession:
         for part in self.parts:
             part.subscriptions.lists_changed()
 
+    # ---- as a part of another
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing that it has begun goes on."""
+        return not (self.dispatch.in_flight or self._answering or self.subscriptions.were_used)
+
+    def leave(self) -> None:
+        assert self._of
+        self._of.parts.discard(self)
+
+    def rejoin(self) -> None:
+        """Be a part of the same session again, as that one is now."""
+        of = self._of
+        assert of
+        of.parts.add(self)
+        self.caller, self.is_initialized, self.log_level = of.caller, of.is_initialized, of.log_level
+        self.retry_after = 0.0
+
     # ---- the end
 
     async def settle(self, grace_s: float) -> None:

@@ -129,6 +129,10 @@ class Subscriptions:
         self._comparing: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
 
+    @property
+    def were_used(self) -> bool:
+        return bool(self._older or self._listens or self._tasks)
+
     def begin(self, caller: Caller, announced: Collection[str]) -> None:
         """Notify an older client of changes of what the handshake has announced to it."""
         if self._older:

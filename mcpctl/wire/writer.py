@@ -7,6 +7,7 @@ import fcntl
 import os
 import select
 import stat
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -45,6 +46,7 @@ class Turn:
     def __init__(self) -> None:
         self.unwritten: list[tuple[Recording, bytes]] = []  # lines that are on record before anything leaves
         self._writers: list[Callable[[], None]] = []
+        self._coming: list[Callable[[], None]] = []
         self._reads = 0
         self.reading = 0
         """The number of the read whose lines are handled now; 0 where none are. A state before any of them was sent is
@@ -68,6 +70,27 @@ class Turn:
         writers, self._writers = self._writers, []
         for flush in writers:
             flush()
+
+    def take_soon(self, handle: Callable[[], None]) -> None:
+        """Handle what has come in one turn with what else comes in this round of the event loop."""
+        self._coming.append(handle)
+        if len(self._coming) == 1:
+            asyncio.get_running_loop().call_soon(self._take_coming)
+
+    def _take_coming(self) -> None:
+        coming, self._coming = self._coming, []
+        rest = iter(coming)
+
+        def handle_some() -> None:
+            last = time.perf_counter() + bounds.SLICE_S
+            for handle in rest:
+                handle()
+                if time.perf_counter() > last:
+                    break
+
+        self.take(handle_some)
+        for handle in rest:
+            self.take_soon(handle)
 
     def written(self, flush: Callable[[], None]) -> None:
         """Let a writer send now, or at the end of the turn."""
@@ -102,20 +125,25 @@ class Readers:
     def __init__(self, turn: Turn, *shared: "Readers") -> None:
         self.turn = turn
         self._shared = shared
-        self._clients: dict[Readers, None] = {}  # of thousands, one leaves at once
+        self._clients = self._holding = 0  # how many these read for, and how many of them take nothing
         self._readers: set[Pausable] = set()
         self._taken = asyncio.Event()
         self._taken.set()
         self._held = asyncio.Event()
-        for others in shared:
-            others._clients[self] = None
-            others._follow()
+        self.open()
+
+    def open(self) -> None:
+        for others in self._shared:
+            others._clients += 1
+            if others._holding:
+                others._follow()
 
     def close(self) -> None:
         self.release()
         for others in self._shared:
-            others._clients.pop(self, None)
-            others._follow()
+            others._clients -= 1
+            if others._holding:
+                others._follow()
 
     def join(self, reader: Pausable) -> None:
         self._readers.add(reader)
@@ -132,6 +160,7 @@ class Readers:
             for reader in self._readers:
                 reader.pause()
             for others in self._shared:
+                others._holding += 1
                 others._follow()
 
     def release(self) -> None:
@@ -139,12 +168,13 @@ class Readers:
             self._taken.set()
             self._held.clear()
             for others in self._shared:
+                others._holding -= 1
                 others._follow()
             for reader in list(self._readers):
                 reader.resume()
 
     def _follow(self) -> None:
-        if self._clients and all(client._held.is_set() for client in self._clients):
+        if self._clients and self._holding == self._clients:
             self.hold()
         else:
             self.release()

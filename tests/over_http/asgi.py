@@ -31,10 +31,19 @@ class Answer:
         self.may_read.set()
         self.task: asyncio.Task[None]
         self._gone = asyncio.Event()
+        self._on_gone: Callable[[], None] | None = None
 
     def leave(self) -> None:
         """Close the connection."""
         self._gone.set()
+        if self._on_gone:
+            self._on_gone()
+
+    def tell(self, callback: Callable[[], None] | None) -> None:
+        """Call this when the connection is closed."""
+        self._on_gone = callback
+        if callback and self._gone.is_set():
+            callback()
 
     async def until(self, what: Callable[["Answer"], Any]) -> Any:
         """The result of `what` once that is true."""
@@ -91,10 +100,11 @@ class Web:
         if token:
             named["authorization"] = f"Bearer {token}"
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        coming = list(parts) if parts is not None else [raw]
+        is_slow = parts is not None and not parts  # a body that never comes: at first nothing of it is there
+        coming = [raw] if parts is None else list(parts) or [b"", b""]
 
         async def receive() -> dict[str, Any]:
-            if coming:
+            if coming[is_slow:]:
                 part = coming.pop(0)
                 return {"type": "http.request", "body": part, "more_body": bool(coming)}
             await answer._gone.wait()
@@ -114,6 +124,7 @@ class Web:
         scope = {
             "type": "http", "method": method, "path": path, "client": (address, 5000), "server": ("127.0.0.1", 8080),
             "headers": [(name.encode(), value.encode()) for name, value in (*named.items(), *more)],
+            "extensions": {"gone": {"tell": answer.tell}},
         }  # fmt: skip
         answer.task = asyncio.ensure_future(self.front(scope, receive, send))
         self.answers.append(answer)

@@ -57,6 +57,7 @@ class Bridge:
 
     async def _ask(self, method: str, body: bytes, headers: Mapping[str, str], closing: asyncio.Event) -> None:
         coming = [{"type": "http.request", "body": body, "more_body": False}]
+        leaving = Leaving(closing)
         kinds: dict[str, str] = {}
         rest = b""
 
@@ -89,8 +90,14 @@ class Bridge:
             **headers,
         }  # fmt: skip
         pairs = [(name.encode(), value.encode()) for name, value in named.items()]
-        scope = {"type": "http", "method": method, "path": "/mcp", "client": ("127.0.0.1", 1), "headers": pairs}
-        await self._front(scope, receive, send)
+        scope = {
+            "type": "http", "method": method, "path": "/mcp", "client": ("127.0.0.1", 1), "headers": pairs,
+            "extensions": {"gone": {"tell": leaving.tell}},
+        }  # fmt: skip
+        try:
+            await self._front(scope, receive, send)
+        finally:
+            leaving.tell(None)
 
     async def _room(self) -> None:
         """As a connection whose other side does not read."""
@@ -106,6 +113,24 @@ class Bridge:
         self._ended.set()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*self._streams, return_exceptions=True)
+
+
+class Leaving:
+    """Tells that a client has closed its stream."""
+
+    def __init__(self, closing: asyncio.Event) -> None:
+        self._closing = closing
+        self._watching: asyncio.Task[None] | None = None
+
+    def tell(self, callback: Callable[[], None] | None) -> None:
+        """Call this once it has, instead of what was to be called before."""
+        if self._watching:
+            self._watching.cancel()
+        self._watching = asyncio.get_running_loop().create_task(self._watch(callback)) if callback else None
+
+    async def _watch(self, callback: Callable[[], None]) -> None:
+        await self._closing.wait()
+        callback()
 
 
 def _decoded(line: bytes) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcpctl.wire import http_connection as connection
 from mcpctl.wire import http_server as server
 
 ENOUGH_S = 20
@@ -20,7 +21,7 @@ def served(talk: Talk, app: ASGIApp = ANSWERED) -> None:
 
     async def both() -> None:
         listening = server.loopback([0])
-        running = server.HttpServer(server.settings(app, server.HttpConnection))
+        running = server.HttpServer(server.settings(app, connection.HttpConnection))
         task = asyncio.create_task(running.serve(listening))
         try:
             await talk(listening[0].getsockname()[1])
@@ -32,7 +33,7 @@ def served(talk: Talk, app: ASGIApp = ANSWERED) -> None:
 
 
 def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_HEAD_S", 0.2)
+    monkeypatch.setattr(connection, "HEAD_S", 0.2)
 
     async def talk(port: int) -> None:
         for sent in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n"):
@@ -46,7 +47,7 @@ def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPa
 
 
 def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_HEAD_S", 0.3)
+    monkeypatch.setattr(connection, "HEAD_S", 0.3)
 
     async def talk(port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -62,7 +63,7 @@ def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest
 
 @pytest.mark.parametrize(
     "rest",
-    [b"Host: x\r\nX: " + b"x" * (2 * server._MOST_HEAD), b"Host: x\r\nHost: y\r\n\r\n", b"Host: x\ry\r\n\r\n",
+    [b"Host: x\r\nX: " + b"x" * (2 * connection.MOST_HEAD), b"Host: x\r\nHost: y\r\n\r\n", b"Host: x\ry\r\n\r\n",
      b"Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"\r\n"],
     ids=["long", "two hosts", "a bare return", "two lengths", "no host"],
 )  # fmt: skip
@@ -79,7 +80,7 @@ def test_a_head_that_two_programs_could_read_in_two_ways_is_refused(rest: bytes)
 def test_beyond_the_bound_the_connection_ends_that_has_asked_for_nothing_for_longest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server.HttpConnection, "most", 2)
+    monkeypatch.setattr(connection.HttpConnection, "most", 2)
     request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     async def talk(port: int) -> None:
@@ -99,7 +100,7 @@ def test_beyond_the_bound_the_connection_ends_that_has_asked_for_nothing_for_lon
 
 
 def test_an_answer_that_nobody_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server.HttpConnection, "unread_s", 0.2)
+    monkeypatch.setattr(connection.HttpConnection, "unread_s", 0.2)
     ended = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:
