@@ -110,10 +110,10 @@ class Answering:
         if self._is_gone or self.is_over:
             return {"type": "http.disconnect"}
         body, self._body, self._size = b"".join(self._body), [], 0
-        self._is_given = self._is_whole
-        if body and not self._is_whole:
+        self._is_given = is_last = self._is_whole
+        if not is_last:
             self._connection.taken()
-        return {"type": "http.request", "body": body, "more_body": not self._is_whole}
+        return {"type": "http.request", "body": body, "more_body": not is_last}
 
     def _expects(self) -> bool:
         return any(name == b"expect" and value.lower() == b"100-continue" for name, value in self._scope["headers"])

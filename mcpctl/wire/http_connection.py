@@ -113,7 +113,7 @@ class HttpConnection(asyncio.Protocol):
         if self._is_ending:
             return
         _idle.pop(self, None)
-        if not self._reading:
+        if not self._reading or self._unparsed:
             self._unparsed += data
         elif len(data) <= _PIECE:
             self._parse(data)

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
-from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcpctl.wire import http_connection as connection
@@ -61,20 +62,156 @@ def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest
     served(talk)
 
 
-@pytest.mark.parametrize(
-    "rest",
-    [b"Host: x\r\nX: " + b"x" * (2 * connection.MOST_HEAD), b"Host: x\r\nHost: y\r\n\r\n", b"Host: x\ry\r\n\r\n",
-     b"Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"\r\n"],
-    ids=["long", "two hosts", "a bare return", "two lengths", "no host"],
-)  # fmt: skip
-def test_a_head_that_two_programs_could_read_in_two_ways_is_refused(rest: bytes) -> None:
+POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+REFUSED: dict[str, bytes] = {
+    "a long head": b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * (2 * connection.MOST_HEAD),
+    "a long head that ends": b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * connection.MOST_HEAD + b"\r\n\r\n",
+    "a long path": b"GET /" + b"x" * connection.MOST_HEAD + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    "many headers": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: x\r\n" * 201 + b"\r\n",
+    "empty lines without end": b"\r\n" * connection.MOST_HEAD,
+    "two hosts": b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+    "no host": b"GET / HTTP/1.1\r\n\r\n",
+    "a bare return": b"GET / HTTP/1.1\r\nHost: x\ry\r\n\r\n",
+    "bare line feeds": b"GET / HTTP/1.1\nHost: x\n\n",
+    "a NUL": POST + b"X: a\0b\r\n\r\n",
+    "a control character": POST + b"X: a\x0bb\r\n\r\n",
+    "a fold": POST + b"X: a\r\n b\r\n\r\n",
+    "a space before the colon": POST + b"Content-Length : 2\r\n\r\n{}",
+    "a header without a name": POST + b": x\r\n\r\n",
+    "two lengths": POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    "a length twice": POST + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+    "a list of lengths": POST + b"Content-Length: 2, 2\r\n\r\n{}",
+    "a length with a sign": POST + b"Content-Length: +2\r\n\r\n{}",
+    "a negative length": POST + b"Content-Length: -2\r\n\r\n{}",
+    "a length in hexadecimal": POST + b"Content-Length: 0x2\r\n\r\n{}",
+    "no length": POST + b"Content-Length: \r\n\r\n{}",
+    "a length beyond all": POST + b"Content-Length: 99999999999999999999\r\n\r\n{}",
+    "length and chunks": POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "chunks and length": POST + b"Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
+    "another coding": POST + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "two codings": POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "chunks twice": POST + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a coding after chunks": POST + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    "chunks in 1.0": b"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a chunk of a negative size": CHUNKED + b"-2\r\n{}\r\n0\r\n\r\n",
+    "a chunk beyond all": CHUNKED + b"FFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n",
+    "a chunk that goes on": CHUNKED + b"2\r\n{}0\r\n\r\n",
+    "a chunk with a bare line feed": CHUNKED + b"2;a\n{}\r\n0\r\n\r\n",
+    "trailers without end": CHUNKED + b"0\r\n" + b"X: x\r\n" * connection.MOST_HEAD,
+    "a tunnel": b"CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n",
+    "an older version": b"GET /\r\n\r\n",
+    "a later version": b"GET / HTTP/2.0\r\nHost: x\r\n\r\n",
+    "a path that is not ASCII": b"GET /\xe9 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+}
+"""Heads that two programs could read in two ways, or that no program needs."""
+
+
+async def said(port: int, sent: bytes) -> bytes:
+    """All that is answered until the connection is closed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    async with asyncio.timeout(ENOUGH_S):
+        answer = await reader.read(-1)
+    writer.close()
+    return answer
+
+
+def test_a_head_that_two_programs_could_read_in_two_ways_is_refused_with_all_that_follows_it() -> None:
+    async def talk(port: int) -> None:
+        for name, sent in REFUSED.items():
+            answer = await said(port, sent + b"GET /next HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert answer.startswith(b"HTTP/1.1 400 "), (name, answer)
+            assert answer.count(b"HTTP/1.1 ") == 1, (name, answer)
+
+    served(talk, echo)
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the path and the body."""
+    body = await Request(scope, receive).body()
+    await Response(scope["path"].encode() + b" " + body)(scope, receive, send)
+
+
+ANSWERED_SO: dict[str, tuple[bytes, list[bytes]]] = {
+    "one after the other": (b"GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n", [b"/1 ", b"/2 "]),
+    "a body": (POST + b"Content-Length: 2  \r\n\r\n{}", [b"/ {}"]),
+    "chunks": (CHUNKED + b"1;a=b\r\n{\r\n1\r\n}\r\n0\r\nX: y\r\n\r\n", [b"/ {}"]),
+    "a wish for HTTP/2, as Java's client has": (
+        POST + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 37\r\n\r\n"
+        b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n  GET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
+        [b"/ GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n  ", b"/2 "],
+    ),
+    "a wish for HTTP/2 and chunks": (
+        POST + b"Connection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", [b"/ {}"],
+    ),
+    "a wish for another protocol without a body": (
+        b"GET /1 HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
+        [b"/1 ", b"/2 "],
+    ),
+    "nothing after it has said that it closes": (
+        b"GET /1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n", [b"/1 "],
+    ),
+    "an older version": (b"GET /1 HTTP/1.0\r\nHost: x\r\n\r\n", [b"/1 "]),
+}  # fmt: skip
+"""What is sent, and the bodies of the answers."""
+
+
+@pytest.mark.parametrize("width", [1, 7, 1 << 20], ids=["a byte at a time", "seven", "at once"])
+def test_requests_are_answered_in_their_order_however_they_come(width: int) -> None:
+    async def talk(port: int) -> None:
+        for name, (sent, bodies) in ANSWERED_SO.items():
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for start in range(0, len(sent), width):
+                writer.write(sent[start : start + width])
+                await asyncio.sleep(0)
+            for body in bodies:
+                head = await reader.readuntil(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 200 "), (name, head)
+                assert await reader.readexactly(len(body)) == body, name
+            writer.close()
+
+    served(talk, echo)
+
+
+def test_a_client_that_asks_to_be_told_to_go_on_is() -> None:
     async def talk(port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET / HTTP/1.1\r\n" + rest)
-        assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+        writer.write(POST + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(b"{}")
+        assert (await reader.readuntil(b"/ {}")).startswith(b"HTTP/1.1 200 ")
         writer.close()
 
-    served(talk)
+    served(talk, echo)
+
+
+def test_a_body_that_nobody_takes_is_not_read_on() -> None:
+    going = asyncio.Event()
+
+    async def later(scope: Scope, receive: Receive, send: Send) -> None:
+        await going.wait()
+        await echo(scope, receive, send)
+
+    async def talk(port: int) -> None:
+        size = 16 << 20
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(POST + b"Content-Length: %d\r\n\r\n" % size)
+        sending = asyncio.create_task(writer.drain())
+        writer.write(b"x" * size)
+        before = -1
+        while before != (before := writer.transport.get_write_buffer_size()):
+            await asyncio.sleep(0.1)
+        assert before > size // 2
+        going.set()
+        async with asyncio.timeout(ENOUGH_S):
+            await sending
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+            await reader.readexactly(size)
+        writer.close()
+
+    served(talk, later)
 
 
 def test_beyond_the_bound_the_connection_ends_that_has_asked_for_nothing_for_longest(
