@@ -96,7 +96,15 @@ class Admission:
         tokens = self._gateway.follower.snapshot.standing.tokens
         return 0 < len(text) <= LONGEST and identified(text, tokens, time.time()) is not None
 
+    def knows_tokens(self) -> bool:
+        """Whether `policy.db` can be read, if there is one."""
+        policy = self._gateway.policy
+        policy.standing()
+        return policy.mine is not None or not (policy.applies or policy.is_kept)
+
     def _unauthorized(self, http: HttpExchange, rule: str) -> HttpRefusal:
+        if rule == NOT_VALID and not self.knows_tokens():
+            return busy("whether the token is valid cannot be told now")
         now = time.monotonic()
         if now - self._refused.get(http.address, -_A_MINUTE) >= _A_MINUTE:
             if len(self._refused) >= bounds.ADDRESSES:

@@ -72,10 +72,9 @@ class Front:
         elif http.path != settings.path:
             raise HttpRefusal(HTTPStatus.NOT_FOUND, f"there is nothing here; see {settings.path}")
         else:
-            guest = self.admission.guest(http)
             if self.is_draining:
                 raise busy("the server is ending")
-            await self._routed(http, guest)
+            await self._routed(http, self.admission.guest(http))
 
     def _must_wait(self) -> bool:
         """Whether it has to be read first what is in force, which is looked at once for all that has come together."""
@@ -89,10 +88,7 @@ class Front:
         self._has_looked = False
 
     def _is_ready(self) -> bool:
-        policy = self._gateway.policy
-        policy.standing()
-        is_readable = policy.mine is not None if policy.applies or policy.is_kept else True
-        return is_readable and not self.is_draining
+        return self.admission.knows_tokens() and not self.is_draining
 
     async def _routed(self, http: HttpExchange, guest: Guest) -> None:
         version = http.header(mirrored.VERSION)

@@ -468,6 +468,8 @@ def test_its_health_is_told_without_a_token_and_its_counts_with_one_and_neither_
         paths.policy.unlink()
         assert (await at.ask("GET", path="/readyz").whole()).status == 503
         assert (await at.ask("GET", path="/healthz").whole()).status == 200
+        # Whether a token is valid is not known then: its client is not told that it is not.
+        assert (await at.call("files:read", token=text).whole()).status == 503
 
     web(scene, http={"metrics": True})
 
@@ -485,6 +487,7 @@ def test_at_the_end_what_is_in_flight_is_answered_and_nothing_new_is_taken(web: 
         await stream.whole()
         refused = await at.call("files:read").whole()
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert (await at.call("files:read", token="no token").whole()).status == 503
         assert (await at.ask("GET", path="/readyz").whole()).status == 503
         server.connections[-1 if server.connections[-1].calls() else 0].may_end.set()
         await asyncio.wait((answered.task, left.task), return_when=asyncio.FIRST_COMPLETED)
