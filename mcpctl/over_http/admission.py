@@ -26,11 +26,15 @@ class Guest(NamedTuple):
 
 
 class Admission:
-    def __init__(self, gateway: Gateway, listened: Sequence[str], token: str | None, recorder: Recorder) -> None:
-        """`listened` are the hosts that we listen on; `token` is for requests without one."""
+    def __init__(
+        self, gateway: Gateway, listened: Sequence[str], token: str | None, recorder: Recorder, *, is_open: bool
+    ) -> None:  # fmt: skip
+        """`listened` are the hosts that we listen on; `token` is for requests without one. What `is_open` to other
+        machines needs tokens, whatever the configuration says by now."""
         self._gateway = gateway
         self._listened = frozenset(listened)
         self._token = token
+        self._is_open = is_open
         self._recorder = recorder  # of requests that are refused here
         self._refused: dict[str, float] = {}  # when a refusal of an address was last put on record
         self._good: set[tuple[bytes | None, ...]] = set()  # Host and Origin of requests that were let in
@@ -67,7 +71,8 @@ class Admission:
         hosts = [host.lower() for host in http.every(b"host")]
         # A name without a port stands for it at any: most who pass requests on leave the port out, or have their own.
         without_port = [host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host for host in hosts]
-        ours = named or {*self._listened, http.reached.lower()}
+        reached = http.reached.lower()
+        ours = named or {*self._listened, reached, reached.removesuffix(":80")}
         if not is_for(hosts, ours) and not is_for(without_port, named):
             raise HttpRefusal(HTTPStatus.FORBIDDEN, "this Host is not served; see [http] allowed_hosts")
         # No page comes from here, so that what says so is a program of this machine.
@@ -88,9 +93,17 @@ class Admission:
             if not self._is_valid(self._token):
                 raise self._unauthorized(http, NOT_VALID)
             return Guest(self._token, False, digest_of(self._token))
-        if must_have_token or self.settings.require_token:
+        if must_have_token or self._needs_token:
             raise self._unauthorized(http, NO_TOKEN)
         return Guest(None, False, http.address)
+
+    def is_welcome(self, guest: Guest) -> bool:
+        """Whether a guest may stay: its token may have been revoked meanwhile."""
+        return self._is_valid(guest.token) if guest.token is not None else not self._needs_token
+
+    @property
+    def _needs_token(self) -> bool:
+        return self._is_open or self.settings.require_token
 
     def _is_valid(self, text: str) -> bool:
         tokens = self._gateway.follower.snapshot.standing.tokens

@@ -8,6 +8,7 @@ from typing import Any
 
 from mcpctl.base import bounds
 from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
+from mcpctl.base.errors import warn
 from mcpctl.metatools.offers import Offer
 from mcpctl.over_http import metrics, mirrored
 from mcpctl.over_http.admission import Admission, Guest
@@ -24,21 +25,24 @@ from mcpctl.wire.threads import beside
 
 _ALLOWED = (b"allow", b"POST")
 _LOOK_S = 0.02
-_EVERY_S = 30.0  # how often it is looked for sessions that nobody uses
+_EVERY_S = 1.0  # how often it is looked for sessions that have to end
 _TEXT = b"text/plain; charset=utf-8"
 
 
 class Front:
-    def __init__(self, gateway: Gateway, offer: Offer, listened: Sequence[str], token: str | None = None) -> None:
-        """`listened` are the hosts that we listen on; `token` is for requests without one."""
+    def __init__(
+        self, gateway: Gateway, offer: Offer, listened: Sequence[str], token: str | None = None, *,
+        is_open: bool = False,
+    ) -> None:  # fmt: skip
+        """As `Admission` has them."""
         self._gateway = gateway
         # This session is nobody's: it reads texts before it is known whose they are, and records who was kept out.
         self._own = ClientSession(gateway, Nowhere(), over="http")
         self._decoded = ClientProtocol(self._own, Nowhere(), offer).decoded
-        self.admission = Admission(gateway, listened, token, self._own.recorder)
+        self.admission = Admission(gateway, listened, token, self._own.recorder, is_open=is_open)
         self.newer = NewerClients(gateway, offer)
         self.older = OlderClients(gateway, offer)
-        self._listens: set[ClientSession] = set()
+        self._listens: dict[ClientSession, Guest] = {}
         self.is_draining = False
         self._has_looked = False
 
@@ -119,35 +123,37 @@ class Front:
         self.admission.begins(guest)
         ended = self.admission.ended
         try:
-            messages = await self._messages(await http.body(self.admission.settings.max_body_mb << 20))
-            if version not in _VERSIONS:
-                raise unsupported(version or "", messages)
-            if version == MODERN_REVISION or (version is None and _has_envelope(messages)):
+            messages = await self._messages(http, await http.body(self.admission.settings.max_body_mb << 20))
+            if version == MODERN_REVISION or (SESSION not in http.headers and _has_envelope(messages)):
                 if is_listening := getattr(messages[0], "method", "") == LISTEN:
                     self.admission.listens(guest)
                     ended(guest)
                     ended = self.admission.listened
                 part = await self.newer.post(http, guest, messages)
+                if is_listening:
+                    self._listens[part.session] = guest
                 await self._finish_newer(http, part, bytes(messages[0].id), is_listening=is_listening)
+            elif version not in _VERSIONS:
+                raise unsupported(version or "", messages)
             else:
                 await self._finish_older(http, *self.older.post(http, guest, messages))
         finally:
             ended(guest)
 
-    async def _messages(self, body: bytes) -> Sequence[Any]:
+    async def _messages(self, http: HttpExchange, body: bytes) -> Sequence[Any]:
         line = body.translate(_ONE_LINE) if b"\n" in body or b"\r" in body else body
         if len(line) > bounds.AT_ONCE:
             messages = await beside(messages_in, line, self._decoded)
         else:
             messages = messages_in(line, self._decoded)
+        if not messages and b"content-encoding" in http.headers:
+            raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a body must not be compressed: no Content-Encoding")
         if not messages:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "Parse error", code=jsonrpc.PARSE_ERROR)
         return messages
 
     async def _finish_newer(self, http: HttpExchange, part: SessionPart, id_: bytes, *, is_listening: bool) -> None:
         """Answer; a request whose stream is closed is taken back."""
-        if is_listening:
-            self._listens.add(part.session)
         http.when_gone(part.answer.leave)
         try:
             await part.answer.send(http, lambda: _retry_after(part.session), streams=is_listening)
@@ -155,7 +161,7 @@ class Front:
                 self.newer.cancel(part, id_)
         finally:
             http.when_gone(None)
-            self._listens.discard(part.session)
+            self._listens.pop(part.session, None)
             await self.newer.give_back(part)
 
     async def _finish_older(
@@ -178,10 +184,21 @@ class Front:
     # ---- as long as it runs, and its end
 
     async def keep(self) -> None:
-        """End the sessions that nobody uses, again and again."""
+        """End the sessions that nobody uses, and the streams of tokens that are not valid any more, again and again."""
         while True:
-            await asyncio.sleep(min(_EVERY_S, self.admission.settings.idle_session_s))
-            await self.older.end_idle()
+            await asyncio.sleep(_EVERY_S)
+            try:
+                await self._gateway.current()
+                await self.end_unwelcome()
+                await self.older.end_idle()
+            except Exception as error:  # it may pass
+                warn(f"internal error: {error!r}")
+
+    async def end_unwelcome(self) -> None:
+        for part, guest in list(self._listens.items()):
+            if not self.admission.is_welcome(guest):
+                part.subscriptions.close()
+        await self.older.end_unwelcome(self.admission.is_welcome)
 
     async def drain(self, seconds: float) -> None:
         """Take no new request; give those in flight so long, and put the rest on record as interrupted."""

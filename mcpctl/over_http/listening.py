@@ -1,5 +1,6 @@
 """The address of `serve --http`: read, checked, listened on, and written into the entry of a client."""
 
+import ipaddress
 import os
 import re
 import socket
@@ -11,6 +12,7 @@ from mcpctl.wire.http_server import LOOPBACK, listening
 
 _ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):)?(\d{1,5})\Z")
 _ANY = ("0.0.0.0", "::")
+_HTTP = 80  # the port that clients leave out
 
 
 class Address(NamedTuple):
@@ -19,7 +21,9 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        return self.host in LOOPBACK or self.host.startswith("127.")
+        with suppress(ValueError):
+            return ipaddress.ip_address(self.host).is_loopback
+        return self.host in LOOPBACK
 
     def url(self, path: str, port: int = 0) -> str:
         host = "127.0.0.1" if self.host in _ANY else self.host
@@ -28,7 +32,8 @@ class Address(NamedTuple):
     def hosts(self, port: int) -> list[str]:
         """The values of Host by which it is reached. One that listens on all addresses knows itself by each too."""
         names = LOOPBACK if self.is_loopback or self.host in _ANY else (self.host,)
-        return [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names]
+        written = [f"[{name}]" if ":" in name else name for name in names]
+        return [f"{name}:{port}" for name in written] + (written if port == _HTTP else [])
 
     def listen(self) -> list[socket.socket]:
         """Raises `McpctlError` where it cannot be listened on, with who has it."""
@@ -44,7 +49,9 @@ class Address(NamedTuple):
     def _taken(self, error: OSError) -> McpctlError:
         where = f"{self.host}:{self.port}"
         owner = _owner(self.port)
-        why = f"{owner} has it" if owner else os.strerror(error.errno or 0) if error.errno else str(error)
+        # A name that stands for no address has a number that is below 0, and words of its own.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+        why = f"{owner} has it" if owner else reason
         hint = "end that, or give another: mcpctl serve --http PORT"
         return McpctlError(f"cannot listen on {where}: {why}", hint, "port_taken")
 

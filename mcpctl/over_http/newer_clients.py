@@ -1,7 +1,9 @@
 """Clients of 2026-07-28: each request is a POST by itself, which any process could answer. On record those of one
 token, client and day are one session, which no field of the protocol knows."""
 
+import hashlib
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from http import HTTPStatus
@@ -15,6 +17,7 @@ from mcpctl.over_http.http_exchange import HttpExchange, HttpRefusal
 from mcpctl.over_http.parts import SessionPart, SessionParts
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.input_rounds import Parking
 from mcpctl.proxy.senders import caller_of
 from mcpctl.proxy.session import ClientSession
 from mcpctl.wire import jsonrpc
@@ -65,15 +68,17 @@ class NewerClients:
         message = messages[0]
         if message.method is None:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a response is answered to nothing here")
-        if message.id in jsonrpc.NOTHING:
+        if message.id == jsonrpc.ABSENT:
             if http.header(mirrored.VERSION) != MODERN_REVISION:
                 raise unsupported(http.header(mirrored.VERSION) or "", messages)
             raise Acknowledged  # there is nothing that a notification could be about
+        id_ = bytes(message.id)
+        if not jsonrpc.ID.fullmatch(id_):
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "the id of a request is a string or a number")
         params = _params(message)
         meta = _members(params.get("_meta", b""))
-        id_ = bytes(message.id)
         mirrored.check(http, id_, message.method, params, meta)
-        of = self._session(guest, meta)
+        of = self._session(guest, meta, params.get("requestState", b""))
         await self._check_arguments(http, id_, message.method, params, of)
         part = of.parts.take((id_,))
         self._gateway.turn.take_soon(partial(part.message, message))
@@ -87,10 +92,15 @@ class NewerClients:
         if not part.session.subscriptions.cancel(id_):
             part.session.dispatch.cancel(id_, {})
 
-    def _session(self, guest: Guest, meta: Mapping[str, bytes]) -> Recorded:
+    def _session(self, guest: Guest, meta: Mapping[str, bytes], state: bytes) -> Recorded:
         info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
         client = _client(info if len(info) <= _LONGEST_INFO else b"")
-        key = guest.key if guest.token else "", client.name, client.version, int(time.time() // _A_DAY)
+        claimed = meta.get("token", b"")
+        whose = guest.key if guest.token else hashlib.sha256(claimed).hexdigest() if claimed else ""
+        key = whose, client.name, client.version, int(time.time() // _A_DAY)
+        if state:  # of a call that was parked before the day ended, perhaps
+            parked = (each for each in self._recorded if each[:3] == key[:3] and state in self._parking(each))
+            key = next(parked, key)
         known = self._recorded.pop(key, None)
         if known is None:
             who = speaker(guest.token, BY_TOKEN, is_checked=guest.is_checked)
@@ -107,14 +117,19 @@ class NewerClients:
         return self._gateway.held[session.caller.holder].readers
 
     def _forget(self, today: int) -> None:
-        """End sessions of earlier days, and of very many those that were used longest ago."""
-        ended = [key for key, each in self._recorded.items() if key[-1] != today and not each.session.parts]
+        """End sessions of earlier days, and of very many one of whoever has most, which was used longest ago."""
+        idle = [key for key, each in self._recorded.items() if not each.session.parts]
+        ended = [key for key in idle if key[-1] != today and not self._parking(key)]
         if len(self._recorded) - len(ended) >= self._gateway.config.http.max_sessions:
-            ended += [key for key, each in self._recorded.items() if key not in ended and not each.session.parts][:1]
+            counts = Counter(key[0] for key in self._recorded)
+            ended += sorted((key for key in idle if key not in ended), key=lambda key: -counts[key[0]])[:1]
         for key in ended:
             recorded = self._recorded.pop(key)
             recorded.parts.close()
             self._gateway.background(recorded.session.close(0))
+
+    def _parking(self, key: tuple[str, str | None, str | None, int]) -> Parking:
+        return self._recorded[key].session.dispatch.parking
 
     async def _check_arguments(
         self, http: HttpExchange, id_: bytes, method: str, params: Mapping[str, bytes], of: Recorded

@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -13,7 +14,7 @@ from mcpctl.metatools.offers import Offer
 from mcpctl.over_http.admission import Guest
 from mcpctl.over_http.http_exchange import Header, HttpExchange, HttpRefusal, busy
 from mcpctl.over_http.parts import SessionPart, SessionParts
-from mcpctl.over_http.post_answer import PostAnswer, StreamedLines
+from mcpctl.over_http.post_answer import NOBODY_READS, PostAnswer, StreamedLines
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
@@ -22,7 +23,6 @@ from mcpctl.wire.writer import Readers
 
 SESSION = b"mcp-session-id"
 _OF_SESSION = frozenset(("initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"))
-_MANY = 1 << 30
 
 
 class SessionTransport:
@@ -36,7 +36,7 @@ class SessionTransport:
     @property
     def pending(self) -> int:
         """While there is no stream, as much as one that nobody reads: what changes is told later."""
-        return self.stream.pending if self.stream else _MANY
+        return self.stream.pending if self.stream else NOBODY_READS
 
     async def released(self) -> None:
         if self.stream:
@@ -57,7 +57,7 @@ class SessionTransport:
 class OlderSession:
     def __init__(self, gateway: Gateway, offer: Offer, guest: Guest) -> None:
         self.id = secrets.token_urlsafe(16)  # 128 random bits
-        self.key = guest.key
+        self.guest = guest
         self.used = asyncio.get_running_loop().time()
         self._gateway = gateway
         self._offer = offer
@@ -70,7 +70,9 @@ class OlderSession:
 
     @property
     def is_idle(self) -> bool:
-        return not (self.session.parts or self._transport.stream or self._transport.awaiting)
+        """Whether its client is not there; what the client has left behind may go on."""
+        is_there = any(not part.answer.is_gone for part in self._posts)
+        return not (is_there or self._transport.stream or self._transport.awaiting)
 
     def post(self, messages: Sequence[Any]) -> SessionPart:
         """Take the messages of a POST, in a part of the session."""
@@ -96,7 +98,12 @@ class OlderSession:
             elif not _is_request(message):
                 self._protocol.message(message)
             elif message.method in _OF_SESSION:
-                self._transport.awaiting[bytes(message.id)] = part.answer
+                id_ = _id(message)
+                if id_ in self._transport.awaiting:
+                    in_use = jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another request")
+                    part.answer.write(jsonrpc.error(id_, in_use))
+                    continue
+                self._transport.awaiting[id_] = part.answer
                 self._protocol.message(message)
             else:
                 part.protocol.message(message)
@@ -159,7 +166,7 @@ class OlderClients:
         if not id_:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "Mcp-Session-Id is missing: begin with initialize")
         session = self._sessions.get(id_)
-        if session is None or session.key != guest.key:
+        if session is None or session.guest.key != guest.key:
             raise HttpRefusal(HTTPStatus.NOT_FOUND, "there is no such session: begin again with initialize")
         return session
 
@@ -176,11 +183,23 @@ class OlderClients:
         if http.header(SESSION):
             session = self.of(http, guest)
             return session, session.post(messages), []
-        if len(self._sessions) >= self._gateway.config.http.max_sessions or not posix.has_descriptors():
+        is_full = len(self._sessions) >= self._gateway.config.http.max_sessions
+        if (is_full and not self._makes_room(guest)) or not posix.has_descriptors():
             raise busy("there are as many sessions as there may be")
         session = OlderSession(self._gateway, self._offer, guest)
         self._sessions[session.id] = session
         return session, session.post(messages), [(SESSION, session.id.encode())]
+
+    def _makes_room(self, guest: Guest) -> bool:
+        """End a session of whoever has most, if that is more than the guest has: nobody keeps all others out."""
+        counts = Counter(each.guest.key for each in self._sessions.values())
+        key, most = counts.most_common(1)[0]
+        idle = [each for each in self._sessions.values() if each.guest.key == key and each.is_idle]
+        if most <= counts[guest.key] + 1 or not idle:
+            return False
+        ended = self._sessions.pop(min(idle, key=lambda each: each.used).id)
+        self._gateway.background(ended.close(0))
+        return True
 
     async def end(self, session: OlderSession) -> None:
         if self._sessions.pop(session.id, None):
@@ -188,10 +207,20 @@ class OlderClients:
 
     async def end_idle(self) -> None:
         """End the sessions of which nothing was heard for too long."""
-        before = asyncio.get_running_loop().time() - self._gateway.config.http.idle_session_s
+        now = asyncio.get_running_loop().time()
         for session in list(self._sessions.values()):
-            if session.is_idle and session.used < before:
+            if not session.is_idle:
+                session.used = now
+            elif session.used < now - self._gateway.config.http.idle_session_s:
                 await self.end(session)
+
+    async def end_unwelcome(self, is_welcome: Callable[[Guest], bool]) -> None:
+        """End the streams of those who are not welcome any more, and their sessions once nothing goes on there."""
+        for session in list(self._sessions.values()):
+            if not is_welcome(session.guest):
+                session.end_stream()
+                if session.is_idle:
+                    await self.end(session)
 
     def end_streams(self) -> None:
         for session in self._sessions.values():
@@ -208,4 +237,6 @@ def _is_request(message: Any) -> bool:
 
 
 def _id(message: Any) -> bytes:
-    return b"null" if isinstance(message, jsonrpc.Malformed) else bytes(message.id)
+    """The id of the answer to a request."""
+    is_malformed = isinstance(message, jsonrpc.Malformed) or not jsonrpc.ID.fullmatch(message.id)
+    return b"null" if is_malformed else bytes(message.id)

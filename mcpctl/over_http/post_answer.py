@@ -14,6 +14,8 @@ _ALIVE = b": \r\n\r\n"
 _STREAM_HEADERS: list[Header] = [
     (b"content-type", STREAM), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"),
 ]  # fmt: skip
+NOBODY_READS = 1 << 30  # as many bytes as wait where no client is: what may be left out is
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # an event's data ends at either
 _STATUS = {
     jsonrpc.METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
     **dict.fromkeys((
@@ -124,7 +126,7 @@ class StreamedLines:
     async def _stream_on(self, http: HttpExchange, lines: list[bytes]) -> None:
         while not self.is_gone:
             if lines:
-                await http.write(b"".join(b"event: message\r\ndata: %b\r\n\r\n" % line.rstrip(b"\n") for line in lines))
+                await http.write(b"".join(map(_event, lines)))
                 await http.write(b"")  # which returns once the other side has room again
                 self._taken(sum(map(len, lines)))
             if self.is_over and not self._ready:
@@ -133,6 +135,15 @@ class StreamedLines:
             lines = await self._lines()
             if not lines and not self.is_over:
                 await http.write(_ALIVE)
+
+
+def _event(line: bytes) -> bytes:
+    data = line.rstrip(b"\n")
+    # A server may write JSON with breaks between its parts, or worse, inside of a string: what came after one would
+    # be another message, which nobody has looked at.
+    return b"event: message\r\ndata: %b\r\n\r\n" % (
+        data.translate(_ONE_LINE) if b"\r" in data or b"\n" in data else data
+    )
 
 
 class PostAnswer(StreamedLines):
@@ -194,10 +205,10 @@ class PostAnswer(StreamedLines):
 
     async def over(self) -> None:
         """Return when each is answered, though nobody takes the answers."""
+        self.pending = NOBODY_READS
         while not self.is_over:
-            self.is_gone = False  # it waits for what is not sent
-            await self._lines()
-            self.is_gone = True
+            self._waiting = asyncio.get_running_loop().create_future()
+            await self._waiting
 
     def _status(self, line: bytes) -> int:
         if not self._is_modern or b'"error":' not in line[:600]:

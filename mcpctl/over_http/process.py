@@ -78,6 +78,7 @@ def run(
                 return asyncio.create_task(server.serve(sockets))
 
             await serve(gateway, Offer(split, annotate), ours, listening, ending, at_once, token=token,
+                        is_open=not where.is_loopback,
                         on_listening=lambda path: warn(f"serving on {where.url(path, port)}"))  # fmt: skip
             held.close()
             stderr.drain()
@@ -101,7 +102,7 @@ def check(paths: Paths, where: Address, token_file: Path | None) -> None:
 
 async def serve(
     made: Callable[[], Gateway], offer: Offer, hosts: Sequence[str], listen: "Callable[[Front], asyncio.Task[None]]",
-    ending: asyncio.Event, at_once: asyncio.Event, *, token: str | None = None,
+    ending: asyncio.Event, at_once: asyncio.Event, *, token: str | None = None, is_open: bool = False,
     on_listening: Callable[[str], None] = lambda path: None,
 ) -> None:  # fmt: skip
     """Serve until `ending` is set, and what is in flight for as long as `[http] drain_s` says, or until `at_once`."""
@@ -110,7 +111,7 @@ async def serve(
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_OPENING_S):
             await gateway.current()
-    front = Front(gateway, offer, hosts, token)
+    front = Front(gateway, offer, hosts, token, is_open=is_open)
     keeping = asyncio.create_task(front.keep())
     listening = listen(front)
     on_listening(gateway.config.http.path)

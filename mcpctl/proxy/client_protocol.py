@@ -1,7 +1,6 @@
 """Requests of a client of `mcpctl serve`: the protocol in both its eras, each request answered exactly once."""
 
 import asyncio
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
@@ -24,7 +23,6 @@ from mcpctl.upstreams.connection import SEVERITIES, SEVERITY
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.reader import Line, id_of
 
-_ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')  # an id that can stand in an answer as it came
 _MOST_CALLERS = 100
 _Constant = tuple[tuple[str, ...] | None, Offer, AnswerForm]
 _WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list"}
@@ -83,7 +81,7 @@ class ClientProtocol:
         passed = call.params.arguments
         is_object = bytes(memoryview(passed.arguments)[:1]) in (b"{", b"")
         is_plain = is_object and passed.toolKey and bytes(call.params.name) in self._executes
-        return call if is_plain and _ID.fullmatch(call.id) else jsonrpc.decoded(line)
+        return call if is_plain and jsonrpc.ID.fullmatch(call.id) else jsonrpc.decoded(line)
 
     def message(self, message: jsonrpc.Message | PlainCall) -> None:
         if message.method is None:
@@ -128,7 +126,7 @@ class ClientProtocol:
             self._warm_up(sender.caller)
 
     def _requested(self, id_: bytes, method: str, raw: Raw) -> None:
-        if not _ID.fullmatch(id_):
+        if not jsonrpc.ID.fullmatch(id_):
             self._error(b"null", jsonrpc.INVALID_REQUEST, "the id of a request is a string or a number")
             return
         try:

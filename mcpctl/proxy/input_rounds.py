@@ -105,6 +105,12 @@ class Parking:
         self._parked: dict[bytes, Parked] = {}
         self._give_up = give_up
 
+    def __contains__(self, handle: bytes) -> bool:
+        return handle in self._parked
+
+    def __len__(self) -> int:
+        return len(self._parked)
+
     def park(self, parked: Parked) -> bytes:
         if len(self._parked) >= MOST_OPEN:
             self._expire(next(iter(self._parked)))

@@ -2,6 +2,7 @@
 https://www.jsonrpc.org/specification, and the envelope of MCP 2026-07-28 in a request's `_meta`."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
 ABSENT = Raw(b"")
 NOTHING = (ABSENT, Raw(b"null"))  # the texts that stand for none, as an id that no answer can go to
+ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')  # an id that can stand in an answer as it came
 Json = bytes | memoryview  # JSON as it came; a large one is not copied on its way
 
 

@@ -74,9 +74,11 @@ class Answer:
 class Web:
     """Clients of a `Front`, over a `World`."""
 
-    def __init__(self, world: World, token: str | None = None, listened: Sequence[str] = (HOST,)) -> None:
+    def __init__(
+        self, world: World, token: str | None = None, listened: Sequence[str] = (HOST,), *, is_open: bool = False
+    ) -> None:  # fmt: skip
         self.world = world
-        self.front = Front(world.gateway, world.offer, listened, token)
+        self.front = Front(world.gateway, world.offer, listened, token, is_open=is_open)
         self.answers: list[Answer] = []
 
     def ask(
@@ -199,7 +201,8 @@ def token_of(paths: Paths, **more: Any) -> tuple[str, str]:
 
 def play_web(
     home: Path, paths: Paths, scene: OnWeb, *, http: Mapping[str, Any] | None = None, token: str | None = None,
-    servers: Mapping[str, Callable[[], MemoryServer]], begin: Mapping[str, Any] | None = None, **sections: Any,
+    servers: Mapping[str, Callable[[], MemoryServer]], begin: Mapping[str, Any] | None = None, is_open: bool = False,
+    **sections: Any,
 ) -> None:  # fmt: skip
     """Play a scene with clients over HTTP."""
 
@@ -208,7 +211,7 @@ def play_web(
         run = Run(paths)
         world.begin(run=run, most_processes=100, **(begin or {}))
         await world.gateway.current()
-        web = Web(world, token)
+        web = Web(world, token, is_open=is_open)
         try:
             await scene(web)
         finally:

@@ -152,8 +152,8 @@ def test_headers_that_differ_from_the_body_are_refused_and_nothing_is_called(web
         ({}, 200, None), ({"mcp_name": encoded}, 200, None), ({"mcp_name": f"{encoded[:-2]}=?="}, 400, -32020),
         ({"mcp_name": "tool_discovery"}, 400, -32020), ({"mcp_name": None}, 400, -32020),
         ({"mcp_method": "tools/list"}, 400, -32020), ({"mcp_method": None}, 400, -32020),
-        ({"mcp_protocol_version": "2025-11-25"}, 400, -32600), ({"mcp_protocol_version": None}, 400, -32020),
-        ({"mcp_protocol_version": "2099-01-01"}, 400, -32022),
+        ({"mcp_protocol_version": "2025-11-25"}, 400, -32020), ({"mcp_protocol_version": None}, 400, -32020),
+        ({"mcp_protocol_version": "2099-01-01"}, 400, -32020),
         ({"more": [("mcp-name", "tool_execute")]}, 400, -32020), ({"more": [("mcp-method", "ping")]}, 400, -32020),
         ({"content_type": "text/plain"}, 415, -32600), ({"accept": "text/html"}, 406, -32600),
         ({"accept": None}, 200, None),
@@ -168,6 +168,9 @@ def test_headers_that_differ_from_the_body_are_refused_and_nothing_is_called(web
         assert ((await without.whole()).status, without.json["error"]["code"]) == (400, -32602)
         other = at.call("files:read", meta={META + "protocolVersion": "2099-01-01"}, mcp_protocol_version=MODERN)
         assert ((await other.whole()).status, other.json["error"]["code"]) == (400, -32020)
+        for version in ("2099-01-01", "2025-11-25"):
+            same = at.call("files:read", meta={META + "protocolVersion": version}, mcp_protocol_version=version)
+            assert ((await same.whole()).status, same.json["error"]["code"]) == (400, -32022)
 
     web(scene)
     assert len(calls(paths)) == 3
