@@ -29,8 +29,8 @@ class Admission:
     def __init__(
         self, gateway: Gateway, listened: Sequence[str], token: str | None, recorder: Recorder, *, is_open: bool
     ) -> None:  # fmt: skip
-        """`listened` are the hosts that we listen on; `token` is for requests without one. What `is_open` to other
-        machines needs tokens, whatever the configuration says by now."""
+        """`listened` are the hosts that we listen on; `token` is for requests without one. An address that `is_open` to
+        other machines needs tokens, whatever the configuration says by now."""
         self._gateway = gateway
         self._listened = frozenset(listened)
         self._token = token
