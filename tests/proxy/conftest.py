@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from mcpctl.proxy import session, tool_calls
 from tests import scratch
-from tests.proxy.client import LATEST, ROOT, SERVE, Client, write_config
+from tests.proxy.client import LATEST, ROOT, SERVE, TIMEOUT_S, Client, write_config
 from tests.proxy.in_process import InProcess
 
 Serve = Callable[..., Client]
@@ -23,6 +24,14 @@ BOTH = (
     pytest.mark.usefixtures("transport"),
 )
 """Marks a suite that is run over both transports, from this one fixture."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have calls and searches wait for servers that list what they have for as long as a test does, however busy the
+    machine is; a test of who waits no longer says how long that is."""
+    monkeypatch.setattr(tool_calls, "_LIST_WAIT_S", TIMEOUT_S)
+    monkeypatch.setattr(session, "_ADDED_S", TIMEOUT_S)
 
 
 @pytest.fixture(scope="module")

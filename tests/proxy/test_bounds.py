@@ -142,7 +142,8 @@ def test_tools_that_are_too_large_or_named_too_long_are_left_out_and_said(serve:
     assert not {"huge", "n" * 5000} & names
 
 
-def test_a_list_that_never_comes_holds_up_no_call_for_long(serve: Serve) -> None:
+def test_a_list_that_never_comes_holds_up_no_call_for_long(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpctl.proxy.tool_calls._LIST_WAIT_S", 0.1)
     client = serve({"listless": entry(command("wicked", "never"), start_timeout_s=600)})
     assert client.call("listless:many").text == "many"
 

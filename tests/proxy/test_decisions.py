@@ -114,12 +114,13 @@ def test_the_hints_of_the_connection_that_a_call_goes_to_decide(scene: Play) -> 
 
 def test_without_a_list_of_its_connection_no_hint_permits_a_call(scene: Play) -> None:
     async def played(world: World) -> None:
-        world.configure({"files": {"start_timeout_s": 0.05}})
+        world.configure()
         world.begin(split=True)
         client = await world.client()
         read = partial(client.call, "files:read", meta_tool="tool_execute_read")
         assert await read() == "{}"
         server = world.servers["files"]
+        world.configure({"files": {"start_timeout_s": 0.05}})
         await server.connections[-1].stop()
         server.may_list.clear()
         assert "has not listed its tools in time" in await read()
@@ -221,11 +222,12 @@ def test_a_call_that_waits_for_its_server_to_start_is_decided_on_as_it_is_sent(s
 
 def test_a_call_that_timed_out_before_it_was_sent_is_not_said_to_be_sent(scene: Play) -> None:
     async def played(world: World) -> None:
-        world.configure({"files": {"call_timeout_s": 0.05}})
+        world.configure()
         world.begin()
         client = await world.client()
         server = world.servers["files"]
         assert await client.call("files:read") == "{}"
+        world.configure({"files": {"call_timeout_s": 0.05}})
         server.may_start.clear()
         await server.connections[-1].stop()
         answer = await client.call("files:read")

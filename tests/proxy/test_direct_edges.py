@@ -44,7 +44,11 @@ async def disabled(world: World, client: MemoryClient) -> None:
 
 
 @for_each("before", [slow, unchosen, disabled])
-def test_the_name_of_one_servers_tool_never_reaches_another_server(home: Path, paths: Paths, before: Any) -> None:
+def test_the_name_of_one_servers_tool_never_reaches_another_server(
+    home: Path, paths: Paths, before: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpctl.proxy.tool_calls._LIST_WAIT_S", 0.1)
+
     async def played(world: World) -> None:
         world.configure(**ALL)
         world.begin()
