@@ -78,6 +78,7 @@ _FROM_ENVIRONMENT = {
     "claude-code": "${%s}",
     "cursor": "${env:%s}",
     "vscode": "${env:%s}",
+    "windsurf": "${env:%s}",
     "gemini-cli": "${%s}",
     "opencode": "{env:%s}",
 }
@@ -95,6 +96,13 @@ def remote_entry(client: str, url: str) -> dict[str, Any]:
         return {member: url, **others_}
     token = _FROM_ENVIRONMENT.get(client, "%s") % TOKEN
     return {**others_, member: url, "headers": {"Authorization": f"Bearer {token}"}}
+
+
+def where_its_token_is(client: str) -> str:
+    """Where a person puts the token of their own, in words."""
+    if client in _FROM_ENVIRONMENT or client == "codex":
+        return f"{CLIENTS[client].title} takes your own token from {TOKEN} of the environment that it is started in"
+    return f"write your own token where it says {TOKEN}; it is a secret"
 
 
 def link(client: str, entry: Mapping[str, Any]) -> str:

@@ -72,7 +72,8 @@ def serve(
     person has a token of mcpctl tokens create, which the client sends as Authorization: Bearer; [http] in config.toml
     has the limits, and mcpctl-team(7) says more. It ends at SIGTERM once what is in flight is answered.
 
-    --print-config prints the entry for a client's configuration; the clients are those of mcpctl install. Programs with
+    --print-config prints the entry for a client's configuration; the clients are those of mcpctl install. With --http
+    it has that address, which may be written as others reach it, and no token: each person has their own. Programs with
     a window do not have your shell's PATH: if theirs does not find the programs that start your servers, the entry has
     a PATH that does. --link prints a link in place of the entry: Cursor or VS Code, which opens it, asks whether to add
     the entry.
@@ -85,6 +86,7 @@ def serve(
       mcpctl serve --direct 'time:*' --direct github:create_issue
       mcpctl serve --http 8080
       mcpctl serve --http 8080 --print-config cursor
+      mcpctl serve --http https://mcp.example.com/mcp --print-config claude-code
       mcpctl serve --print-config claude-desktop
       mcpctl serve --print-config cursor --direct 'time:*' --link
     """
@@ -139,10 +141,11 @@ def _print_remote(client: str, http: str, path: str, *, link: bool) -> None:
     """Print the entry of a client for what `--http` serves."""
     from mcpctl import output
     from mcpctl.clients import client_config
-    from mcpctl.config.settings import TOKEN
     from mcpctl.over_http import listening
 
-    entry = client_config.remote_entry(client, listening.address(http).url(path))
+    entry = client_config.remote_entry(client, listening.url_of(http, path))
     output.write_text(client_config.link(client, entry) if link else client_config.block(client, entry))
     output.say(client_config.goes_into(client))
-    output.say(f"each person's own token, of mcpctl tokens create, belongs where it says {TOKEN}")
+    if http.startswith(listening.ANY):
+        output.say(f"other machines reach it by the name of this one: write that in place of {http.rpartition(':')[0]}")
+    output.say(f"{client_config.where_its_token_is(client)}; one is made with: mcpctl tokens create --name NAME")

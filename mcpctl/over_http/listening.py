@@ -1,5 +1,6 @@
 """The address of `serve --http`: read, checked, listened on, and written into the entry of a client."""
 
+import errno
 import ipaddress
 import os
 import re
@@ -13,6 +14,8 @@ from mcpctl.wire.http_server import LOOPBACK, listening
 _ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):)?(\d{1,5})\Z")
 _ANY = ("0.0.0.0", "::")
 _HTTP = 80  # the port that clients leave out
+ANY = ("0.0.0.0:", "[::]:")  # how an address of all that this machine has begins
+_URL = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?\Z")
 
 
 class Address(NamedTuple):
@@ -21,6 +24,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
+        """Whether only this machine reaches it: by its numbers, since any name may be another machine's."""
         with suppress(ValueError):
             return ipaddress.ip_address(self.host).is_loopback
         return self.host in LOOPBACK
@@ -48,10 +52,14 @@ class Address(NamedTuple):
 
     def _taken(self, error: OSError) -> McpctlError:
         where = f"{self.host}:{self.port}"
+        if (error.errno or 0) < 0 or error.errno == errno.EADDRNOTAVAIL:  # below 0, it is of a name
+            hint = "give an address or a name of this machine; 0.0.0.0 is all that it has, and a PORT alone 127.0.0.1"
+            return McpctlError(f"cannot listen on {where}: that is not of this machine", hint, "not_here")
+        if error.errno == errno.EACCES:
+            hint = "give a port from 1024 on, such as 8080"
+            return McpctlError(f"cannot listen on {where}: ports below 1024 are root's", hint, "port_of_root")
         owner = _owner(self.port)
-        # A name that stands for no address has a number that is below 0, and words of its own.
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
-        why = f"{owner} has it" if owner else reason
+        why = f"{owner} has it" if owner else os.strerror(error.errno or 0)
         hint = "end that, or give another: mcpctl serve --http PORT"
         return McpctlError(f"cannot listen on {where}: {why}", hint, "port_taken")
 
@@ -62,6 +70,16 @@ def address(text: str) -> Address:
     if not match or int(match[2]) > 65535:
         raise WrongUsage(f"--http: '{text[:80]}' is not an address", "give [HOST:]PORT, such as 8080 or 0.0.0.0:8080")
     return Address((match[1] or "127.0.0.1").strip("[]").lower(), int(match[2]))
+
+
+def url_of(text: str, path: str) -> str:
+    """The address that a client is given: as others reach it, where it is written out. Raises `WrongUsage`."""
+    if "://" not in text:
+        return address(text).url(path)
+    if not _URL.match(text):
+        hint = "give [HOST:]PORT, or as others reach it https://HOST/mcp"
+        raise WrongUsage(f"--http: '{text[:80]}' is not an address", hint)
+    return text if text.count("/") > 2 else text + path
 
 
 def _owner(port: int) -> str:

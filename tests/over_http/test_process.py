@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
+from mcpctl.clients.client_kinds import CLIENTS
 from tests.conftest import Mcpctl
 from tests.over_http.test_balancers import HOST, Processes, answers, call, configured, free_ports
 from tests.proxy.client import until
+from tests.table import for_each
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
 HEAD = f"POST /mcp HTTP/1.1\r\nHost: {HOST}\r\nContent-Type: application/json\r\n".encode()
 NEXT = f"GET /mcp HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
 PAIRS = [
@@ -46,6 +47,8 @@ def said(port: int, sent: bytes) -> bytes:
         return b"".join(parts)
 
 
+@pytest.mark.slow
+@pytest.mark.process
 def test_a_request_that_could_be_read_in_two_ways_is_refused_with_all_that_follows_it(port: tuple[int, str]) -> None:
     for pair in PAIRS:
         answer = said(port[0], HEAD + pair + NEXT)
@@ -53,6 +56,8 @@ def test_a_request_that_could_be_read_in_two_ways_is_refused_with_all_that_follo
         assert answer.count(b"HTTP/1.1 ") == 1, pair
 
 
+@pytest.mark.slow
+@pytest.mark.process
 def test_half_open_connections_keep_nobody_out(port: tuple[int, str]) -> None:
     half = [socket.create_connection(("127.0.0.1", port[0])) for _ in range(300)]
     try:
@@ -64,10 +69,56 @@ def test_half_open_connections_keep_nobody_out(port: tuple[int, str]) -> None:
             connection.close()
 
 
+@pytest.mark.slow
+@pytest.mark.process
 def test_a_second_process_on_the_port_is_told_who_has_it(port: tuple[int, str], mcpctl: Mcpctl) -> None:
     ran = mcpctl("serve", "--http", str(port[0]))
     assert ran.code == 1
     assert f"cannot listen on 127.0.0.1:{port[0]}: process " in ran.err
+
+
+@for_each(
+    ("address", "code", "told"),
+    [
+        ("nosuch.invalid:8080", "not_here", "that is not of this machine"),
+        ("192.0.2.1:8080", "not_here", "that is not of this machine"),
+        ("x:y", "wrong_usage", "'x:y' is not an address"),
+        ("http://x:80", "wrong_usage", "is not an address"),
+        ("70000", "wrong_usage", "is not an address"),
+    ],
+)
+def test_an_address_that_cannot_be_listened_on_is_told_with_what_can(
+    mcpctl: Mcpctl, home: Path, address: str, code: str, told: str
+) -> None:
+    ran = mcpctl("serve", "--http", address)
+    assert (ran.code, told in ran.err) == (2 if code == "wrong_usage" else 1, True), ran.err
+    assert "hint: give " in ran.err
+
+
+@for_each(
+    ("http", "url"),
+    [
+        ("8080", "http://127.0.0.1:8080/mcp"), ("0.0.0.0:80", "http://127.0.0.1:80/mcp"),
+        ("[::1]:8080", "http://[::1]:8080/mcp"), ("mcp.example.com:80", "http://mcp.example.com:80/mcp"),
+        ("https://mcp.example.com", "https://mcp.example.com/mcp"), ("https://a.example/x", "https://a.example/x"),
+    ],
+)  # fmt: skip
+def test_each_client_gets_an_entry_with_the_address_and_without_a_token(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, http: str, url: str
+) -> None:
+    monkeypatch.setenv("MCPCTL_TOKEN", "mcpctl_secret")
+    for client in CLIENTS:
+        ran = mcpctl("serve", "--http", http, "--print-config", client, tty=True)
+        if client == "claude-desktop":
+            assert (ran.code, ran.out) == (2, "")
+            assert "takes no address" in ran.err
+            continue
+        assert url in ran.out
+        assert "MCPCTL_TOKEN" in ran.out
+        assert "mcpctl_secret" not in ran.out + ran.err
+        assert "mcpctl tokens create" in ran.err
+        assert ("by the name of this one" in ran.err) == http.startswith("0.0.0.0")
+        assert ("your own token where it says" in " ".join(ran.err.split())) == (client in ("zed", "cline"))
 
 
 def test_without_tokens_nothing_beyond_this_machine_is_listened_on(mcpctl: Mcpctl, home: Path) -> None:
