@@ -1,5 +1,6 @@
 """What no journal has: approvals, tools, servers and sessions whose process has died, told by streams of events."""
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -80,9 +81,10 @@ def test_a_yes_that_is_used_is_not_decided_again_and_what_nobody_answers_is(
         assert approvals.answer(file, first.id, scope="once", channel="client")
         assert told(source, "approvals.decided")[0]["state"] == "allowed"
         assert approvals.open_for(file, waiting.wanted(1)).id == first.id, "which uses it"
-        monkeypatch.setattr(approvals, "OPEN_S", 0.2)
         second = approvals.open_for(file, waiting.wanted(2))
     assert told(source, "approvals.requested")[0]["id"] == second.id
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + approvals.OPEN_S + 1)
     (expired,) = told(source, "approvals.decided")
     assert (expired["id"], expired["state"]) == (second.id, "expired")
 
