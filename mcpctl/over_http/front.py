@@ -78,7 +78,8 @@ class Front:
         else:
             if self.is_draining:
                 raise busy("the server is ending")
-            await self._routed(http, self.admission.guest(http))
+            guest, version = self.admission.guest(http), http.header(mirrored.VERSION)
+            await (self._post(http, guest, version) if http.method == "POST" else self._other(http, guest, version))
 
     def _must_wait(self) -> bool:
         """Whether it has to be read first what is in force, which is looked at once for all that has come together."""
@@ -94,11 +95,8 @@ class Front:
     def _is_ready(self) -> bool:
         return self.admission.knows_tokens() and not self.is_draining
 
-    async def _routed(self, http: HttpExchange, guest: Guest) -> None:
-        version = http.header(mirrored.VERSION)
-        if http.method == "POST":
-            await self._post(http, guest, version)
-        elif http.method not in ("GET", "DELETE") or version == MODERN_REVISION or not http.header(SESSION):
+    async def _other(self, http: HttpExchange, guest: Guest, version: str | None) -> None:
+        if http.method not in ("GET", "DELETE") or version == MODERN_REVISION or not http.header(SESSION):
             raise HttpRefusal(HTTPStatus.METHOD_NOT_ALLOWED, f"{http.method} is for nothing here", _ALLOWED)
         elif http.method == "GET":
             session = self.older.of(http, guest)
@@ -118,7 +116,7 @@ class Front:
     async def _post(self, http: HttpExchange, guest: Guest, version: str | None) -> None:
         if not _is_json(http.header(b"content-type")):
             raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
-        if not (_accepts(http, JSON) and _accepts(http, STREAM)):
+        if not _accepts(http, JSON, STREAM):
             raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have application/json and text/event-stream")
         self.admission.begins(guest)
         ended = self.admission.ended
@@ -162,7 +160,8 @@ class Front:
         finally:
             http.when_gone(None)
             self._listens.pop(part.session, None)
-            await self.newer.give_back(part)
+            if not part.of.keeps(part):
+                await part.session.close(0)
 
     async def _finish_older(
         self, http: HttpExchange, session: OlderSession, part: SessionPart, headers: Sequence[Header]
@@ -179,7 +178,8 @@ class Front:
                 await answer.over()
         finally:
             http.when_gone(None)
-            await session.give_back(part)
+            if not session.keeps(part):
+                await part.session.close(0)
 
     # ---- as long as it runs, and its end
 
@@ -234,15 +234,15 @@ def _is_json(content_type: str | None) -> bool:
     return (content_type or "").partition(";")[0].strip().lower() == JSON.decode()
 
 
-def _accepts(http: HttpExchange, kind: bytes) -> bool:
-    return _is_among(kind, ",".join(http.every(b"accept")))
+def _accepts(http: HttpExchange, *kinds: bytes) -> bool:
+    text = ",".join(http.every(b"accept")).encode() if http.repeats else http.headers.get(b"accept", b"")
+    return _are_among(kinds, text)
 
 
 @lru_cache(maxsize=64)
-def _is_among(kind: bytes, text: str) -> bool:
-    kinds = [part.partition(";")[0].strip().lower() for part in text.split(",")]
-    wanted = kind.decode()
-    return not text or any(each in (wanted, "*/*", f"{wanted.partition('/')[0]}/*") for each in kinds)
+def _are_among(kinds: Sequence[bytes], text: bytes) -> bool:
+    accepted = {part.partition(b";")[0].strip().lower() for part in text.split(b",")}
+    return not text or all(not accepted.isdisjoint((kind, b"*/*", kind.partition(b"/")[0] + b"/*")) for kind in kinds)
 
 
 def _has_envelope(messages: Sequence[Any]) -> bool:

@@ -84,9 +84,6 @@ class NewerClients:
         self._gateway.turn.take_soon(partial(part.message, message))
         return part
 
-    async def give_back(self, part: SessionPart) -> None:
-        await part.of.give_back(part)
-
     def cancel(self, part: SessionPart, id_: bytes) -> None:
         """The client has closed the stream."""
         if not part.session.subscriptions.cancel(id_):

@@ -82,9 +82,9 @@ class OlderSession:
         self._gateway.turn.take_soon(partial(self._take, messages, part))
         return part
 
-    async def give_back(self, part: SessionPart) -> None:
+    def keeps(self, part: SessionPart) -> bool:
         self._posts.discard(part)
-        await self._parts.give_back(part)
+        return part.of.keeps(part)
 
     def _held_readers(self) -> Readers:
         return self._gateway.held[self.id].readers

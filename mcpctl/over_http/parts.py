@@ -67,16 +67,16 @@ class SessionParts:
         part.answer.begin(ids)
         return part
 
-    async def give_back(self, part: SessionPart) -> None:
-        """Its POST is answered, or given up."""
+    def keeps(self, part: SessionPart) -> bool:
+        """Its POST is answered, or given up: whether the part serves another one. If not, its session has to close."""
         part.answer.close()
-        if part.answer.was_plain and part.session.is_quiet and SessionParts.kept < _MOST_KEPT:
-            part.session.leave()
-            self._kept.append(part)
-            SessionParts.kept += 1
-        else:
+        if not (part.answer.was_plain and part.session.is_quiet and SessionParts.kept < _MOST_KEPT):
             part.answer.discard()
-            await part.session.close(0)
+            return False
+        part.session.leave()
+        self._kept.append(part)
+        SessionParts.kept += 1
+        return True
 
     def close(self) -> None:
         SessionParts.kept -= len(self._kept)

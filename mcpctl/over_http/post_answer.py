@@ -81,7 +81,9 @@ class StreamedLines:
 
     def close(self) -> None:
         """No more of it is of use."""
-        self.leave()
+        if self.pending or not self.is_over:
+            self.leave()
+        self.is_gone = True
         self._readers.close()
 
     async def _lines(self) -> list[bytes]:
@@ -173,21 +175,18 @@ class PostAnswer(StreamedLines):
 
     def _note(self, beginning: bytes) -> None:
         for prefix in self._open:
-            if beginning.startswith(prefix) and beginning[len(prefix) : len(prefix) + 1] in (b"r", b"e"):
-                self._closed(prefix)
+            if beginning.startswith((prefix + b"r", prefix + b"e")):
+                self._open.remove(prefix)
+                self.is_over = not self._open
                 return
 
     def withdrawn(self, id_: bytes) -> None:
         """That request is not answered any more."""
         prefix = b'{"jsonrpc":"2.0","id":%b,"' % id_
         if prefix in self._open:
-            self._closed(prefix)
-
-    def _closed(self, prefix: bytes) -> None:
-        self._open.remove(prefix)
-        if not self._open:
-            self.is_over = True
-            self.wake()
+            self._open.remove(prefix)
+            if not self._open:
+                self.end()
 
     async def send(self, http: HttpExchange, headers: Callable[[], list[Header]], *, streams: bool) -> None:
         """Answer with one JSON object if that is all, and else with a stream."""

@@ -60,7 +60,7 @@ def run(
         _Connection.most = max(100, int(posix.most_descriptors() * _CONNECTIONS))
         sys.setswitchinterval(0.001)
         gc.freeze()
-        gc.set_threshold(700)
+        gc.set_threshold(5000)  # hundreds of requests that are in flight are no garbage
 
         async def served() -> None:
             loop, ending, at_once = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()

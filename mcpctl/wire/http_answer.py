@@ -82,6 +82,7 @@ class Answering:
                 self._connection.loop.call_exception_handler(problem)
         finally:
             _running.discard(self)
+            del self._scope["extensions"]  # which refers to us
         if self.is_over or self._is_gone:
             return
         if self.is_begun:

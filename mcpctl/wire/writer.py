@@ -89,8 +89,9 @@ class Turn:
                     break
 
         self.take(handle_some)
-        for handle in rest:
-            self.take_soon(handle)
+        if left := list(rest):
+            self._coming[:0] = left
+            asyncio.get_running_loop().call_soon(self._take_coming)
 
     def written(self, flush: Callable[[], None]) -> None:
         """Let a writer send now, or at the end of the turn."""

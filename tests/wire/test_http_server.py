@@ -144,10 +144,12 @@ ANSWERED_SO: dict[str, tuple[bytes, list[bytes]]] = {
         [b"/ GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n  ", b"/2 "],
     ),
     "a wish for HTTP/2 and chunks": (
-        POST + b"Connection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", [b"/ {}"],
+        POST + b"Connection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        [b"/ {}"],
     ),
     "a wish for another protocol without a body": (
-        b"GET /1 HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /1 HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
+        b"GET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
         [b"/1 ", b"/2 "],
     ),
     "nothing after it has said that it closes": (
