@@ -24,9 +24,9 @@ from tests import scratch
 from tests.servers import command
 
 ROOT = Path(__file__).resolve().parents[2]
-UPSTREAM = [sys.executable, str(ROOT / "tests" / "bench" / "upstream.py")]
+UPSTREAM = [sys.executable, "-P", str(ROOT / "tests" / "bench" / "upstream.py")]
 COUNTER = command("counter")
-SDK_PROXY = [sys.executable, str(ROOT / "tests" / "bench" / "sdk_proxy.py")]
+SDK_PROXY = [sys.executable, "-P", str(ROOT / "tests" / "bench" / "sdk_proxy.py")]
 MCPCTL = [sys.executable, "-m", "mcpctl"]
 FASTMCP = "fastmcp>=4,<5"
 """The newest that can be installed: one whose requirements the package index does not have is passed over."""

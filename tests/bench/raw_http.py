@@ -77,15 +77,15 @@ class HttpTarget:
 class Client:
     """One connection that is kept alive, of one client, which in the older era has a session."""
 
-    def __init__(self, target: HttpTarget, era: str, tool: str = "echo", number: int = 1) -> None:
+    def __init__(self, target: HttpTarget, era: str, tool: str = "echo", number: int = 1, session: bytes = b"") -> None:
+        """Without a `session`, one of an older client is begun."""
         self.socket = socket.create_connection(("127.0.0.1", target.port), timeout=60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
         self.left = 0
         self.sent_at = 0.0
         self.times: list[float] = []
-        session = b""
-        if era == "legacy":
+        if era == "legacy" and not session:
             asked = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
             head = self.ask(target.message("initialize", asked, era))
             match = _SESSION.search(head)
@@ -93,6 +93,7 @@ class Client:
                 raise Unavailable(f"{target.name} has no session: {head[:300]!r}")
             session = match[1]
             self.ask(target.message("notifications/initialized", {}, era, session))
+        self.session = session
         self.request = target.call(tool, {"title": "Buy milk", "n": number}, era, session, number)
 
     def ask(self, request: bytes) -> bytes:

@@ -1,7 +1,8 @@
-"""A plain proxy as the MCP SDK suggests it: `sdk_proxy.py '{"name": ["command", "argument"]}'`
+"""A plain proxy as the MCP SDK suggests it: `sdk_proxy.py '{"name": ["command", "argument"]}' [PORT]`
 
 One tool, `tool_execute`, on the low-level server; each upstream behind the SDK's client, all connected in the
-background at once, which is the fastest way to start that the SDK offers. It keeps no records.
+background at once, which is the fastest way to start that the SDK offers. With a port it serves HTTP, and all its
+sessions share the upstreams. It keeps no records.
 """
 
 import asyncio
@@ -69,8 +70,27 @@ async def call_tool(
     return await client.call_tool(tool, arguments.get("arguments"))
 
 
+async def serve_http(port: int) -> None:
+    """Serve until a signal."""
+    import uvicorn
+
+    connected = Server[Upstreams]("sdk-proxy", version="1")
+    async with connect(connected) as upstreams:
+
+        @asynccontextmanager
+        async def shared(server: Server[Upstreams]) -> AsyncIterator[Upstreams]:
+            yield upstreams
+
+        server = Server("sdk-proxy", version="1", lifespan=shared, on_list_tools=list_tools, on_call_tool=call_tool)
+        app = server.streamable_http_app(json_response=True)
+        await uvicorn.Server(uvicorn.Config(app, port=port, log_level="critical")).serve()
+
+
 async def main() -> None:
     """Serve until stdin is closed."""
+    if len(sys.argv) > 2:
+        await serve_http(int(sys.argv[2]))
+        return
     server = Server("sdk-proxy", version="1", lifespan=connect, on_list_tools=list_tools, on_call_tool=call_tool)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
