@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mcpctl.base import files, hints
+from mcpctl.base.callers import BY_TOKEN, MODERN_REVISION, Caller
 from mcpctl.base.errors import McpctlError, WrongUsage
 from mcpctl.base.models import HINTS, Row, Tool
 from mcpctl.base.near_names import nearest
@@ -15,7 +16,7 @@ from mcpctl.base.tool_keys import split_typed
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import config
 from mcpctl.config.config import Config
-from mcpctl.config.policy_settings import ASK, DENY, PolicyRule
+from mcpctl.config.policy_settings import ASK, DENY, RATE_KEY, PolicyRule
 from mcpctl.jsonc import Positions
 from mcpctl.policy import approvals, limits, words
 from mcpctl.policy.approvals import Grant
@@ -91,6 +92,8 @@ def explain(catalog: Catalog, key: str, paths: Paths, arguments_digest: str = ""
     _check(catalog, key, server, name)
     tool = catalog.find(server, name)
     view = msgspec.structs.replace(catalog.view, standing=decided)
+    if view.access.token:  # whoever has it calls over HTTP
+        view = msgspec.structs.replace(view, caller=Caller(MODERN_REVISION, holder=BY_TOKEN))
     subject = subject_of(view, server, name, tool)._replace(arguments_digest=arguments_digest)
     now, resumed = decide(subject), msgspec.structs.replace(view, standing=Standing(decided.grants))
     verdict = decide(subject._replace(view=resumed)) if decided.pause else now
@@ -183,16 +186,18 @@ def _uses(paths: Paths, subject: Subject) -> Sequence[Use]:
 
 
 def _limit(use: Use, view: View) -> Mapping[str, Any]:
+    """A limit with what is left of it; of a rate, only each process knows that."""
     rule, place = use.rule, RulePlaces(view.config).of(use.rule)
     assert rule.rate
+    is_kept = rule.effect != RATE_KEY
     return {
         "rule": rule.label,
         "file": place.file,
         "line": place.line,
         "most": rule.rate.most,
         "seconds": rule.rate.window_s,
-        "left": max(0, rule.rate.most - use.used),
-        "free_at": clock.iso(use.free_at) if use.free_at else None,
+        "left": max(0, rule.rate.most - use.used) if is_kept else None,
+        "free_at": clock.iso(use.free_at) if use.free_at and is_kept else None,
     }
 
 

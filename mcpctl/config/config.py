@@ -132,7 +132,10 @@ class Config(Struct, frozen=True, eq=False, dict=True):
 
     def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
         line = toml.line_of(self.text, table, key, index)
-        if line is None and table[-1:] == (policy_settings.LIMIT,):  # one line may have the whole table
+        if line is None and table[-1:] in (
+            (policy_settings.LIMIT,),
+            (policy_settings.RATE_KEY,),
+        ):  # one line may have the whole table
             return toml.line_of(self.text, table[:-1], table[-1])
         return line
 

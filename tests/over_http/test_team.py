@@ -155,6 +155,25 @@ def test_a_token_for_one_project_is_for_that_where_the_request_names_none(
     assert {line["project"] for line in calls(paths) if line["server"] == "till" and line["status"] == "ok"} == {"shop"}
 
 
+def test_what_a_person_may_do_is_explained_as_over_http_with_rates_that_each_process_counts(
+    home: Path, paths: Paths, mcpctl: Mcpctl
+) -> None:
+    servers: dict[str, dict[str, Any]] = {
+        "mail": {"command": "m", "require_own_login": True},
+        "files": {"command": "f"},
+    }
+    write_config(home, servers, policy={"rate": {"files:*": "2/min"}, "limit": {"files:*": "9/d"}})
+    token_of(paths, name="ann")
+    explained = mcpctl("policy", "explain", "mail:read", "--token", "ann", "--json").json
+    assert (explained["decision"], explained["code"]) == ("refused", "own_login_needed")
+    assert mcpctl("policy", "explain", "mail:read", "--json").json["decision"] == "ask"
+    out = mcpctl("policy", "explain", "files:read", "--token", "ann").out
+    line = (home / "config.toml").read_text(encoding="utf-8").splitlines().index('"files:*" = "2/min"') + 1
+    assert f"rate:        files:* 2/min (config.toml:{line}): counted by each serve, for each token" in out
+    assert "limit:       files:* 9/d" in out
+    assert "9 of 9 left" in out
+
+
 def test_doctor_and_servers_show_say_that_everybody_acts_as_one_account(
     home: Path, paths: Paths, mcpctl: Mcpctl
 ) -> None:

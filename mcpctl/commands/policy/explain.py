@@ -102,8 +102,13 @@ def _explanation(row: Row, config: Path) -> Iterator[str]:
     for limit in row["limits"]:
         place = f"{Path(limit['file']).name}:{limit['line']}" if limit["line"] else Path(limit["file"]).name
         free = f", free again at {limit['free_at']}" if limit["free_at"] else ""
-        rule, left = limit["rule"].removeprefix("limit "), f"{limit['left']} of {limit['most']} left"
-        yield f"{'limit:':<13}{rule} ({place}): {left}{free}"
+        kind, _, rule = limit["rule"].partition(" ")
+        left = (
+            "counted by each serve, for each token"
+            if limit["left"] is None
+            else f"{limit['left']} of {limit['most']} left"
+        )
+        yield f"{f'{kind}:':<13}{rule} ({place}): {left}{free}"
     yield ""
     yield from _matching(row["rules"])
     rules = row["rules"]
