@@ -27,7 +27,10 @@ class Claims(Struct, frozen=True):
     token: str | None = None
     project: str | None = None  # the only one that is seen; empty for none, None if unnamed
     of_person: bool = False  # a person at the command line asks, whom no project has to be named for
-    is_checked: bool = False  # its token is one of a header over HTTP: it counts without a policy, and no other does
+    is_checked: bool = (
+        False  # its token was one to get in with over HTTP: it counts without a policy, and no other does
+    )
+    is_default: bool = False  # but for one that the request itself names
 
     def __repr__(self) -> str:
         return f"Claims(of_person={self.of_person})"
@@ -57,10 +60,10 @@ SHARED = "*"  # the holder of what all clients share
 BY_TOKEN = "@"  # begins the holder of what belongs to a token, or to requests without one
 
 
-def speaker(token: str | None, holder: str = "", *, is_checked: bool = False) -> Caller:
+def speaker(token: str | None, holder: str = "", *, is_checked: bool = False, is_default: bool = False) -> Caller:
     """The caller of requests that do not say who sends them. The holder `BY_TOKEN` stands for that of their token.
-    Where that `is_checked`, what a request says of another counts for nothing."""
-    claims = Claims(token, is_checked=is_checked) if token else NO_CLAIMS
+    Where that `is_checked`, what a request says of another counts for nothing, but where it `is_default`."""
+    claims = Claims(token, is_checked=is_checked, is_default=is_default) if token else NO_CLAIMS
     return Caller(ANYBODY.revision, claims=claims, holder=held_by(holder, claims)) if token or holder else ANYBODY
 
 

@@ -21,8 +21,9 @@ _A_MINUTE = 60
 
 class Guest(NamedTuple):
     token: str | None  # the text of its token; None where it has none
-    is_checked: bool  # whether the token came in a header
+    is_checked: bool  # whether it got in with that token
     key: str  # whose limits count for it, and whose sessions are its own
+    is_default: bool = False  # whether the token is that of requests without one
 
 
 class Admission:
@@ -92,7 +93,7 @@ class Admission:
         if self._token is not None:
             if not self._is_valid(self._token):
                 raise self._unauthorized(http, NOT_VALID)
-            return Guest(self._token, False, digest_of(self._token))
+            return Guest(self._token, True, digest_of(self._token), is_default=True)
         if must_have_token or self._needs_token:
             raise self._unauthorized(http, NO_TOKEN)
         return Guest(None, False, http.address)

@@ -93,14 +93,16 @@ class NewerClients:
         info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
         client = _client(info if len(info) <= _LONGEST_INFO else b"")
         claimed = meta.get("token", b"")
-        whose = guest.key if guest.token else hashlib.sha256(claimed).hexdigest() if claimed else ""
+        whose = f"{guest.is_default} {guest.key}" if guest.token else ""
+        if claimed and (guest.is_default or not guest.token):
+            whose = hashlib.sha256(claimed).hexdigest()
         key = whose, client.name, client.version, int(time.time() // _A_DAY)
         if state:  # of a call that was parked before the day ended, perhaps
             parked = (each for each in self._recorded if each[:3] == key[:3] and state in self._parking(each))
             key = next(parked, key)
         known = self._recorded.pop(key, None)
         if known is None:
-            who = speaker(guest.token, BY_TOKEN, is_checked=guest.is_checked)
+            who = speaker(guest.token, BY_TOKEN, is_checked=guest.is_checked, is_default=guest.is_default)
             session = ClientSession(self._gateway, Nowhere(), who, over="http")
             protocol = ClientProtocol(session, Nowhere(), self._offer)
             readers = partial(self._readers, session)

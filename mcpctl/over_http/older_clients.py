@@ -63,7 +63,7 @@ class OlderSession:
         self._offer = offer
         self._posts: set[SessionPart] = set()
         self._transport = SessionTransport()
-        who = speaker(guest.token, self.id, is_checked=guest.is_checked)
+        who = speaker(guest.token, self.id, is_checked=guest.is_checked, is_default=guest.is_default)
         self.session = ClientSession(gateway, self._transport, who, over="http")
         self._protocol = ClientProtocol(self.session, self._transport, offer)
         self._parts = SessionParts(gateway, offer, self.session, self._protocol, self._held_readers, is_modern=False)

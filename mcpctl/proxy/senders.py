@@ -38,6 +38,7 @@ class Senders:
 
     def __init__(self, speaker: Caller) -> None:
         self._own, self._holder = speaker.claims, speaker.holder  # those of requests that claim nothing themselves
+        self._may_name_another = self._own.is_default or not self._own.is_checked
         self.last = Sender(b"", speaker, speaker, {})
         self._modern = Newest[bytes, Caller](_MOST_CALLERS)
         self._claiming = Newest[tuple[Caller, Claims], Caller](_MOST_CALLERS)
@@ -58,8 +59,8 @@ class Senders:
     def claiming(self, caller: Caller, claims: Claims) -> Caller:
         if claims is NO_CLAIMS:
             claims = self._own
-        elif (claims.token is None and self._own.token is not None) or self._own.is_checked:
-            claims = replace(claims, token=self._own.token, is_checked=self._own.is_checked)
+        elif self._own.token is not None and (claims.token is None or not self._may_name_another):
+            claims = replace(self._own, project=claims.project)
         if claims is caller.claims and self._holder == caller.holder:
             return caller
         key = caller, claims

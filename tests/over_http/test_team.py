@@ -16,6 +16,7 @@ from tests.over_http.asgi import Web, play_web, token_of
 from tests.over_http.test_front import calls, files, lines
 from tests.proxy.client import write_config
 from tests.proxy.in_memory import MemoryServer, tool
+from tests.table import for_each
 
 
 def test_a_rate_is_each_token_s_own_and_says_when_to_come_again(
@@ -62,6 +63,34 @@ def test_a_server_that_wants_each_person_s_own_login_is_not_called_for_many(home
 
     play_web(home, paths, configured, servers=servers)
     assert {line["server"]: line["status"] for line in calls(paths)} == {"mail": "denied", "files": "ok"}
+
+
+@for_each("policy", [None, {}])
+def test_the_token_of_token_file_bounds_each_request_that_has_none_of_its_own(
+    home: Path, paths: Paths, policy: dict[str, Any] | None
+) -> None:
+    (of_files, _, of_notes) = (token_of(paths, servers=[name])[1] for name in ("files", "mail", "notes"))
+    names = ("files", "notes")
+
+    async def scene(at: Web) -> None:
+        older = await at.open()
+
+        async def called(**more: Any) -> list[bool]:
+            answers = [await at.call(f"{name}:read", **more).whole() for name in names]
+            return ["isError" not in answer.json["result"] for answer in answers]
+
+        assert await called() == [True, False]
+        assert await called(token=of_notes) == [False, True]
+        assert await called(token=of_files) == [True, False]
+        if policy is not None:  # a token in _meta counts with a policy alone, as on stdio
+            assert await called(meta={"token": of_notes}) == [False, True]
+        assert await called() == [True, False]
+        answers = [await older.call(f"{name}:read").whole() for name in names]
+        assert ["isError" not in answer.json["result"] for answer in answers] == [True, False]
+
+    sections: Any = {} if policy is None else {"policy": policy}
+    play_web(home, paths, scene, token=of_files, servers=dict.fromkeys(names, files), **sections)
+    assert all(line["token_id"] for line in calls(paths))
 
 
 def test_who_called_what_is_counted_by_the_names_of_tokens(home: Path, paths: Paths, mcpctl: Mcpctl) -> None:
