@@ -1,7 +1,7 @@
 """Counts from within, for `tests.bench.counts`, which starts this file by its path in the Python that is measured.
 
-`counting.py entries|profile FIFO` is `mcpctl serve`: at SIGUSR1 it writes all that it has counted so far, as JSON, into
-FIFO. `counting.py scenes` plays scenes in memory and prints what it has counted.
+`counting.py entries|profile FIFO [OPTION]…` is `mcpctl serve` with these options: at SIGUSR1 it writes all that it has
+counted so far, as JSON, into FIFO. `counting.py scenes` plays scenes in memory and prints what it has counted.
 """
 
 import cProfile
@@ -85,7 +85,7 @@ class Profile:
         ]
 
 
-def serve(counter: Entries | Profile, fifo: Path) -> int:
+def serve(counter: Entries | Profile, fifo: Path, options: list[str]) -> int:
     """`mcpctl serve` with a counter."""
     from mcpctl.main import main
 
@@ -94,7 +94,7 @@ def serve(counter: Entries | Profile, fifo: Path) -> int:
 
     signal.signal(signal.SIGUSR1, tell)
     counter.begin()
-    return main(["serve"])
+    return main(["serve", *options])
 
 
 def let_rest(folder: Path) -> None:
@@ -185,4 +185,4 @@ if __name__ == "__main__":
     if kind == "scenes":
         print(json.dumps(scenes()))
     else:
-        sys.exit(serve(Entries() if kind == "entries" else Profile(), Path(rest[0])))
+        sys.exit(serve(Entries() if kind == "entries" else Profile(), Path(rest[0]), rest[1:]))

@@ -84,6 +84,10 @@ def counted(measured: Measured, kept: Mapping[str, Kept]) -> Counts:
     for name, files in counters.profiled(measured).items():
         counts.files[f"all Python functions: {name}"] = files
         counts.numbers[f"all Python functions: {name}"] = round(sum(files.values()), 1)
+    for name, files in counters.profiled_over_http(measured).items():
+        counts.files[f"all Python functions: over HTTP, {name}"] = files
+        counts.numbers[f"all Python functions: over HTTP, {name}"] = round(sum(files.values()), 1)
+        counts.numbers[f"all Python functions, of mcpctl: over HTTP, {name}"] = round(counters.of_package(files), 1)
     strace = shutil.which("strace") is not None
     if strace:
         counts.numbers |= least(lambda: counters.system_calls(measured), kept)

@@ -79,8 +79,8 @@ class Client:
 
     def __init__(self, target: HttpTarget, era: str, tool: str = "echo", number: int = 1, session: bytes = b"") -> None:
         """Without a `session`, one of an older client is begun."""
-        self.socket = socket.create_connection(("127.0.0.1", target.port), timeout=60)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._port = target.port
+        self._connect()
         self.buffer = b""
         self.left = 0
         self.sent_at = 0.0
@@ -95,6 +95,18 @@ class Client:
             self.ask(target.message("notifications/initialized", {}, era, session))
         self.session = session
         self.request = target.call(tool, {"title": "Buy milk", "n": number}, era, session, number)
+
+    def _connect(self) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", self._port), timeout=60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def stay(self) -> None:
+        """Connect again if the other side has closed what was not used for some seconds."""
+        self.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            if not self.socket.recv(1, socket.MSG_PEEK):
+                self.socket.close()
+                self._connect()
 
     def ask(self, request: bytes) -> bytes:
         """Send bytes, and wait for the whole answer, which is returned."""
@@ -141,6 +153,7 @@ def called(clients: Sequence[Client], count: int) -> float:
     poll = select.epoll()
     by_fd = {}
     for client in clients:
+        client.stay()
         client.left, client.times, client.buffer = count, [], b""
         client.socket.setblocking(False)
         by_fd[client.socket.fileno()] = client
