@@ -166,6 +166,7 @@ class Features:
         """The parts are in the order of their servers, without those that are hidden from the request."""
         self.parts = parts
         self.generation = generation  # changes whenever any of them does: cursors are of one generation
+        self.pages: dict[tuple[str, int], bytes] = {}  # those of lists that were made, by kind and offset
 
     @cached_property
     def prompts(self) -> Mapping[str, Feature]:

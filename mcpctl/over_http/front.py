@@ -16,7 +16,7 @@ from mcpctl.over_http.http_exchange import JSON, STREAM, Gone, Header, HttpExcha
 from mcpctl.over_http.newer_clients import LISTEN, Acknowledged, NewerClients, Nowhere, unsupported
 from mcpctl.over_http.older_clients import SESSION, OlderClients, OlderSession
 from mcpctl.over_http.parts import SessionPart
-from mcpctl.proxy.client_protocol import ClientProtocol
+from mcpctl.proxy.client_protocol import ClientProtocol, fault_of
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
 from mcpctl.wire import jsonrpc
@@ -147,7 +147,8 @@ class Front:
         if not messages and b"content-encoding" in http.headers:
             raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a body must not be compressed: no Content-Encoding")
         if not messages:
-            raise HttpRefusal(HTTPStatus.BAD_REQUEST, "Parse error", code=jsonrpc.PARSE_ERROR)
+            code, words = fault_of(body)
+            raise HttpRefusal(HTTPStatus.BAD_REQUEST, words, code=code)
         return messages
 
     async def _finish_newer(self, http: HttpExchange, part: SessionPart, id_: bytes, *, is_listening: bool) -> None:

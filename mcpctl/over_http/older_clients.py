@@ -17,6 +17,7 @@ from mcpctl.over_http.parts import SessionPart, SessionParts
 from mcpctl.over_http.post_answer import NOBODY_READS, PostAnswer, StreamedLines
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.senders import without_claims
 from mcpctl.proxy.session import ClientSession
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.writer import Readers
@@ -66,7 +67,10 @@ class OlderSession:
         who = speaker(guest.token, self.id, is_checked=guest.is_checked, is_default=guest.is_default)
         self.session = ClientSession(gateway, self._transport, who, over="http")
         self._protocol = ClientProtocol(self.session, self._transport, offer)
-        self._parts = SessionParts(gateway, offer, self.session, self._protocol, self._held_readers, is_modern=False)
+        self._parts = SessionParts(
+            gateway, offer, self.session, self._protocol, self._held_readers, is_modern=False,
+            beyond=self._transport.write,
+        )  # fmt: skip
 
     @property
     def is_idle(self) -> bool:
@@ -79,6 +83,7 @@ class OlderSession:
         self.used = asyncio.get_running_loop().time()
         part = self._parts.take([_id(each) for each in messages if _is_request(each)])
         self._posts.add(part)
+        part.session.dispatch.is_in_use = self._is_in_use
         self._gateway.turn.take_soon(partial(self._take, messages, part))
         return part
 
@@ -94,7 +99,7 @@ class OlderSession:
             if isinstance(message, jsonrpc.Malformed):
                 part.protocol.malformed(message)
             elif message.method == "notifications/cancelled":
-                self._cancel(jsonrpc.members_or_empty(message.params))
+                self._cancel(without_claims(jsonrpc.members_or_empty(message.params)))
             elif not _is_request(message):
                 self._protocol.message(message)
             elif message.method in _OF_SESSION:
@@ -108,9 +113,14 @@ class OlderSession:
             else:
                 part.protocol.message(message)
 
+    def _is_in_use(self, id_: bytes) -> bool:
+        return any(id_ in part.session.dispatch.in_flight for part in self._posts)
+
     def _cancel(self, params: dict[str, bytes]) -> None:
         """A request may be another POST's: nothing answers it any more."""
         id_ = params.get("requestId", b"")
+        if self.session.subscriptions.cancel(id_) and (answer := self._transport.awaiting.pop(id_, None)):
+            answer.withdrawn(id_)
         for part in list(self._posts):
             if id_ in part.session.dispatch.in_flight:
                 part.session.dispatch.cancel(id_, params)
@@ -233,7 +243,11 @@ class OlderClients:
 
 
 def _is_request(message: Any) -> bool:
-    return isinstance(message, jsonrpc.Malformed) or (message.method is not None and message.id not in jsonrpc.NOTHING)
+    """Whether it is answered, if only because it is neither a request nor an answer."""
+    if isinstance(message, jsonrpc.Malformed):
+        return True
+    is_answer = message.method is None and (message.result or message.error)
+    return message.id not in jsonrpc.NOTHING and not is_answer
 
 
 def _id(message: Any) -> bytes:

@@ -23,9 +23,10 @@ class SessionPart:
         readers: Readers,
         *,
         is_modern: bool,
+        beyond: Callable[..., None] | None,
     ) -> None:
         self.of = of
-        self.answer = PostAnswer(gateway.turn, readers, is_modern=is_modern)
+        self.answer = PostAnswer(gateway.turn, readers, is_modern=is_modern, beyond=beyond)
         self.session = ClientSession(gateway, self.answer, of.session.caller, of=of.session)
         self.protocol = ClientProtocol(self.session, self.answer, offer, protocol)
 
@@ -41,14 +42,16 @@ class SessionParts:
 
     def __init__(
         self, gateway: Gateway, offer: Offer, session: ClientSession, protocol: ClientProtocol,
-        readers: Callable[[], Readers], *, is_modern: bool,
+        readers: Callable[[], Readers], *, is_modern: bool, beyond: Callable[..., None] | None = None,
     ) -> None:  # fmt: skip
+        """`beyond` takes what comes once a POST is answered."""
         self.session = session
         self._gateway = gateway
         self._offer = offer
         self._protocol = protocol
         self._readers = readers
         self._is_modern = is_modern
+        self._beyond = beyond
         self._kept: list[SessionPart] = []
 
     def take(self, ids: Iterable[bytes]) -> SessionPart:
@@ -62,7 +65,7 @@ class SessionParts:
             turn = self._gateway.turn
             part = SessionPart(
                 self, self._gateway, self._offer, self._protocol, turn.of_client(self._readers()),
-                is_modern=self._is_modern,
+                is_modern=self._is_modern, beyond=self._beyond,
             )  # fmt: skip
         part.answer.begin(ids)
         return part

@@ -149,8 +149,12 @@ def _event(line: bytes) -> bytes:
 
 
 class PostAnswer(StreamedLines):
-    def __init__(self, turn: Turn, readers: Readers, *, is_modern: bool) -> None:
+    def __init__(
+        self, turn: Turn, readers: Readers, *, is_modern: bool, beyond: Callable[..., None] | None = None
+    ) -> None:
+        """`beyond` takes what comes once each request is answered."""
         super().__init__(turn, readers)
+        self._beyond = beyond
         self._open: list[bytes] = []
         self._is_modern = is_modern
         self._is_single = False
@@ -170,6 +174,9 @@ class PostAnswer(StreamedLines):
         return bool(self._open)
 
     def write(self, *pieces: bytes | memoryview) -> None:
+        if self.is_over and self._beyond:
+            self._beyond(*pieces)
+            return
         super().write(*pieces)
         self._note(bytes(pieces[0]))
 

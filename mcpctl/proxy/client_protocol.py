@@ -28,6 +28,13 @@ _Constant = tuple[tuple[str, ...] | None, Offer, AnswerForm]
 _WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list"}
 
 
+def fault_of(text: bytes) -> tuple[int, str]:
+    """The code and the words of the error for a text that has no message."""
+    if text.strip() in (b"[]", b"[ ]"):
+        return jsonrpc.INVALID_REQUEST, "Invalid Request: an empty batch"
+    return jsonrpc.PARSE_ERROR, "Parse error"
+
+
 class _Passed(msgspec.Struct):
     toolKey: str
     arguments: Raw = jsonrpc.ABSENT
@@ -105,10 +112,8 @@ class ClientProtocol:
         self._error(b"null", jsonrpc.INVALID_REQUEST, f"Invalid Request: {why}")
 
     def not_a_message(self, line: bytes) -> None:
-        if line.strip() in (b"[]", b"[ ]"):
-            self._error(b"null", jsonrpc.INVALID_REQUEST, "Invalid Request: an empty batch")
-        elif line.strip():
-            self._error(b"null", jsonrpc.PARSE_ERROR, "Parse error")
+        if line.strip():
+            self._error(b"null", *fault_of(line))
 
     def too_long(self, beginning: bytes, end: bytes) -> None:
         message = f"Invalid Request: a message has at most {bounds.MESSAGE >> 20} MB"

@@ -32,16 +32,18 @@ class DirectRequests:
     def __init__(
         self, gateway: Gateway, dispatch: Dispatch, features: FeatureRequests,
         begin: Callable[[Coroutine[Any, Any, None]], None],
-        list_all: Callable[[Sequence[str], Caller], Coroutine[Any, Any, None]],
+        list_all: Callable[[Sequence[str], Caller], Coroutine[Any, Any, None]], of: "DirectRequests | None" = None,
     ) -> None:  # fmt: skip
-        """`list_all` has servers list their tools of which nothing is known, and waits for them."""
+        """`list_all` has servers list their tools of which nothing is known, and waits for them. The first list and
+        the warnings are those `of` another, where each request of a client has its own."""
         self._gateway = gateway
         self._dispatch = dispatch
         self._features = features
         self._begin = begin
         self._list_all = list_all
+        self._of: DirectRequests = of or self
         self._has_waited = False
-        self._warned: set[str] = set()
+        self._warned: set[str] = of._warned if of else set()
 
     # ---- the list
 
@@ -50,8 +52,8 @@ class DirectRequests:
         self._begin(self._list(incoming, own))
 
     async def _list(self, incoming: Incoming, own: Tools) -> None:
-        if not self._has_waited:
-            self._has_waited = True
+        if not self._of._has_waited:
+            self._of._has_waited = True
             try:
                 await self._gateway.current()
                 view = self._gateway.view(incoming.caller)

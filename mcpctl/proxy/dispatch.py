@@ -45,7 +45,8 @@ class Dispatch:
         self.question_log: QuestionLog = of.question_log if of else QuestionLog(recorder)
         self.consent: Consent = of.consent if of else Consent(gateway, recorder, parents)
         self.in_flight: dict[bytes, Request] = {}
-        self._tool_calls = ToolCalls(gateway, recorder, client)
+        self.is_in_use: Callable[[bytes], bool] | None = None  # whether another part of the session has such an id
+        self._tool_calls: ToolCalls = ToolCalls(gateway, recorder, client, of._tool_calls if of else None)
         self._gateway = gateway
         self._idle: asyncio.Future[None] | None = None
 
@@ -63,7 +64,7 @@ class Dispatch:
 
     def call_tool(self, incoming: Incoming, key: str, passed: Json) -> None:
         """Begin one call; `passed` is the JSON of its arguments, empty where there are none."""
-        if incoming.id in self.in_flight:
+        if incoming.id in self.in_flight or (self.is_in_use and self.is_in_use(incoming.id)):
             self._in_use(incoming, key)
             return
         server, _, name = key.partition(":")
@@ -77,7 +78,7 @@ class Dispatch:
         self, incoming: Incoming, passed: Json, find: Callable[[], Awaitable[str]], unknown: Callable[[], None]
     ) -> None:
         """Begin one call whose key has to be found first; it is in flight from now on. An empty key is `unknown`."""
-        if incoming.id in self.in_flight:
+        if incoming.id in self.in_flight or (self.is_in_use and self.is_in_use(incoming.id)):
             self._in_use(incoming, "")
             return
         call = Request(self, self._tool_calls, incoming, self._gateway.view(incoming.caller), "", "", "", passed)

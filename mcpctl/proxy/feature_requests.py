@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -91,7 +90,6 @@ class FeatureRequests:
         self._dispatch = dispatch
         self._begin = begin
         self._reads = {method: Reads(method, self._owners, dispatch.recorder, dispatch.client) for method in KIND_OF}
-        self._pages: WeakKeyDictionary[Features, dict[tuple[str, int], bytes]] = WeakKeyDictionary()
         self._listing = asyncio.Lock()  # held while a page is made and sent: many that nobody takes would fill memory
         self._number = 0
 
@@ -100,7 +98,8 @@ class FeatureRequests:
     ) -> None:
         extra = {name: value for name, value in params.items() if name != "_meta"}
         request = Incoming(id_, caller, meta, extra)
-        if id_ in self._dispatch.in_flight:
+        dispatch = self._dispatch
+        if id_ in dispatch.in_flight or (dispatch.is_in_use and dispatch.is_in_use(id_)):
             self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
         elif method in LISTS:
             self._begin(self.list(request, partial(self._page, LISTS[method])))
@@ -162,10 +161,9 @@ class FeatureRequests:
         offset = offset_of(request.extra.get("cursor", b""), features.generation)
         if offset is None:
             return None
-        pages = self._pages.setdefault(features, {})
-        page = pages.get((kind, offset)) or await beside(_page, features, kind, offset)
+        page = features.pages.get((kind, offset)) or await beside(_page, features, kind, offset)
         if page is not None:
-            pages[kind, offset] = page
+            features.pages[kind, offset] = page
         return page
 
     async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring | None = None) -> bytes:

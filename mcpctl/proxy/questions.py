@@ -146,10 +146,9 @@ class Questions:
         asyncio.get_running_loop().call_soon(question.answered, call, b"", _TOO_MANY)
 
     def close(self) -> None:
-        for id_, (question, _, asker) in list(self._open.items()):
-            if asker is self:
-                del self._open[id_]
-                question.closed()
+        for id_, (question, *_) in list(self._open.items()):
+            del self._open[id_]
+            question.closed()
 
     def answered(self, message: jsonrpc.Message) -> None:
         question, call, _ = self._open.pop(bytes(message.id), (None, None, None))

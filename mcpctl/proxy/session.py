@@ -105,7 +105,8 @@ class ClientSession:
         if self._direct is None:
             from mcpctl.proxy.direct_requests import DirectRequests  # most show no tools directly
 
-            self._direct = DirectRequests(self.gateway, self.dispatch, self.features, self.begin, self.list_all)
+            of = self._of.direct if self._of else None
+            self._direct = DirectRequests(self.gateway, self.dispatch, self.features, self.begin, self.list_all, of)
         return self._direct
 
     # ---- searches and notes
@@ -255,9 +256,10 @@ class ClientSession:
 
     async def _listed_before(self) -> None:
         """Note once, before servers are asked, whether no list is known: then a first search waits for each."""
-        if self._looking is None:
-            self._looking = self.gateway.background(self._note_unlisted())
-        await asyncio.shield(self._looking)
+        whole = self._of or self
+        if whole._looking is None:
+            whole._looking = self.gateway.background(self._note_unlisted())
+        await asyncio.shield(whole._looking)
 
     async def _note_unlisted(self) -> None:
         gateway = self.gateway
@@ -370,7 +372,6 @@ class ClientSession:
         self.subscriptions.close()
         if self._of:
             self._of.parts.discard(self)
-            self.questions.close()
             return
         self.gateway.sessions.remove(self)
         self.dispatch.close()

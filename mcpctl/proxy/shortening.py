@@ -38,9 +38,11 @@ _REMEMBERED = 10_000
 
 class Shortening:
     def __init__(
-        self, paths: Paths, recorder: Recorder, finish: Callable[[Request, Looked, bytes | None], None]
-    ) -> None:
-        self.calls = Newest[str, None](_REMEMBERED)  # calls whose answers were kept, the newest last; but not all older
+        self, paths: Paths, recorder: Recorder, finish: Callable[[Request, Looked, bytes | None], None],
+        calls: Newest[str, None] | None = None,
+    ) -> None:  # fmt: skip
+        # Calls whose answers were kept, the newest last; but not all older.
+        self.calls: Newest[str, None] = Newest(_REMEMBERED) if calls is None else calls
         self._paths = paths
         self.recorder = recorder
         self.finish = finish

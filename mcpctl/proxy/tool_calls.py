@@ -154,12 +154,14 @@ class CallRecord(Record):
 class ToolCalls(Spec[Request]):
     keeps_params = False
 
-    def __init__(self, gateway: Gateway, recorder: Recorder, client: ClientSide) -> None:
+    def __init__(self, gateway: Gateway, recorder: Recorder, client: ClientSide, of: "ToolCalls | None" = None) -> None:
         self._gateway = gateway
         self._recorder = recorder
         self._client = client
         self._owners = Owners(gateway)
-        self._shortening = Shortening(gateway.paths, recorder, self.finish)
+        self._shortening: Shortening = Shortening(
+            gateway.paths, recorder, self.finish, of._shortening.calls if of else None
+        )
         self._read_tool: ReadTool | None = None
 
     def record(self, call: Request) -> CallRecord:
