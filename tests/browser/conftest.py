@@ -93,4 +93,4 @@ def pictures(request: pytest.FixtureRequest) -> Callable[[Tab, str], None]:
 @pytest.fixture
 def serve(tmp_path: Path, home: Path) -> Iterator[Serve]:
     """Starts `mcpctl serve` on this test's home."""
-    yield from starter(tmp_path, home)
+    yield from starter(tmp_path, home, transport="stdio")

@@ -12,18 +12,25 @@ import pytest
 
 from mcpctl.proxy import session, tool_calls
 from tests import scratch
+from tests.proxy import in_memory
 from tests.proxy.client import LATEST, ROOT, SERVE, TIMEOUT_S, Client, write_config
+from tests.proxy.in_memory_http import HttpWorld
 from tests.proxy.in_process import InProcess
+from tests.proxy.over_http import MANY_AT_ONCE
 
 Serve = Callable[..., Client]
 Run = Callable[..., Any]
 
 
-BOTH = (
-    pytest.mark.parametrize("transport", ["stdio", pytest.param("http", marks=pytest.mark.slow)], indirect=True),
-    pytest.mark.usefixtures("transport"),
-)
-"""Marks a suite that is run over both transports, from this one fixture."""
+BOTH = pytest.mark.usefixtures("transport")
+"""Marks a suite that is run over both transports, from this one fixture; a test `stdio(why)` is about that alone."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have a suite run over both transports."""
+    if "transport" in metafunc.fixturenames and not metafunc.definition.get_closest_marker("stdio"):
+        both = ["stdio", pytest.param("http", marks=pytest.mark.slow)]
+        metafunc.parametrize("transport", both, indirect=True)
 
 
 @pytest.fixture(autouse=True)
@@ -35,12 +42,16 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def transport(request: pytest.FixtureRequest) -> str:
-    """The transport between a client and `mcpctl serve`."""
-    return str(getattr(request, "param", "stdio"))
+def transport(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The transport between a client and `mcpctl serve`, in threads and in scenes."""
+    name = str(getattr(request, "param", "stdio"))
+    with pytest.MonkeyPatch.context() as scenes:
+        if name == "http":
+            scenes.setattr(in_memory, "World", HttpWorld)
+        yield name
 
 
-def starter(folder: Path, home: Path, *, process: bool = False, transport: str = "stdio") -> Iterator[Serve]:
+def starter(folder: Path, home: Path, *, transport: str, process: bool = False) -> Iterator[Serve]:
     """A function that starts `mcpctl serve` on `home` with these servers; without any, as it is configured already.
 
     It is started in a thread of this process, and as a process of its own where `process` says so or where it has
@@ -62,10 +73,11 @@ def starter(folder: Path, home: Path, *, process: bool = False, transport: str =
         **sections: Any,
     ) -> Client:
         if servers is not None:
-            write_config(home, servers, **sections)
+            write_config(home, servers, **sections, **({"http": MANY_AT_ONCE} if transport == "http" else {}))
         stderr = folder / f"stderr-{len(clients)}.txt"
         variables = {"MCPCTL_HOME": str(home), "PYTHONPATH": str(ROOT), **(env or {})}
         client: Client
+        assert not (process and transport == "http"), "a process that is spoken to on stdio: mark the test so"
         if process or limit is not None or unprivileged or variables["PYTHONPATH"] != str(ROOT):
             argv = [*SERVE, *options]
             client = Client(argv, stderr, revision=revision, env=variables, limit=limit, unprivileged=unprivileged)
@@ -96,7 +108,7 @@ def serve(tmp_path: Path, home: Path, request: pytest.FixtureRequest) -> Iterato
 @pytest.fixture
 def serve_process(tmp_path: Path, home: Path) -> Iterator[Serve]:
     """Starts `mcpctl serve` on this test's home, each in a process of its own: for signals, memory, and its end."""
-    yield from starter(tmp_path, home, process=True)
+    yield from starter(tmp_path, home, transport="stdio", process=True)
 
 
 UNHURRIED = """

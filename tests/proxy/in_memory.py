@@ -21,6 +21,7 @@ from mcpctl.proxy.session import ClientSession
 from mcpctl.store.run import Run
 from mcpctl.upstreams.connection import Connection, Exchange, OnGone, OnMessage
 from mcpctl.upstreams.transports import OnStderr, Transports
+from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire.jsonrpc import Json, Message, decode
 from mcpctl.wire.writer import Readers
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, write_config
@@ -217,6 +218,7 @@ class MemoryClient:
         self.instructions = ""
         """The instructions that an older client got in the handshake."""
         self.revision = revision
+        self.info: Mapping[str, str] = INFO
         self.capabilities = dict(capabilities or {})
         self.questions: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         """The requests and notifications that it was sent."""
@@ -226,11 +228,14 @@ class MemoryClient:
         """Those who read for it."""
         self._queue: list[bytes] = []
         self._answers: dict[Any, asyncio.Future[dict[str, Any]]] = {}
+        self._last_id = 0
+        self._connect(gateway, offer, speaker, of)
+
+    def _connect(self, gateway: Gateway, offer: Offer, speaker: Caller, of: "MemoryClient | None") -> None:
         self.session: ClientSession = ClientSession(
             gateway, self, speaker, parents=posix.parents, of=of.session if of else None
         )
         self._protocol: ClientProtocol = ClientProtocol(self.session, self, offer, of._protocol if of else None)
-        self._last_id = 0
 
     # ---- as a transport
 
@@ -257,9 +262,15 @@ class MemoryClient:
 
     # ---- as a client
 
+    async def delivered(self) -> None:
+        """Return when what was sent without an answer has come."""
+
     def send(self, **message: Any) -> None:
         """Say something."""
-        self._protocol.message(self._protocol.decoded(json.dumps({"jsonrpc": "2.0", **message}).encode()))
+        self._take(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def _take(self, line: bytes) -> None:
+        self._protocol.message(self._protocol.decoded(line))
 
     def request(self, method: str, params: Mapping[str, Any], id: Any = None) -> "asyncio.Future[dict[str, Any]]":
         """Send a request; what it is answered."""
@@ -267,7 +278,8 @@ class MemoryClient:
             self._last_id += 1
             id = self._last_id
         if self.revision == MODERN_REVISION:
-            envelope = {**ENVELOPE, META + "clientCapabilities": self.capabilities}
+            said = {META + "clientInfo": self.info, META + "clientCapabilities": self.capabilities}
+            envelope = {**ENVELOPE, **said}
             params = {**params, "_meta": {**envelope, **params.get("_meta", {})}}
         answer = self._answers[id] = asyncio.get_running_loop().create_future()
         self.send(id=id, method=method, params=params)
@@ -276,7 +288,7 @@ class MemoryClient:
     async def open(self) -> None:
         """Begin as a client of its revision does."""
         if self.revision != MODERN_REVISION:
-            members = {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": INFO}
+            members = {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": self.info}
             self.instructions = (await self.request("initialize", members))["result"]["instructions"]
 
     def start_call(
@@ -350,16 +362,26 @@ class World:
         of: MemoryClient | None = None,
     ) -> MemoryClient:
         """A client that has shaken hands; `token` is for its requests without one, its servers are `holder`'s."""
-        default = speaker(token or self.token, holder)
-        client = MemoryClient(self.gateway, self.offer, revision, capabilities, default, of)
+        client = self._client(revision, capabilities, speaker(token or self.token, holder), of)
         self.clients.append(client)
         await client.open()
         return client
 
+    def _client(
+        self, revision: str, capabilities: Mapping[str, Any] | None, speaker: Caller, of: MemoryClient | None
+    ) -> MemoryClient:
+        return MemoryClient(self.gateway, self.offer, revision, capabilities, speaker, of)
+
+    def upstream(self, name: str) -> Upstream:
+        """A server as the client that came last uses it."""
+        upstream = self.gateway.upstream(name, self.clients[-1].session.caller if self.clients else None)
+        assert upstream
+        return upstream
+
     def has_listed(self, name: str) -> bool:
         """Whether the tools known of a server are those of its current connection."""
-        upstream = self.gateway.upstreams.get(name)
-        return upstream is not None and upstream.connection is not None and upstream.connection.has_listed
+        upstream = self.upstream(name)
+        return upstream.connection is not None and upstream.connection.has_listed
 
     async def end(self) -> None:
         """End all of it."""

@@ -11,11 +11,11 @@ import pytest
 from mcpctl.base import bounds
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, until
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.servers import command
 from tests.servers.wicked import SENTENCE
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
 MB = 1 << 20
@@ -50,6 +50,7 @@ def entry(argv: list[str], **settings: Any) -> dict[str, Any]:
 # ---- messages
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_message_of_more_than_64_mb_fails_its_own_call_alone(measured: Client) -> None:
     other = measured.start_call("wicked:wait")
@@ -95,12 +96,14 @@ def test_a_string_that_does_not_end_is_given_up_in_linear_time(wicked: Client) -
     assert not wicked.call("wicked:unterminated", {"size": MB}).is_error
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_message_printed_over_too_many_bytes_is_no_message(measured: Client) -> None:
     assert not measured.call("wicked:printed", {"size": 100}, timeout=60).is_error
     assert memory_mb(measured) < 300
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_server_that_prints_rubbish_without_end_waits_while_others_do_not(serve: Serve) -> None:
     # Its output is still being read when all else has ended: only a process ends that too.
@@ -117,6 +120,7 @@ def test_rubbish_between_messages_costs_no_answer(wicked: Client) -> None:
 # ---- lists
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_list_without_end_is_cut_and_said(serve: Serve, tmp_path: Path, mcpctl: Mcpctl) -> None:
     client = serve(
@@ -220,6 +224,7 @@ def test_a_batch_in_a_batch_is_an_invalid_request(wicked: Client) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.stdio("[http] max_body_mb is the bound of a body")
 def test_a_request_that_is_too_long_is_refused_by_its_id(wicked: Client) -> None:
     padding = b"x" * bounds.MESSAGE
     wicked.send(b'{"jsonrpc":"2.0","id":"huge","method":"ping","params":{"x":"' + padding + b'"}}')
@@ -227,6 +232,7 @@ def test_a_request_that_is_too_long_is_refused_by_its_id(wicked: Client) -> None
     assert wicked.ask("ping").result == b"{}"
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> None:
     client = serve({"raw": command("raw")}, process=True)
@@ -239,6 +245,7 @@ def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> No
     assert memory_mb(client) < 100
 
 
+@pytest.mark.stdio("a client that has gone ends the process")
 @pytest.mark.slow
 def test_a_client_that_goes_without_reading_is_gone(serve: Serve) -> None:
     client = serve({"raw": command("raw")}, process=True)
@@ -287,6 +294,7 @@ def test_an_older_client_is_asked_only_what_it_said_it_can_be_asked(capabilities
 # ---- the database
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 @ERAS
 def test_a_database_that_another_process_holds_stops_no_ping(revision: str, serve: Serve, home: Path) -> None:

@@ -10,8 +10,11 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.proxy import feature_requests
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import Scene, World, play, tool
 from tests.proxy.library import COMPLETE, COMPLETION, READ, Library, begun, library, see
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 PAIRS = pytest.mark.parametrize(
@@ -123,6 +126,7 @@ def test_one_that_is_taken_back_is_not_answered(scene: Play) -> None:
         answer = client.request(COMPLETE, OF_PROMPT, id=7)
         await library(world).was_asked.wait()
         client.send(method="notifications/cancelled", params={"requestId": 7})
+        await client.delivered()
         library(world).may_answer.set()
         await client.request(COMPLETE, OF_TEMPLATE)
         assert not answer.done()

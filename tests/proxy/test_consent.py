@@ -25,7 +25,10 @@ from mcpctl.proxy import consent, consent_forms, memory, questions
 from mcpctl.proxy.memory import PolicyMemory
 from mcpctl.store.state import StateError
 from tests.proxy.client import INFO, LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ELICITATION: dict[str, Any] = {"elicitation": {}}
@@ -694,6 +697,7 @@ def test_a_call_that_is_taken_back_uses_up_no_yes(scene: Play, paths: Paths, mon
             found = await run(work)
             if kept(paths)[0].state != "allowed":  # other work may come before
                 client.send(method="notifications/cancelled", params={"requestId": 50})
+                await client.delivered()
                 was_taken_back.set()
             return found
 
@@ -887,6 +891,7 @@ def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT
     return wanted
 
 
+@pytest.mark.stdio("a hook knows its client by the process")
 @pytest.mark.parametrize("process", [PARENT, GRANDPARENT])
 def test_what_a_client_asks_by_itself_counts_once_and_for_it_alone(
     process: int, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -1237,6 +1242,7 @@ def test_with_a_new_policy_nothing_is_called_where_what_is_kept_cannot_be_read(
     assert how in capsys.readouterr().err
 
 
+@pytest.mark.stdio("a session ends otherwise there")
 def test_nobody_waits_long_for_who_holds_what_is_kept(
     scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1282,6 +1288,7 @@ def test_a_question_is_taken_back_where_what_is_kept_cannot_be_read(
     scene(played)
 
 
+@pytest.mark.stdio("a session ends otherwise there")
 def test_a_session_may_end_after_what_is_kept_is_closed(scene: Play) -> None:
     async def played(world: World) -> None:
         began(world)

@@ -16,9 +16,10 @@ from mcpctl.proxy import consent_notice
 from tests.configured import demo_tools
 from tests.conftest import Mcpctl
 from tests.proxy.client import until
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryServer, Scene, World, play, tool
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 Told = Callable[[], list[dict[str, Any]]]
 SCRIPT = """#!{python}
 import json, os, sys

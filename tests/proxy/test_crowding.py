@@ -10,7 +10,10 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from tests.configured import noted, toolset
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryServer, Scene, World, play, tool
+
+pytestmark = BOTH
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 HIDDEN = f"\u202e\u200b\x1b{TAGS}"

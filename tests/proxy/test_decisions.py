@@ -13,7 +13,10 @@ from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
 from mcpctl.store.state import ListKey, State
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ELICIT = {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}
@@ -273,6 +276,7 @@ def test_clients_with_the_same_ids_take_back_their_own_calls_alone(scene: Play) 
         while len(server.calls) < 2:
             await asyncio.sleep(0.005)
         one.send(method="notifications/cancelled", params={"requestId": 1})
+        await one.delivered()
         hold.set()
         assert text_of(await second) == "two"
         assert len(server.cancelled) == 1

@@ -23,8 +23,11 @@ from mcpctl.store.state import State
 from tests.configured import noted, overridden, toolset
 from tests.proxy import in_memory
 from tests.proxy.client import LATEST, MODERN
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryServer, World, play, text_of, tool
 from tests.table import for_each
+
+pytestmark = BOTH
 
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
 ISSUE: dict[str, Any] = {

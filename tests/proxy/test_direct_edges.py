@@ -13,9 +13,12 @@ from mcpctl.metatools import client_limits, direct_tools
 from mcpctl.metatools.direct_tools import direct_name
 from tests.configured import toolset
 from tests.proxy import in_memory
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryServer, World, play, text_of, tool
 from tests.proxy.test_direct import META, app, called, clock, github, listed, names, told
 from tests.table import for_each
+
+pytestmark = BOTH
 
 ALL: dict[str, Any] = {"serve": {"direct": ["all"]}}
 
@@ -145,6 +148,7 @@ def test_a_page_is_read_the_first_time_too(home: Path, paths: Paths) -> None:
 # ---- calls whose names are being looked up
 
 
+@pytest.mark.stdio("the grace of its end is that of stdin")
 def test_a_call_whose_name_is_looked_up_has_the_grace_of_the_end(home: Path, paths: Paths) -> None:
     """As `printf '%s\\n' "$INITIALIZE" "$CALL" | mcpctl serve --direct all` ends at once."""
 

@@ -11,7 +11,7 @@ from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, ROOT, Answer, Cli
 from tests.proxy.conftest import BOTH, Serve, starter
 from tests.servers import command
 
-pytestmark = [pytest.mark.process, *BOTH]
+pytestmark = [pytest.mark.process, BOTH]
 
 ALL = {"elicitation": {"form": {}}, "sampling": {}, "roots": {"listChanged": True}}
 ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"

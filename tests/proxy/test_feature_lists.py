@@ -12,8 +12,11 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.proxy import feature_requests
 from tests.proxy.client import LATEST, META, MODERN
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, Scene, World, play
 from tests.proxy.library import FILES, Library, begun, feature, library, raw_lines, see
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
@@ -61,6 +64,7 @@ def test_definitions_are_listed_as_their_servers_sent_them(scene: Play, revision
     scene(played)
 
 
+@pytest.mark.stdio("each list has an answer of its own, and requests in flight are bounded")
 def test_a_client_that_takes_nothing_is_sent_no_more_pages(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     async def played(world: World) -> None:
         client = await begun(world)

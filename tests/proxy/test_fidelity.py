@@ -15,7 +15,7 @@ from tests.proxy.client import INFO, LATEST, META, MODERN, ROOT, SERVE, Client, 
 from tests.proxy.conftest import BOTH, Serve, starter
 from tests.servers import command
 
-pytestmark = [pytest.mark.process, *BOTH]
+pytestmark = [pytest.mark.process, BOTH]
 
 OLDEST = "2024-11-05"
 
@@ -80,9 +80,9 @@ def tapped(received: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, transport: str) -> Path:
     """Where this module's processes write."""
-    return tmp_path_factory.mktemp("fidelity")
+    return tmp_path_factory.mktemp(f"fidelity-{transport}")
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,11 @@ from mcpctl.store.state import State
 from tests.configured import toolset
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, Client
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.proxy.in_memory import TIMEOUT_S, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 from tests.servers import command
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 
@@ -187,7 +189,7 @@ def test_a_change_that_needs_no_new_process_keeps_the_one_that_runs(scene: Play)
         world.configure({"one": {"call_timeout_s": 5, "tools": {"other": False}}})
         await client.call("one:first")
         assert len(world.servers["one"].connections) == 1
-        assert world.gateway.upstreams["one"].server.call_timeout_s == 5
+        assert world.upstream("one").server.call_timeout_s == 5
 
     scene(played, one=one)
 
@@ -536,6 +538,7 @@ def test_a_call_that_is_taken_back_while_its_server_is_replaced_is_not_sent(scen
         world.configure(servers={"two": {"env": {"A": "1"}}})
         assert await client.call("one:first") == "{}"
         client.send(method="notifications/cancelled", params={"requestId": 900})
+        await client.delivered()
         server.may_start.set()
         await client.call("two:second")
         assert len(server.calls) == 1

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from tests.proxy.client import MODERN, Client
-from tests.proxy.conftest import Serve, starter
+from tests.proxy.conftest import BOTH, Serve, starter
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 GOOD = {"title": "a", "priority": 1}
 BAD = {"title": "", "priority": "high", "colour": "red"}
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+def shared(tmp_path_factory: pytest.TempPathFactory, transport: str) -> Iterator[Serve]:
     """Starts `mcpctl serve` for all tests of this module, on a home of its own."""
     folder = tmp_path_factory.mktemp("help")
-    yield from starter(folder, folder / "home")
+    yield from starter(folder, folder / "home", transport=transport)
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def in_front_of_hostile(folder: Path) -> Iterator[Client]:
     schemas = [schema for schema, _ in HOSTILE.values()]
     servers = {f"hostile-{n}": schema_server(folder / "answer", schema) for n, schema in enumerate(schemas)}
     # A check that never ends ends with its process.
-    for serve in starter(folder, folder / "home", process=True):
+    for serve in starter(folder, folder / "home", transport="stdio", process=True):
         yield serve({**servers, "strict": command("strict")})
 
 
@@ -176,6 +176,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     yield from in_front_of_hostile(tmp_path_factory.mktemp("hostile"))
 
 
+@pytest.mark.stdio("a check that never ends needs a process that ends")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_schema_holds_up_nothing(name: str, hostile: Client) -> None:
@@ -184,6 +185,7 @@ def test_a_hostile_schema_holds_up_nothing(name: str, hostile: Client) -> None:
     assert hostile.answer(id).json["error"]["message"] == "no"
 
 
+@pytest.mark.stdio("a check that never ends needs a process that ends")
 @pytest.mark.slow
 def test_a_check_that_never_ends_does_not_hold_up_the_end(tmp_path: Path) -> None:
     number = list(HOSTILE).index("doubled at every depth")

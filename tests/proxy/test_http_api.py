@@ -15,8 +15,10 @@ from mcpctl.openapi import snapshot
 from mcpctl.openapi.snapshot import HttpOperation, Scheme
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, write_config
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.upstreams.http_api.own_api import OwnApi, answer, document, operation, own_api, parameter
+
+pytestmark = BOTH
 
 SECRETS = ("k3y-of-the-query", "h34der-of-the-api", "pa55word-1", "t0ken-in-a-path", "c00kie-value-1")
 SCHEMES = {"q": Scheme("apiKey", "query", "key"), "b": Scheme("basic"), "c": Scheme("apiKey", "cookie", "sid")}

@@ -8,7 +8,10 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from tests.proxy.client import journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 META = {"mcpctl/http": {"method": "GET", "path": "/orders/{id}"}}

@@ -8,11 +8,13 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from mcpctl.policy.holding import Locked
-from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.store import sqlite
 from mcpctl.store.state import State
 from tests.proxy.client import MODERN, journal_lines
-from tests.proxy.in_memory import MemoryClient, MemoryServer, Scene, World, play, tool
+from tests.proxy.conftest import BOTH
+from tests.proxy.in_memory import MemoryServer, Scene, World, play, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 NOTES = "Keeps notes. Add one with add, and read it with read."
@@ -84,7 +86,7 @@ def test_the_first_sentence_of_each_server_is_told_at_first_from_what_is_kept(re
         ours, _, said = again.partition("\nInstructions of these servers")
         assert ours == first
         assert said.splitlines()[1:] == ['- notes: "Keeps notes."']
-        assert not world.gateway.upstreams["notes"].connection
+        assert not world.upstream("notes").connection
 
     scene(played, notes=saying(NOTES), quiet=saying(""))
 
@@ -234,15 +236,13 @@ def test_a_disabled_server_and_one_of_another_project_say_nothing(scene: Play) -
     scene(played, notes=saying(NOTES), gone=saying("Was here."))
 
 
+@pytest.mark.stdio("over HTTP it is known by then: tokens are looked at before anything is answered")
 def test_nobody_waits_for_another_process_that_holds_the_database(scene: Play, paths: Paths) -> None:
     async def played(world: World) -> None:
         await listed(world)
         with State.opened(paths) as holder, sqlite.transaction(holder._db):
             await restarted(world)
-            client = MemoryClient(world.gateway, world.offer)
-            world.clients.append(client)
-            assert isinstance(client._protocol, ClientProtocol)
-            await client.open()
+            client = await world.client()
             assert "Keeps notes" not in client.instructions
             assert client.instructions
 

@@ -11,8 +11,11 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.calling.own_session import CALLER
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, Scene, World, play
 from tests.proxy.library import GET, READ, Library, library
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])

@@ -16,8 +16,10 @@ from mcpctl.proxy import consent_forms, limiting
 from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, journal_lines
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
@@ -289,6 +291,7 @@ def test_a_limit_of_one_call_is_told_as_one(paths: Paths, mcpctl: Mcpctl) -> Non
     assert "that would be more than 1 call in a day (limit" in mcpctl(*add).err
 
 
+@pytest.mark.stdio("of processes")
 @pytest.mark.process
 @pytest.mark.slow
 def test_the_limit_is_exact_among_several_serves_and_commands(serve: Serve, mcpctl: Mcpctl) -> None:

@@ -12,7 +12,10 @@ from mcpctl.policy import approvals
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy import consent_forms
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 READ = "@mcpctl:read"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.servers.scripted import Exchange, scripted
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 DONE = b'{"content":[{"type":"text","text":"done"}]}'
 DIGITS = b"7" * 5000

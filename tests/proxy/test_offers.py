@@ -11,8 +11,11 @@ from mcpctl.base.paths import Paths
 from mcpctl.metatools.offers import AnswerForm, client_form
 from tests.proxy import in_memory
 from tests.proxy.client import ENVELOPE, META
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryServer, World, play, tool
 from tests.table import for_each
+
+pytestmark = BOTH
 
 LATEST = LEGACY_REVISIONS[-1]
 READ_TEXT = (

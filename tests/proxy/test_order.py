@@ -9,7 +9,10 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from tests.proxy.client import LATEST, MODERN
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryServer, Scene, World, play, tool
+
+pytestmark = BOTH
 
 Answers = list["asyncio.Future[dict[str, Any]]"]
 

@@ -13,7 +13,9 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.tokens import own_token
 from tests.configured import DEMO, configure, demo_tools
 from tests.conftest import Mcpctl
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
+
+pytestmark = BOTH
 
 REQUIRED = {"require_token": True}
 
@@ -94,6 +96,7 @@ def test_serve_finds_and_calls_with_its_token(paths: Paths, serve: Serve, file: 
     assert text not in client.stderr
 
 
+@pytest.mark.stdio("a process says it of the one client that it has")
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("variable", "told"), [(None, "mcpctl: no token, so nothing is found"), ("mcpctl_x", "the token is not valid")]
@@ -113,6 +116,7 @@ def test_serve_without_a_valid_token_says_so_and_names_nothing(
     assert client.discover("weather")["results"] == []
 
 
+@pytest.mark.stdio("a process says it of the one client that it has")
 @pytest.mark.process
 def test_servers_of_projects_are_said_where_a_policy_hides_them(paths: Paths, serve: Serve) -> None:
     servers = {"notes": DEMO["notes"], "weather": {**DEMO["weather"], "projects": ["acme"]}}

@@ -14,8 +14,10 @@ from mcpctl.policy import pausing
 from tests.configured import toolset
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, journal_lines
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])

@@ -20,7 +20,10 @@ from mcpctl.proxy import follower
 from mcpctl.store.state import ListKey, State
 from tests import configured
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ALL_ALLOWED = {"mode": "enforce", "confirm_destructive": False}
@@ -48,7 +51,7 @@ def files() -> MemoryServer:
 async def relisted(world: World, server: str = "files") -> None:
     """Have what the server says now known."""
     client = world.clients[-1]
-    upstream = world.gateway.upstreams[server]
+    upstream = world.upstream(server)
     await upstream.refresh(client.session.caller)
 
 

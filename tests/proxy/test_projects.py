@@ -9,11 +9,11 @@ from mcpctl.base.paths import Paths
 from tests.configured import configure, noted, toolset
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.servers import command
 from tests.table import for_each
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 NOTES = [noted("mine:echo", rule="Ask the zookeeper first.")]
 

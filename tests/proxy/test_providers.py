@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.proxy.client import MODERN, journal_lines, until
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.servers import command, service
 from tests.servers.service import Asked
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = [BOTH, pytest.mark.process, pytest.mark.slow]
 
 SERVERS = {"counter": command("counter"), "pages": command("pages", "5")}
 
@@ -81,6 +81,7 @@ def test_one_that_is_slow_holds_up_neither_calls_nor_other_searches(serve: Serve
         assert not client.answer(second).is_error
 
 
+@pytest.mark.stdio("of the end of a process")
 def test_the_end_of_the_session_does_not_wait_for_it(serve: Serve) -> None:
     ended = threading.Event()
     with service.running(lambda asked: ended.wait(30)) as found:

@@ -10,7 +10,10 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
 METHODS = {"elicitation": ELICIT, "sampling": SAMPLE, "roots": ROOTS}

@@ -14,8 +14,11 @@ from mcpctl.metatools.offers import Offer
 from mcpctl.store import responses
 from mcpctl.store.responses import ResponseOwner
 from tests.proxy.client import MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 from tests.proxy.library import NOTE, Library, see
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ITEMS = [{"id": number, "title": f"Title {number}", "body": "lorem ipsum " * 5} for number in range(300)]

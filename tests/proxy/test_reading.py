@@ -14,6 +14,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryConnection, Scene, World, play, tool
 from tests.proxy.library import (
     ASK,
@@ -29,6 +30,8 @@ from tests.proxy.library import (
     raw_lines,
     see,
 )
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
@@ -284,6 +287,7 @@ def test_one_that_is_taken_back_is_taken_back_upstream_and_not_answered(scene: P
         answer = client.request(READ, OF_A, id=7)
         await library(world).was_asked.wait()
         client.send(method="notifications/cancelled", params={"requestId": 7, "reason": "bored"})
+        await client.delivered()
         library(world).may_answer.set()
         assert "result" in await client.request(GET, ASK_ME)
         assert not answer.done()
@@ -307,6 +311,7 @@ def test_an_id_that_is_in_use_is_refused(scene: Play) -> None:
     scene(played)
 
 
+@pytest.mark.stdio("a session ends otherwise there")
 def test_what_goes_on_when_the_session_ends_is_interrupted(scene: Play, home: Path) -> None:
     async def played(world: World) -> None:
         client = await begun(world)
@@ -399,6 +404,7 @@ class Asking(Library):
 def test_an_older_client_is_asked_what_an_older_server_wants_to_know(scene: Play, home: Path) -> None:
     async def played(world: World) -> None:
         client = await begun(world, capabilities={"elicitation": {}})
+        await client.discover("a")  # before anything else is on record, a question is left out
         answer = client.request(READ, OF_A)
         asked = await client.questions.get()
         assert asked["params"]["message"] == "[from server 'a'] Sure?"

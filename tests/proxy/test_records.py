@@ -19,12 +19,13 @@ from tests.proxy.client import LATEST, MODERN, ROOT, Client, journal_lines, unti
 from tests.proxy.conftest import BOTH, Serve
 from tests.servers import command
 
-pytestmark = [pytest.mark.process, *BOTH]
+pytestmark = [pytest.mark.process, BOTH]
 
 
 SERVES, CALLS = 4, 100
 
 
+@pytest.mark.stdio("of processes")
 @pytest.mark.slow
 def test_four_at_once_put_every_call_on_record_once_and_in_order(
     home: Path, paths: Paths, serve: Serve, mcpctl: Mcpctl

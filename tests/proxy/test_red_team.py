@@ -9,7 +9,10 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryServer, World, play, tool
+
+pytestmark = BOTH
 
 SERVER, NAME = "danger", "delete_all"
 KEY = f"{SERVER}:{NAME}"

@@ -78,7 +78,7 @@ def entries(address: str, *names: str) -> dict[str, Any]:
 def clients(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Client]]:
     """A client of each era in front of them all."""
     folder = tmp_path_factory.mktemp("remote")
-    for serve in starter(folder, folder / "home"):
+    for serve in starter(folder, folder / "home", transport="stdio"):
         remote = entries(address, "http", "sse", "json", "legacy", "raw", "raw_sse")
         legacy = serve({**remote, "counter": command("counter")})
         yield {LATEST: legacy, MODERN: serve(revision=MODERN)}
@@ -347,7 +347,7 @@ def test_a_token_that_is_right_lets_us_in(
     assert b"secret" not in journals
 
 
-@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize("kind", ["http", "sse"])
 @pytest.mark.parametrize(
     ("url", "told"),
     [
@@ -361,10 +361,10 @@ def test_a_token_that_is_right_lets_us_in(
     ],
 )
 def test_a_server_that_cannot_be_reached_is_told_in_words(
-    address: str, home: Path, mcpctl: Mcpctl, transport: str, url: str, told: str
+    address: str, home: Path, mcpctl: Mcpctl, kind: str, url: str, told: str
 ) -> None:
     url = url.format(address=address, https=address.replace("http", "https"))
-    write_config(home, {"s": {"url": url, "transport": transport}})
+    write_config(home, {"s": {"url": url, "transport": kind}})
     ran = mcpctl("tools", "refresh")
     assert (ran.code, "server 's' cannot be used: " in ran.err, told in ran.err) == (4, True, True), ran.err
 

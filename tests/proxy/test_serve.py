@@ -15,19 +15,19 @@ from pytest_snapshot.plugin import Snapshot
 from mcpctl.base import bounds
 from tests.conftest import Mcpctl
 from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, ROOT, SERVE, Client, write_config
-from tests.proxy.conftest import Serve, starter
+from tests.proxy.conftest import BOTH, Serve, starter
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+def shared(tmp_path_factory: pytest.TempPathFactory, transport: str) -> Iterator[Serve]:
     """Starts `mcpctl serve` for all tests of this module, on a home of its own."""
     folder = tmp_path_factory.mktemp("serve")
-    yield from starter(folder, folder / "home")
+    yield from starter(folder, folder / "home", transport=transport)
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,7 @@ def test_a_sloppy_handshake_is_taken(params: dict[str, Any], legacy: Client) -> 
     assert legacy.ask("initialize", params).json["result"]["protocolVersion"] == LATEST
 
 
+@pytest.mark.stdio("over HTTP the handshake gives the session that all else belongs to")
 def test_requests_before_the_handshake_are_answered(serve: Serve) -> None:
     client = serve({"counter": command("counter")}, opened=False)
     assert len(client.ask("tools/list").json["result"]["tools"]) == 2

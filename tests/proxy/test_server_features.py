@@ -24,7 +24,10 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store.state import ListKey, State
 from tests.conftest import Mcpctl
 from tests.proxy.client import MODERN, write_config
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 ALL = {"prompts": {"listChanged": True}, "resources": {"subscribe": True}, "completions": {}}

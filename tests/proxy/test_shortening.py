@@ -11,7 +11,10 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.store import responses
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 LIMIT = 1000

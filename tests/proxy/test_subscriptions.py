@@ -19,8 +19,11 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.upstreams import server_lists
 from mcpctl.upstreams.connection import Connection
 from tests.proxy.client import LATEST, META
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, tool
 from tests.proxy.library import seen
+
+pytestmark = BOTH
 
 SUBSCRIPTION = META + "subscriptionId"
 CHANGED = "notifications/resources/updated"
@@ -116,14 +119,15 @@ async def told(client: MemoryClient) -> tuple[str, Mapping[str, Any]]:
     return message["method"], message.get("params", {})
 
 
-BOTH = pytest.mark.parametrize("server", [Telling, lambda: Telling(modern=True)], ids=["older", "newer"])
+EITHER_ERA = pytest.mark.parametrize("server", [Telling, lambda: Telling(modern=True)], ids=["older", "newer"])
 
 
-@BOTH
+@EITHER_ERA
 def test_a_resource_is_asked_for_once_and_no_longer_than_anybody_wants_to_know(
     server: Callable[[], Telling], scene: Play
 ) -> None:
     async def played(world: World) -> None:
+        world.configure({"one": {"shared": True}})
         first, second = await world.client(), await world.client()
         assert [await subscribed(client, "test://a") for client in (first, second)] == [{}, {}]
         asked = await one(world).heard.get()
@@ -142,7 +146,7 @@ def test_a_resource_is_asked_for_once_and_no_longer_than_anybody_wants_to_know(
     scene(played, one=server)
 
 
-@BOTH
+@EITHER_ERA
 def test_a_newer_client_is_told_what_is_honoured_and_then_what_changes(
     server: Callable[[], Telling], scene: Play
 ) -> None:
@@ -165,6 +169,7 @@ def test_a_newer_client_is_told_what_is_honoured_and_then_what_changes(
     scene(played, one=server)
 
 
+@pytest.mark.stdio("the ids of requests over HTTP are their own")
 def test_several_listen_requests_are_told_each_of_its_own(scene: Play) -> None:
     async def played(world: World) -> None:
         client = await world.client(MODERN_REVISION)
@@ -180,6 +185,7 @@ def test_several_listen_requests_are_told_each_of_its_own(scene: Play) -> None:
     scene(played, one=Telling)
 
 
+@pytest.mark.stdio("a session ends otherwise there")
 def test_the_end_of_a_session_ends_what_listens_with_a_result(scene: Play) -> None:
     async def played(world: World) -> None:
         client, other = await world.client(MODERN_REVISION), await world.client()
@@ -215,6 +221,7 @@ def test_a_uri_is_told_as_the_client_knows_it(scene: Play) -> None:
 
 def test_what_a_server_refuses_is_passed_on_and_asked_again_when_wanted_again(scene: Play) -> None:
     async def played(world: World) -> None:
+        world.configure({"one": {"shared": True}})
         client, newer = await world.client(), await world.client(MODERN_REVISION)
         one(world).refuses = True
         assert await subscribed(client, "test://a") == {"code": -32001, "message": "it never changes"}
@@ -238,7 +245,7 @@ def test_what_a_newer_server_does_not_honour_is_refused(scene: Play) -> None:
     scene(played, one=lambda: Telling(modern=True))
 
 
-@BOTH
+@EITHER_ERA
 def test_a_server_that_is_back_is_asked_again_and_what_it_said_meanwhile_is_made_up_for(
     server: Callable[[], Telling], scene: Play
 ) -> None:
@@ -258,7 +265,7 @@ def test_a_server_that_is_back_is_asked_again_and_what_it_said_meanwhile_is_made
     scene(played, one=server)
 
 
-@BOTH
+@EITHER_ERA
 @pytest.mark.parametrize("revision", [LATEST, MODERN_REVISION])
 def test_a_server_that_dies_is_connected_again_for_who_watches(
     revision: str, server: Callable[[], Telling], scene: Play, monkeypatch: pytest.MonkeyPatch
@@ -274,7 +281,7 @@ def test_a_server_that_dies_is_connected_again_for_who_watches(
             await told(client)
         first = await one(world).heard.get()
         for _ in range(2):
-            await world.gateway.upstreams["one"].refresh_all(client.session.caller)  # nothing else begins with it again
+            await world.upstream("one").refresh_all(client.session.caller)  # nothing else begins with it again
             await one(world).connections[-1].stop()
             one(world).listens.clear()
             assert await one(world).heard.get() == first
@@ -310,7 +317,7 @@ def test_a_server_that_cannot_be_started_again_is_tried_again_while_somebody_wat
             await tried.wait()
             tried.clear()
         may_start = True
-        monkeypatch.setattr(world.gateway.upstreams["one"], "_not_before", 0.0)
+        monkeypatch.setattr(world.upstream("one"), "_not_before", 0.0)
         assert await one(world).heard.get() == ("resources/subscribe", "test://a")
         await subscribed(client, "test://a", "resources/unsubscribe")
         assert await one(world).heard.get() == ("resources/unsubscribe", "test://a")
@@ -335,6 +342,7 @@ def test_a_newer_server_that_ends_a_subscription_is_asked_again(scene: Play, mon
     scene(played, one=lambda: Telling(modern=True))
 
 
+@pytest.mark.stdio("what is not read is on the way of its stream")
 def test_a_client_that_does_not_read_goes_without(scene: Play) -> None:
     async def played(world: World) -> None:
         client, other = await world.client(), await world.client()
@@ -390,6 +398,7 @@ def test_clients_are_told_once_of_lists_that_really_changed(scene: Play, listed:
     scene(played, one=Telling)
 
 
+@pytest.mark.stdio("streams are bounded as requests in flight are")
 def test_a_client_has_a_bounded_number_of_subscriptions(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "WATCHED", 1)
     monkeypatch.setattr(bounds, "LISTENS", 1)
@@ -559,6 +568,7 @@ def test_a_subscription_that_is_taken_back_at_once_leaves_nothing_behind(
         client.send(method="notifications/cancelled", params={"requestId": 9})
         await asyncio.sleep(0)
         await asyncio.sleep(0)
+        await client.delivered()
 
     scene(played)
     gc.collect()

@@ -9,7 +9,10 @@ import pytest
 
 from mcpctl.base.paths import Paths
 from tests.proxy.client import INFO, LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 RESEARCH = {**tool("research"), "execution": {"taskSupport": "required"}}
@@ -78,7 +81,7 @@ def test_the_result_of_the_task_is_that_of_the_call(revision: str, scene: Play, 
         world.begin()
         client = await world.client(revision)
         await client.call("lab:look")  # which is listed with it
-        await world.gateway.upstreams["lab"].refresh(client.session.caller)
+        await world.upstream("lab").refresh(client.session.caller)
         assert {found["toolKey"] for found in (await client.discover("lab"))["results"]} == {"lab:research", "lab:look"}
         for line in home.glob("data/sessions/*"):
             line.write_text("")

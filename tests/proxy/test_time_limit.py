@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.proxy.client import LATEST, MODERN, Client
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.proxy.test_eras import ALL, ANSWERS, ELICIT, asked_directly, begin
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 TOO_LATE = "no answer within 0.5 s"
 

@@ -18,7 +18,10 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.search import providers
 from tests.configured import toolset
 from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryClient, MemoryServer, Scene, World, play, tool
+
+pytestmark = BOTH
 
 Play = Callable[..., None]
 PROJECTS = {"free": [], "acme": ["acme"], "zoo": ["zoo"], "both": ["acme", "zoo"]}

@@ -15,11 +15,11 @@ from mcpctl.toolsets.in_force import ToolsetsInForce
 from tests.configured import configure, listed, noted, overridden, reference, stub, toolset
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import BOTH, Serve
 from tests.proxy.in_memory import MemoryServer, World, play, tool
 from tests.servers import command
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 SERVERS = {"counter": command("counter"), "strict": command("strict")}
 NOTES = [noted("counter:echo", **{"team-rule": "Ask the zookeeper first."})]

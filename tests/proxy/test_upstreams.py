@@ -16,18 +16,18 @@ from mcpctl.base.feature_names import KINDS
 from mcpctl.base.paths import Paths
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines, until, write_config
-from tests.proxy.conftest import Serve, starter
+from tests.proxy.conftest import BOTH, Serve, starter
 from tests.servers import command
 from tests.servers.malformed import DEFINITIONS
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, BOTH]
 
 
 @pytest.fixture(scope="module")
-def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Client]]:
+def clients(tmp_path_factory: pytest.TempPathFactory, transport: str) -> Iterator[dict[str, Client]]:
     """A client of each era, for tests that leave the servers as they are."""
     folder = tmp_path_factory.mktemp("upstreams")
-    for serve in starter(folder, folder / "home"):
+    for serve in starter(folder, folder / "home", transport=transport):
         legacy = serve({name: command(name) for name in ("counter", "progress", "rubbish")})
         yield {LATEST: legacy, MODERN: serve(revision=MODERN)}
 
@@ -143,6 +143,7 @@ def test_a_server_that_closes_its_stdout_is_ended_and_started_again(tmp_path: Pa
     assert int(client.call("mortal:work").text) != before
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_call_taken_back_from_a_silent_server_takes_back_no_other(tmp_path: Path, serve: Serve) -> None:
     client = serve({"mortal": command("mortal", tmp_path / "calls")}, process=True)
@@ -178,6 +179,7 @@ def test_a_server_that_exits_at_once_is_named_with_its_status_and_its_last_words
     assert "cannot find my configuration" in mcpctl("calls", "show", "last", "--json").json["error"]["message"]
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_server_that_hangs_at_start_is_given_its_start_timeout(serve: Serve) -> None:
     client = serve({"hangs": table(command("hangs"), start_timeout_s=0.3)}, process=True)
@@ -240,10 +242,10 @@ def test_rubbish_on_stdout_and_a_flood_on_stderr_do_no_harm(clients: dict[str, C
 
 
 @pytest.fixture(scope="module")
-def messy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def messy(tmp_path_factory: pytest.TempPathFactory, transport: str) -> Iterator[Client]:
     """A client in front of a server that writes badly."""
     folder = tmp_path_factory.mktemp("messy")
-    for serve in starter(folder, folder / "home"):
+    for serve in starter(folder, folder / "home", transport=transport):
         yield serve({"messy": command("messy"), "counter": command("counter")})
 
 
@@ -519,6 +521,7 @@ def test_a_modern_server_s_questions_and_the_client_s_answers_pass_through(
     assert [call["status"] for call in mcpctl("calls", "ls", "--json").json] == ["ok", "input_required"]
 
 
+@pytest.mark.stdio("over HTTP the handshake gives the session that all else belongs to")
 def test_an_older_client_is_told_what_it_cannot_be_asked(tmp_path: Path, serve: Serve) -> None:
     client = serve({"mortal": command("mortal", tmp_path / "calls")}, revision=MODERN)
     client.call("mortal:ask")
@@ -536,6 +539,7 @@ def test_an_argument_that_no_process_can_have_is_a_failed_start(serve: Serve) ->
     assert "did not start" in client.call("odd:count").text
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_catalog_that_breaks_while_it_is_used_costs_no_answer(paths: Paths, serve: Serve) -> None:
     client = serve({"counter": command("counter")}, process=True)
@@ -573,6 +577,7 @@ def test_a_request_that_cannot_be_written_costs_no_other_its_answer(serve: Serve
 # ---- clients
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_flood_of_requests_is_answered_each_once(serve: Serve) -> None:
     # In a thread it reads them faster than it gets to know its servers, and each call that waits looks at all others.
@@ -591,6 +596,7 @@ def test_a_flood_of_requests_is_answered_each_once(serve: Serve) -> None:
     assert client.rest() == []
 
 
+@pytest.mark.stdio("of a process and its memory")
 @pytest.mark.slow
 def test_a_client_that_does_not_read_costs_a_bounded_memory(serve: Serve, home: Path) -> None:
     client = serve({"flood": command("flood"), "counter": command("counter")}, process=True)

@@ -15,7 +15,10 @@ from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 from tests.configured import toolset
 from tests.proxy.client import LATEST
+from tests.proxy.conftest import BOTH
 from tests.proxy.in_memory import MemoryServer, World, play, tool
+
+pytestmark = BOTH
 
 ONE, OTHER = Caller(LATEST, claims=Claims(project="a")), Caller(LATEST, claims=Claims(project="b"))
 
