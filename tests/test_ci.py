@@ -17,6 +17,8 @@ def test_every_line_is_a_version_or_the_hash_of_one_of_its_files() -> None:
     assert [line for line in LINES[1:] if not re.fullmatch(f"{version}|{hash_}", line)] == []
     begins = [number for number, line in enumerate(LINES) if not line.startswith((" ", "#"))]
     assert all(LINES[number + 1].startswith("    --hash") for number in begins)
+    ends = [number for number, line in enumerate(LINES) if number and not line.endswith("\\")]
+    assert ends == [*(number - 1 for number in begins[1:]), len(LINES) - 1], "no line goes on in the next package's"
 
 
 def test_what_the_project_needs_is_in_the_list() -> None:
