@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -16,11 +17,11 @@ from mcpctl.over_http.http_exchange import JSON, STREAM, Gone, Header, HttpExcha
 from mcpctl.over_http.newer_clients import LISTEN, Acknowledged, NewerClients, Nowhere, unsupported
 from mcpctl.over_http.older_clients import SESSION, OlderClients, OlderSession
 from mcpctl.over_http.parts import SessionPart
-from mcpctl.proxy.client_protocol import ClientProtocol, fault_of
+from mcpctl.proxy.client_protocol import ClientProtocol, PlainCall, fault_of
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import ClientSession
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.reader import messages_in
+from mcpctl.wire.reader import Line, messages_in
 from mcpctl.wire.threads import beside
 
 _ALLOWED = (b"allow", b"POST")
@@ -139,11 +140,8 @@ class Front:
             ended(guest)
 
     async def _messages(self, http: HttpExchange, body: bytes) -> Sequence[Any]:
-        line = body.translate(_ONE_LINE) if b"\n" in body or b"\r" in body else body
-        if len(line) > bounds.AT_ONCE:
-            messages = await beside(messages_in, line, self._decoded)
-        else:
-            messages = messages_in(line, self._decoded)
+        is_long = len(body) > bounds.AT_ONCE
+        messages = await beside(_read, body, self._decoded) if is_long else _read(body, self._decoded)
         if not messages and b"content-encoding" in http.headers:
             raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a body must not be compressed: no Content-Encoding")
         if not messages:
@@ -244,6 +242,20 @@ def _accepts(http: HttpExchange, *kinds: bytes) -> bool:
 def _are_among(kinds: Sequence[bytes], text: bytes) -> bool:
     accepted = {part.partition(b";")[0].strip().lower() for part in text.split(b",")}
     return not text or all(not accepted.isdisjoint((kind, b"*/*", kind.partition(b"/")[0] + b"/*")) for kind in kinds)
+
+
+def _read(body: bytes, decoded: Callable[[Line], Any]) -> Sequence[Any]:
+    """The messages in a body; raises `HttpRefusal` for one that others would have to wait for."""
+    line = body.translate(_ONE_LINE) if b"\n" in body or b"\r" in body else body
+    message = None
+    with suppress(*jsonrpc.REFUSED):
+        message = decoded(line)
+    if isinstance(message, PlainCall) and len(bytes(message.params.meta)) <= bounds.LITTLE:
+        return [message]
+    if not jsonrpc.is_quick(line):
+        words = "the message is nested too deeply, or has too many parts that are not arguments of tool_execute"
+        raise HttpRefusal(HTTPStatus.BAD_REQUEST, words)
+    return [message] if message else messages_in(line, decoded)
 
 
 def _has_envelope(messages: Sequence[Any]) -> bool:

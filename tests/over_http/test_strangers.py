@@ -17,7 +17,7 @@ from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.wire.jsonrpc import Message, messages
 from tests.over_http.asgi import Answer, PlayWeb, Web, play_web, token_of
 from tests.over_http.test_front import calls, files, progressing
-from tests.proxy.client import META, MODERN
+from tests.proxy.client import ENVELOPE, META, MODERN
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, echo, tool
 from tests.table import for_each
 
@@ -271,3 +271,37 @@ def test_a_server_cannot_put_another_message_into_a_stream(web: PlayWeb) -> None
             assert len(events) == 4
 
     web(scene, servers={"files": lambda: MemoryServer(tool("read"), answer=saying)})
+
+
+# ---- what takes long
+
+
+def test_a_message_that_others_would_wait_for_is_refused_and_a_long_call_is_not(web: PlayWeb) -> None:
+    deep, wide = b"[" * 6000 + b"]" * 6000, b"[" + b'{"a":1},' * 110_000 + b"1]"
+    shallow = b"[" * 3000 + b"]" * 3000
+    plain = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "tool_execute", "arguments": {"toolKey": "files:read"}, "_meta": ENVELOPE},
+    }
+    loose = b"[" + b"[[]]," * 6000 + b"NaN]"
+
+    async def scene(at: Web) -> None:
+        client = await at.open()
+        for text in (deep, wide, loose):
+            body = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":%b}}' % text
+            refused = await client.ask("POST", body).whole()
+            assert (refused.status, "nested too deeply" in refused.json["error"]["message"]) == (400, True)
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":%b}}' % shallow
+        assert (await client.ask("POST", body).whole()).status == 200
+        called = b'"arguments":{"toolKey":"files:read","arguments":{"a":%b}}' % wide
+        body = json.dumps(plain).encode().replace(b'"arguments": {"toolKey": "files:read"}', called)
+        headers: dict[str, Any] = {
+            "mcp_protocol_version": MODERN,
+            "mcp_method": "tools/call",
+            "mcp_name": "tool_execute",
+        }
+        assert (await at.ask("POST", body, **headers).whole()).status == 200
+
+    web(scene)
