@@ -60,7 +60,7 @@ OPENAPI_DESCRIPTION = 4000  # characters of the description of one tool
 
 BODIES = 256 << 20  # bytes of all bodies over HTTP that are being read at once
 BODY_S = 60  # seconds in which one has to come
-BRACKETS = 5_000  # brackets of a message over HTTP that are looked at one by one: others wait meanwhile
+BRACKETS = 6_000  # brackets of a message over HTTP that are looked at one by one: others wait meanwhile
 ADDRESSES = 10_000  # addresses of refused requests over HTTP that are remembered for a minute
 
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
