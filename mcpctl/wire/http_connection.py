@@ -64,6 +64,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        transport.set_write_buffer_limits(high=0)  # so that it is told of all that is not taken at once
         self._state.connections.add(self)  # type: ignore[arg-type]
         self.scope = {
             "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "scheme": "http", "root_path": "",
@@ -72,14 +73,14 @@ class HttpConnection(asyncio.Protocol):
         }  # fmt: skip
         self._await_head()
         if len(self._state.connections) > self.most:
-            next(iter(_heads)).transport.abort()
+            longest = next(iter(_heads))
+            (longest if longest is not self else next(iter(_idle), self)).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._state.connections.discard(self)
         _heads.pop(self, None)
         _idle.pop(self, None)
         self._is_ending = True
-        self._look_no_more()
         self._have_room()
         for each in self._asked:
             each.left()
@@ -101,7 +102,7 @@ class HttpConnection(asyncio.Protocol):
             return
         self.transport.write_eof()
         self._body_of = None
-        if not self._look_for_reader():
+        if not self.room:
             self._await_head()
 
     def _await_head(self) -> None:
@@ -224,8 +225,6 @@ class HttpConnection(asyncio.Protocol):
         asked, self._body_of = self._body_of, None
         if asked:
             asked.completed()
-            if asked.is_over and not asked.keeps_alive:
-                self._end()
 
     # ---- what its requests tell
 
@@ -240,12 +239,10 @@ class HttpConnection(asyncio.Protocol):
         self._asked.popleft()
         if self.transport.is_closing():
             return
-        self._look_for_reader()
         if not asked.keeps_alive:
             self._asked.clear()
-            if self._body_of is None:
-                self._end()
-                return
+            self._end()
+            return
         if self._asked:
             self._asked[0].begin()
         elif self._is_wrong:
@@ -262,34 +259,19 @@ class HttpConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.room = self.loop.create_future()
-        self._look_for_reader()
+        self._unread = self.loop.call_later(self.unread_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self._look_no_more()
         self._have_room()
+        if self._is_ending:
+            self._await_head()
 
     def _have_room(self) -> None:
+        if self._unread:
+            self._unread.cancel()
         room, self.room = self.room, None
         if room and not room.done():
             room.set_result(None)
-
-    def _look_for_reader(self) -> bool:
-        """Whether something is not taken yet; then it is not waited for too long."""
-        if not self.transport.get_write_buffer_size():
-            return False
-        if self._unread is None:
-            self._unread = self.loop.call_later(self.unread_s, self._give_up)
-        return True
-
-    def _look_no_more(self) -> None:
-        if self._unread:
-            self._unread.cancel()
-            self._unread = None
-
-    def _give_up(self) -> None:
-        self._unread = None
-        if self.transport.get_write_buffer_size() or self._is_ending:
-            self.transport.abort()
 
 
 def look(now: float) -> None:

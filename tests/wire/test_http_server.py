@@ -216,6 +216,42 @@ def test_a_body_that_nobody_takes_is_not_read_on() -> None:
     served(talk, later)
 
 
+def test_an_answer_before_its_request_is_whole_arrives() -> None:
+    async def early(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {"connection": "close"} if scope["path"] == "/close" else {}
+        await PlainTextResponse("answered", headers=headers)(scope, receive, send)
+
+    async def talk(port: int) -> None:
+        body = b"Host: x\r\nContent-Length: %d\r\n\r\n" % (8 << 20) + b"x" * (8 << 20)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(2):
+            writer.write(b"POST / HTTP/1.1\r\n" + body)
+            assert (await reader.readuntil(b"answered")).startswith(b"HTTP/1.1 200 ")
+            await writer.drain()
+        writer.close()
+        assert (await said(port, b"POST /close HTTP/1.1\r\n" + body)).endswith(b"answered")
+
+    served(talk, early)
+
+
+def test_whoever_is_idle_makes_room_for_a_new_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection.HttpConnection, "most", 2)
+
+    async def talk(port: int) -> None:
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for reader, writer in idle:
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await reader.readuntil(b"answered")
+        assert (await said(port, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).endswith(b"answered")
+        assert await idle[0][0].read() == b""
+        idle[1][1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await idle[1][0].readuntil(b"answered")
+        for _, writer in idle:
+            writer.close()
+
+    served(talk)
+
+
 def test_beyond_the_bound_the_connection_ends_that_has_asked_for_nothing_for_longest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
