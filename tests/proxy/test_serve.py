@@ -484,9 +484,14 @@ def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve:
     )
     requests = b'{"id":1,"method":"initialize","params":{}}\n{"id":2,"method":"tools/list"}\n'
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
-    ran = subprocess.run([sys.executable, "-c", script], input=requests, capture_output=True, env=env, timeout=30)
-    assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == [1, 2]
-    assert ran.stderr.decode().splitlines() == ["[] 0", "[] 0"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], env=env, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(requests)
+        process.stdin.flush()
+        assert [json.loads(process.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+        _, said = process.communicate(timeout=30)
+    assert said.decode().splitlines() == ["[] 0", "[] 0"]
 
 
 @pytest.mark.parametrize("line, id", [(b"[]", None), (b'{"jsonrpc":"2.0","id":"lost"}', "lost")])

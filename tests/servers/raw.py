@@ -4,7 +4,6 @@ import json
 import os
 import sys
 import threading
-import time
 
 sys.path.append(__file__.rpartition("/tests/")[0])  # Started by path, from any directory.
 
@@ -62,17 +61,11 @@ def sleep(request: Request) -> None:
     timer.start()
 
 
-@server.tool(
-    {
-        "name": "nap",
-        "description": "Answers after that many seconds, in which nothing else is read, not even the end of input.",
-        "inputSchema": {"type": "object", "properties": {"seconds": {"type": "number"}}, "required": ["seconds"]},
-    }
-)
-def nap(request: Request) -> Json:
-    """A late answer."""
-    time.sleep(request.arguments["seconds"])
-    return text("awake")
+@server.tool({"name": "last", "description": "Answers once its input has ended.", "inputSchema": {"type": "object"}})
+def last(request: Request) -> Json:
+    """An answer of which nobody knows whether it is still read."""
+    sys.stdin.buffer.read()
+    return text("the end")
 
 
 @server.tool({"name": "die", "description": "Exits during the call.", "inputSchema": {"type": "object"}})
