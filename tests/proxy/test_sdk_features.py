@@ -1,7 +1,7 @@
 """The SDK's client uses prompts and resources of a server behind `mcpctl serve`, in both eras of each."""
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,22 +10,40 @@ import anyio
 import pytest
 
 from mcpctl.base.callers import MODERN_REVISION
-from tests.proxy.client import ROOT, SERVE, write_config
+from tests.over_http.test_balancers import Processes, answers, free_ports
+from tests.proxy.client import ROOT, SERVE, until, write_config
+from tests.proxy.conftest import BOTH
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = [BOTH, pytest.mark.process, pytest.mark.slow]
 WATCHED, TEMPLATE = "test://watched-resource", "test://template/{id}/data"
 PROMPT = "suite_test_simple_prompt"
+Begin = Callable[[str], Any]
 Changed = Callable[[], Awaitable[object]]
 """Returns once the client is told that a list has changed."""
 
 
-def begin(home: Path, era: str) -> Any:
-    """The transport to `mcpctl serve` with the suite's server behind it, which speaks only this era."""
+@pytest.fixture
+def begin(home: Path, transport: str) -> Iterator[Begin]:
+    """Begins `mcpctl serve`, with the suite's server behind it which speaks only one era: the transport to it."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
+    from mcp.client.streamable_http import streamable_http_client
 
-    write_config(home, {"suite": [sys.executable, "-m", "tests.conformance.server", era]})
-    env = {"MCPCTL_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    return stdio_client(StdioServerParameters(command=SERVE[0], args=list(SERVE[1:]), env=env))
+    processes: list[Processes] = []
+
+    def begun(era: str) -> Any:
+        suite = {"suite": [sys.executable, "-m", "tests.conformance.server", era]}
+        write_config(home, suite, http={"require_token": False})
+        if transport == "stdio":
+            env = {"MCPCTL_HOME": str(home), "PYTHONPATH": str(ROOT)}
+            return stdio_client(StdioServerParameters(command=SERVE[0], args=list(SERVE[1:]), env=env))
+        (port,) = free_ports(1)
+        processes.append(Processes(home, [port]))
+        until("it listens", lambda: answers(port))
+        return streamable_http_client(f"http://127.0.0.1:{port}/mcp")
+
+    yield begun
+    for each in processes:
+        each.end()
 
 
 async def known(client: Any) -> list[str]:
@@ -74,7 +92,7 @@ ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
 @ERAS
-def test_an_older_client_has_all_of_it_and_is_told(era: str, home: Path) -> None:
+def test_an_older_client_has_all_of_it_and_is_told(era: str, begin: Begin) -> None:
     from mcp.client import Client
 
     async def drive() -> None:
@@ -88,7 +106,7 @@ def test_an_older_client_has_all_of_it_and_is_told(era: str, home: Path) -> None
                 pass
 
         with anyio.fail_after(60):
-            async with told, heard, Client(begin(home, era), mode="legacy", message_handler=message_handler) as client:
+            async with told, heard, Client(begin(era), mode="legacy", message_handler=message_handler) as client:
                 assert client.server_capabilities.prompts
                 assert client.server_capabilities.prompts.list_changed
                 assert await used(client, partial(hear, "/list_changed")) == USED
@@ -106,13 +124,13 @@ def test_an_older_client_has_all_of_it_and_is_told(era: str, home: Path) -> None
 
 
 @ERAS
-def test_a_newer_client_has_all_of_it_and_is_told(era: str, home: Path) -> None:
+def test_a_newer_client_has_all_of_it_and_is_told(era: str, begin: Begin) -> None:
     from mcp.client import Client
     from mcp.client.subscriptions import PromptsListChanged, ResourceUpdated
 
     async def drive() -> None:
         with anyio.fail_after(60):
-            async with Client(begin(home, era)) as client:
+            async with Client(begin(era)) as client:
                 assert client.protocol_version == MODERN_REVISION
                 async with client.listen(prompts_list_changed=True, resources_list_changed=True) as lists:
                     assert await used(client, partial(anext, lists)) == USED
