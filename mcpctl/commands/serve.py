@@ -70,10 +70,10 @@ def serve(
 
     --http serves any number of clients at http://HOST:PORT/mcp, of this machine alone unless HOST says otherwise. Each
     person has a token of mcpctl tokens create, which the client sends as Authorization: Bearer; [http] in config.toml
-    has the limits, and mcpctl-team(7) says more. It ends at SIGTERM once what is in flight is answered.
+    has the limits, and mcpctl-team(7) says more. It ends at SIGTERM once what is in flight is answered. With
+    --print-config the entry has that address, which may be written as others reach it, and no token.
 
-    --print-config prints the entry for a client's configuration; the clients are those of mcpctl install. Beside --http
-    it has that address, which may be written as others reach it, and no token: each person has their own. Programs with
+    --print-config prints the entry for a client's configuration; the clients are those of mcpctl install. Programs with
     a window do not have your shell's PATH: if theirs does not find the programs that start your servers, the entry has
     a PATH that does. --link prints a link in place of the entry: Cursor or VS Code, which opens it, asks whether to add
     the entry.

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from mcpctl.base.errors import McpctlError, WrongUsage
@@ -13,6 +14,7 @@ from mcpctl.wire.http_server import LOOPBACK, listening
 
 _ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):)?(\d{1,5})\Z")
 _ANY = ("0.0.0.0", "::")
+_LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 _HTTP = 80  # the port that clients leave out
 ANY = ("0.0.0.0:", "[::]:")  # how an address of all that this machine has begins
 _URL = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?\Z")
@@ -83,11 +85,23 @@ def url_of(text: str, path: str) -> str:
 
 
 def _owner(port: int) -> str:
-    """The process that listens on this port, as far as this user may see it; empty where nobody can tell."""
-    import psutil
+    """The process that listens on this port, as far as this user may see it (Linux); empty where nobody can tell."""
+    sockets: set[str] = set()
+    for kind in ("tcp", "tcp6"):
+        with suppress(OSError):
+            every = map(str.split, Path(f"/proc/net/{kind}").read_text(encoding="ascii").splitlines())
+            sockets.update(
+                f"socket:[{each[9]}]" for each in every if each[1].endswith(f":{port:04X}") and each[3] == _LISTENS
+            )
+    for folder in Path("/proc").glob("[0-9]*") if sockets else ():
+        with suppress(OSError):
+            if any(_target(file) in sockets for file in (folder / "fd").iterdir()):
+                name = (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
+                return f"process {folder.name} ({name})"
+    return ""
 
-    with suppress(psutil.Error, OSError):
-        for each in psutil.net_connections("tcp"):
-            if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port and each.pid:
-                return f"process {each.pid} ({psutil.Process(each.pid).name()[:60]})"
+
+def _target(link: Path) -> str:
+    with suppress(OSError):
+        return str(link.readlink())
     return ""
