@@ -2,8 +2,12 @@
 
 import ast
 import keyword
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +134,16 @@ def modules_imported(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
             yield str(node.module)
+
+
+def test_what_is_imported_comes_with_the_package_and_not_only_with_its_tests() -> None:
+    declared = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = (each for name, each in declared["optional-dependencies"].items() if name != "dev")
+    words = [re.split(r"[<>=\[]", text)[0].lower() for text in (*declared["dependencies"], *chain(*extras))]
+    known = {{"python-dotenv": "dotenv", "pyyaml": "yaml"}.get(word, word.replace("-", "_")) for word in words}
+    known |= {"anyio", "markupsafe", "mcpctl", *sys.stdlib_module_names}  # the SDK needs the one, and Jinja the other
+    imported = {name.partition(".")[0] for file in MODULES for name in modules_imported(file)}
+    assert imported - known == set()
 
 
 def test_databases_are_asked_through_the_objects_of_the_store() -> None:
