@@ -59,6 +59,7 @@ OPENAPI_DEFINITION = 64 << 10  # bytes of the definition of one tool
 OPENAPI_DESCRIPTION = 4000  # characters of the description of one tool
 
 BODIES = 256 << 20  # bytes of all bodies over HTTP that are being read at once
+BODIES_OF_ONE = 64 << 20  # and of those of one token, so that nobody keeps all others from sending
 BODY_S = 60  # seconds in which one has to come
 BRACKETS = 6_000  # brackets of a message over HTTP that are looked at one by one: others wait meanwhile
 ADDRESSES = 10_000  # addresses of refused requests over HTTP that are remembered for a minute

@@ -132,12 +132,12 @@ class Admission:
 
     # ---- how much at once
 
-    def begins(self, guest: Guest) -> None:
-        """A request is in flight until it has `ended`; raises `HttpRefusal` where there are enough."""
-        self.requests.begin(guest.key, self.settings.max_in_flight, self.settings.max_in_flight_per_token)
+    def begins(self, guest: Guest, count: int = 1) -> None:
+        """Requests are in flight until they have `ended`; raises `HttpRefusal` where there are enough."""
+        self.requests.begin(guest.key, self.settings.max_in_flight, self.settings.max_in_flight_per_token, count)
 
-    def ended(self, guest: Guest) -> None:
-        self.requests.end(guest.key)
+    def ended(self, guest: Guest, count: int = 1) -> None:
+        self.requests.end(guest.key, count)
 
     def listens(self, guest: Guest) -> None:
         """A stream is open until it was `listened` to; raises `HttpRefusal` where there are enough."""
@@ -155,17 +155,17 @@ class Going:
         self._words = words
         self._of: dict[str, int] = {}
 
-    def begin(self, key: str, most: int, most_of_one: int) -> None:
-        of_one = self._of.get(key, 0)
-        if self.total >= most:
+    def begin(self, key: str, most: int, most_of_one: int, count: int = 1) -> None:
+        of_one = self._of.get(key, 0) + count
+        if self.total + count > most:
             raise busy(f"{most} {self._words} already")
-        if of_one >= most_of_one:
+        if of_one > most_of_one:
             raise busy(f"{most_of_one} {self._words} for you already", HTTPStatus.TOO_MANY_REQUESTS)
-        self.total += 1
-        self._of[key] = of_one + 1
+        self.total += count
+        self._of[key] = of_one
 
-    def end(self, key: str) -> None:
-        self.total -= 1
-        self._of[key] -= 1
+    def end(self, key: str, count: int = 1) -> None:
+        self.total -= count
+        self._of[key] -= count
         if not self._of[key]:
             del self._of[key]

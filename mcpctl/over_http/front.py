@@ -120,9 +120,9 @@ class Front:
         if not _accepts(http, JSON, STREAM):
             raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have application/json and text/event-stream")
         self.admission.begins(guest)
-        ended = self.admission.ended
+        ended: Callable[[Guest], None] = self.admission.ended
         try:
-            messages = await self._messages(http, await http.body(self.admission.settings.max_body_mb << 20))
+            messages = await self._messages(http, await http.body(self.admission.settings.max_body_mb << 20, guest.key))
             if version == MODERN_REVISION or (SESSION not in http.headers and _has_envelope(messages)):
                 if is_listening := getattr(messages[0], "method", "") == LISTEN:
                     self.admission.listens(guest)
@@ -135,7 +135,12 @@ class Front:
             elif version not in _VERSIONS:
                 raise unsupported(version or "", messages)
             else:
-                await self._finish_older(http, *self.older.post(http, guest, messages))
+                more = max(0, sum(getattr(each, "method", None) == "tools/call" for each in messages) - 1)
+                self.admission.begins(guest, more)  # a batch may have many calls
+                try:
+                    await self._finish_older(http, *self.older.post(http, guest, messages))
+                finally:
+                    self.admission.ended(guest, more)
         finally:
             ended(guest)
 

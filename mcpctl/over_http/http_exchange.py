@@ -1,9 +1,10 @@
 """One HTTP request and its answer, as ASGI has them: headers, a body in bounds, refusals as JSON-RPC errors."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 from mcpctl.base import bounds
 from mcpctl.wire import jsonrpc
@@ -35,7 +36,7 @@ class Gone(Exception):
 
 
 class HttpExchange:
-    reading = 0  # bytes of all bodies that are being read
+    reading: ClassVar[Counter[str]] = Counter()  # bytes of all bodies that are being read, by whose they are
 
     def __init__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         self.method: str = scope["method"]
@@ -74,7 +75,7 @@ class HttpExchange:
 
     # ---- the request
 
-    async def body(self, most: int) -> bytes:
+    async def body(self, most: int, whose: str = "") -> bytes:
         """The body; raises `HttpRefusal` where it is too large or too slow, and `Gone`."""
         length = self.headers.get(b"content-length", b"")
         if len(length) > 6 and length.isdigit() and int(length) > most:
@@ -85,24 +86,29 @@ class HttpExchange:
                 raise self._too_large(most)
             return first
         parts, size = [first], len(first)
-        HttpExchange.reading += size
+        reading = HttpExchange.reading
+        reading[whose] += size
         try:
             async with asyncio.timeout(bounds.BODY_S):
                 while not is_whole:
                     part, is_whole = await self._part()
                     size += len(part)
-                    HttpExchange.reading += len(part)
+                    reading[whose] += len(part)
                     parts.append(part)
                     if size > most:
                         raise self._too_large(most)
-                    if HttpExchange.reading > bounds.BODIES:
+                    if reading[whose] > bounds.BODIES_OF_ONE:
+                        raise busy("too much is being sent for you at once", HTTPStatus.TOO_MANY_REQUESTS)
+                    if reading.total() > bounds.BODIES:
                         raise busy("too much is being sent at once")
             return b"".join(parts)
         except TimeoutError:
             message = f"the body took more than {bounds.BODY_S} s"
             raise HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, message, (b"connection", b"close")) from None
         finally:
-            HttpExchange.reading -= size
+            reading[whose] -= size
+            if not reading[whose]:
+                del reading[whose]
 
     async def _part(self) -> tuple[bytes, bool]:
         message = await self._receive()

@@ -89,11 +89,12 @@ class Web:
         path: str = "/mcp",
         token: str | None = None,
         parts: Sequence[bytes] | None = None,
+        is_cut: bool = False,
         address: str = "127.0.0.1",
         more: Sequence[tuple[str, str]] = (),
         **headers: str | None,
     ) -> Answer:
-        """Begin a request; a header that is None is left out. The body comes in `parts`."""
+        """Begin a request; a header that is None is left out. The body comes in `parts`; if it `is_cut`, the last does not."""
         answer = Answer()
         named = {"host": HOST, **(_JSON if method == "POST" else {"accept": "text/event-stream"})}
         named |= {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
@@ -102,7 +103,7 @@ class Web:
         if token:
             named["authorization"] = f"Bearer {token}"
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        is_slow = parts is not None and not parts  # a body that never comes: at first nothing of it is there
+        is_slow = is_cut or (parts is not None and not parts)  # of a body that never comes, nothing is there
         coming = [raw] if parts is None else list(parts) or [b"", b""]
 
         async def receive() -> dict[str, Any]:

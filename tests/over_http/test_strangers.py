@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base import bounds
 from mcpctl.base.paths import Paths
 from mcpctl.over_http import newer_clients
+from mcpctl.over_http.http_exchange import HttpExchange
 from mcpctl.over_http.listening import address
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
@@ -303,5 +305,41 @@ def test_a_message_that_others_would_wait_for_is_refused_and_a_long_call_is_not(
             "mcp_name": "tool_execute",
         }
         assert (await at.ask("POST", body, **headers).whole()).status == 200
+
+    web(scene)
+
+
+# ---- how much at once
+
+
+def test_the_calls_of_a_batch_are_counted_each(web: PlayWeb) -> None:
+    async def scene(at: Web) -> None:
+        client = await at.open(revision="2025-03-26")
+        passed = {"name": "tool_execute", "arguments": {"toolKey": "files:read"}}
+        batch = [{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": passed} for n in range(4)]
+        assert (await client.ask("POST", batch).whole()).status == 429
+        assert len((await client.ask("POST", batch[:3]).whole()).messages) == 3
+        pings = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(4)]
+        assert len((await client.ask("POST", pings).whole()).messages) == 4
+        assert at.front.admission.requests.total == 0
+
+    web(scene, http={"max_in_flight_per_token": 3})
+
+
+def test_nobody_sends_so_much_that_others_cannot(web: PlayWeb, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "BODIES_OF_ONE", 100)
+    of_ann, of_bob = (token_of(paths)[1] for _ in "ab")
+    part, end = b" " * 60, b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+
+    async def scene(at: Web) -> None:
+        refused = await at.ask("POST", parts=[part, part, end], token=of_ann).whole()
+        assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+        held = at.ask("POST", parts=[part, b""], is_cut=True, token=of_ann)
+        await turns()
+        assert (await at.ask("POST", parts=[part, end], token=of_ann).whole()).status == 429
+        assert (await at.ask("POST", parts=[end[:30], end[30:]], token=of_bob).whole()).status == 200
+        held.leave()
+        await held.whole()
+        assert not HttpExchange.reading
 
     web(scene)
