@@ -2,7 +2,6 @@
 
 import collections
 import contextlib
-import functools
 import itertools
 import json
 import os
@@ -13,14 +12,14 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from tests.bench import raw_client, raw_http
+from tests.bench import raw_client
 from tests.bench.counting import WAITED, WROTE, Entry, let_rest
 from tests.bench.raw_client import ROOT, Connection, Target, Unavailable
 
@@ -234,37 +233,12 @@ def profiled(measured: Measured) -> dict[str, dict[str, float]]:
     """All functions in Python of a call, by file: what 3N calls take more than N, for each call."""
     with counted(measured, "profile") as serve:
         return {
-            "32 in flight": _by_file(serve.taken, serve.client.many_at_once),
-            "one at a time": _by_file(serve.taken, serve.client.one_at_a_time),
+            "32 in flight": by_file(serve.taken, serve.client.many_at_once),
+            "one at a time": by_file(serve.taken, serve.client.one_at_a_time),
         }
 
 
-def profiled_over_http(measured: Measured) -> dict[str, dict[str, float]]:
-    """The same of calls of one client over HTTP, one at a time."""
-    counts = {}
-    for name, era in (("newer", "modern"), ("older", "legacy")):
-        with tempfile.TemporaryDirectory(prefix="mcpctl-bench-") as folder:
-            home, port, fifo = Path(folder, "home"), raw_http.free_port(), Path(folder, "counted")
-            os.mkfifo(fifo)
-            env = {**measured.env, **raw_client.mcpctl_home(home, {"up": UPSTREAM})}
-            with (home / "config.toml").open("a", encoding="utf-8") as file:
-                file.write("[http]\nrequire_token = false\n")
-            command = [measured.python, "-P", str(COUNTING), "profile", str(fifo), "--http", str(port)]
-            with raw_http.running(raw_http.HttpTarget("serve --http", command, port, env)) as running:
-                client = raw_http.Client(running.target, era)
-                raw_http.called([client], 100)
-                let_rest(Path(folder))
-                take = functools.partial(taken, running.process.pid, fifo)
-                counts[name] = _by_file(take, functools.partial(raw_http.called, [client]))
-    return counts
-
-
-def of_package(files: Mapping[str, float]) -> float:
-    """How many of the functions by file are mcpctl's own."""
-    return sum(number for file, number in files.items() if not file.startswith(("/", "<")))
-
-
-def _by_file(take: Callable[[], Any], make: Callable[[int], object]) -> dict[str, float]:
+def by_file(take: Callable[[], Any], make: Callable[[int], object]) -> dict[str, float]:
     totals = []
     for count in (0, CALLS, 3 * CALLS):
         if count:

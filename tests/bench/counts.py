@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import counters, raw_client
+from tests.bench import counters, http_counters, raw_client
 from tests.bench.counters import Measured
 from tests.bench.counting import Entry
 from tests.bench.raw_client import Unavailable
@@ -84,10 +84,12 @@ def counted(measured: Measured, kept: Mapping[str, Kept]) -> Counts:
     for name, files in counters.profiled(measured).items():
         counts.files[f"all Python functions: {name}"] = files
         counts.numbers[f"all Python functions: {name}"] = round(sum(files.values()), 1)
-    for name, files in counters.profiled_over_http(measured).items():
+    for name, files in http_counters.profiled(measured).items():
         counts.files[f"all Python functions: over HTTP, {name}"] = files
         counts.numbers[f"all Python functions: over HTTP, {name}"] = round(sum(files.values()), 1)
-        counts.numbers[f"all Python functions, of mcpctl: over HTTP, {name}"] = round(counters.of_package(files), 1)
+        counts.numbers[f"all Python functions, of mcpctl: over HTTP, {name}"] = round(
+            http_counters.of_package(files), 1
+        )
     strace = shutil.which("strace") is not None
     if strace:
         counts.numbers |= least(lambda: counters.system_calls(measured), kept)
