@@ -23,7 +23,6 @@ def ls(
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
     from mcpctl.commands import columns
-    from mcpctl.commands.token_names import with_names
     from mcpctl.policy import answering
 
     if pending and standing:
@@ -31,7 +30,7 @@ def ls(
     options = listing.chosen()
     paths = data.paths()
     if standing:
-        output.write_list(answering.standing(paths), with_names(columns.STANDING, paths, options), options)
+        output.write_list(answering.standing(paths), columns.with_names(columns.STANDING, paths, options), options)
     else:
-        shown = with_names(columns.APPROVALS, paths, options)
+        shown = columns.with_names(columns.APPROVALS, paths, options)
         output.write_list(answering.rows(paths, pending=pending), shown, options)

@@ -41,7 +41,7 @@ def _text(kept: "CallApproval", paths: "Paths", *, full: bool) -> Iterator[str]:
     import sys
     import time
 
-    from mcpctl.commands.token_names import named
+    from mcpctl.commands.columns import named
     from mcpctl.output import text
     from mcpctl.policy.answering import row
     from mcpctl.policy.question import LITTLE, became, question_of

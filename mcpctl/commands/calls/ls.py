@@ -51,7 +51,6 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.commands import columns
-    from mcpctl.commands.token_names import with_names
 
     opt.one_of("kind", kind, _KINDS)
     opt.one_of("sort", sort, CALL_SORTS)
@@ -64,7 +63,7 @@ def ls(
         opt.refuse_with("--sort", sort, f"--kind {kind}")
     with data.records() as records:
         criteria = filters.resolved(records, data.paths())
-        shown = with_names(columns.columns("calls ls", kind), data.paths(), options)
+        shown = columns.with_names(columns.columns("calls ls", kind), data.paths(), options)
         if kind == "call":
             found = records.calls(criteria, output.chosen_fields(shown, options), sort)
         else:

@@ -11,7 +11,7 @@ def show(call: opt.CallId, shown: opt.OneThing, data: opt.DataLocation) -> None:
       mcpctl calls show last --json | jq .response
       mcpctl calls show last --fields status,response
     """
-    from mcpctl.commands.token_names import named
+    from mcpctl.commands.columns import named
     from mcpctl.output import text
 
     with data.records() as records:

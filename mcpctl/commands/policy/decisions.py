@@ -36,11 +36,10 @@ def decisions(
     """
     from mcpctl import output
     from mcpctl.commands import columns
-    from mcpctl.commands.token_names import with_names
 
     chosen, channels = opt.listed("decision", decision, DECISIONS), opt.listed("channel", channel)
     options = listing.chosen()
     with data.records() as records:
         criteria = filters.resolved(records, data.paths())
-        shown = with_names(columns.DECISIONS, data.paths(), options)
+        shown = columns.with_names(columns.DECISIONS, data.paths(), options)
         output.write_list(records.decisions_made(criteria, chosen, channels), shown, options)

@@ -17,8 +17,7 @@ def ls(filters: SessionFilters, listing: opt.Listing, data: opt.DataLocation) ->
       mcpctl sessions ls --failed --server github --since yesterday
     """
     from mcpctl import output
-    from mcpctl.commands.columns import SESSIONS
-    from mcpctl.commands.token_names import with_names
+    from mcpctl.commands.columns import SESSIONS, with_names
 
     options = listing.chosen()
     with data.records() as records:

@@ -11,7 +11,7 @@ def show(session: opt.SessionId, shown: opt.OneThing, data: opt.DataLocation) ->
       mcpctl sessions show 3f2a --json | jq '.tools'
       mcpctl calls tail --session 3f2a --since-position start
     """
-    from mcpctl.commands.token_names import named
+    from mcpctl.commands.columns import named
     from mcpctl.output import text
 
     with data.records() as records:
