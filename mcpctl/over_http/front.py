@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Any
 
@@ -135,12 +135,10 @@ class Front:
             elif version not in _VERSIONS:
                 raise unsupported(version or "", messages)
             else:
-                more = max(0, sum(getattr(each, "method", None) == "tools/call" for each in messages) - 1)
-                self.admission.begins(guest, more)  # a batch may have many calls
-                try:
-                    await self._finish_older(http, *self.older.post(http, guest, messages))
-                finally:
-                    self.admission.ended(guest, more)
+                if more := _further_calls(messages):
+                    self.admission.begins(guest, more)
+                    ended = partial(self.admission.ended, count=1 + more)
+                await self._finish_older(http, *self.older.post(http, guest, messages))
         finally:
             ended(guest)
 
@@ -271,6 +269,14 @@ def _has_envelope(messages: Sequence[Any]) -> bool:
     is_call = not isinstance(message, jsonrpc.Message)
     raw = message.params.meta if is_call else jsonrpc.members_or_empty(message.params).get("_meta", b"")
     return jsonrpc.VERSION_KEY in jsonrpc.members_or_empty(raw)
+
+
+def _further_calls(messages: Sequence[Any]) -> int:
+    """The calls of a batch beside one, which is counted already."""
+    if len(messages) < 2:
+        return 0
+    calls = [each for each in messages if getattr(each, "method", None) == "tools/call"]
+    return max(0, len(calls) - 1)
 
 
 def _retry_after(part: ClientSession) -> list[Header]:
