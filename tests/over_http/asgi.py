@@ -94,7 +94,7 @@ class Web:
         more: Sequence[tuple[str, str]] = (),
         **headers: str | None,
     ) -> Answer:
-        """Begin a request, without a header that is None. The body comes in `parts`, but for the last if it `is_cut`."""
+        """Begin a request, without headers that are None. Its body comes in `parts`, the last not if it `is_cut`."""
         answer = Answer()
         named = {"host": HOST, **(_JSON if method == "POST" else {"accept": "text/event-stream"})}
         named |= {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
