@@ -106,6 +106,7 @@ class HttpConnection(asyncio.Protocol):
             self._await_head()
 
     def _await_head(self) -> None:
+        _heads.pop(self, None)  # so that it is the last one
         _heads[self] = self.loop.time()
 
     # ---- what comes
@@ -276,16 +277,12 @@ class HttpConnection(asyncio.Protocol):
 
 def look(now: float) -> None:
     """End the connections that have been waited for too long."""
-    for connection, begun in list(_heads.items()):
-        if now - begun < HEAD_S:
-            break
-        del _heads[connection]
-        connection.transport.abort()
-    for connection, begun in list(_idle.items()):
-        if now - begun < connection._idle_s:
-            break
-        del _idle[connection]
-        connection.transport.close()
+    while _heads and now - _heads[late := next(iter(_heads))] >= HEAD_S:
+        del _heads[late]
+        late.transport.abort()
+    while _idle and now - _idle[late := next(iter(_idle))] >= late._idle_s:
+        del _idle[late]
+        late.transport.close()
 
 
 def _check(version: str, url: bytes, headers: list[tuple[bytes, bytes]]) -> None:
