@@ -31,6 +31,8 @@ SETS = {"2025-11-25": "modern", "2026-07-28": "legacy"}
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 NAME = "conformance"
 """Of the server behind mcpctl."""
+HTTP_NAME = "test"
+"""Its name where nobody stands between: mcpctl has it in front of the names of prompts, which then are the suite's."""
 SERVER = [sys.executable, "-m", "tests.conformance.server"]
 BRIDGE = [sys.executable, "-m", "tests.conformance.bridge"]
 HTTP = Path(__file__).with_name("exceptions_http.toml")
@@ -54,7 +56,9 @@ def served(results: Path, behind: Sequence[str]) -> Iterator[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
     env |= {"PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(results / "home")}
     mcpctl = [sys.executable, "-m", "mcpctl"]
-    subprocess.run([*mcpctl, "servers", "add", NAME, "--", *behind], env=env, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*mcpctl, "servers", "add", HTTP_NAME, "--", *behind, "short"], env=env, check=True, stdout=subprocess.DEVNULL
+    )
     with (results / "home" / "config.toml").open("a") as file:
         file.write("\n[http]\nrequire_token = false\n")
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -1,8 +1,8 @@
 """The server that the official suite asks for, on the MCP SDK over stdio: `python -m tests.conformance.server [ERA]`
 
-It speaks both protocol eras, or with `legacy` or `modern` only that one. Its tools, resources and prompts have the
-names and answers that the suite's scenarios require. What a tool asks of the client it asks in the way of the client's
-era: by a request of its own, or by a result that requires input.
+It speaks both protocol eras, or with `legacy` or `modern` only that one; with `short` its prompts have no `test_` in
+front. Its tools, resources and prompts have the names and answers that the suite's scenarios require. What a tool asks
+of the client it asks in the way of the client's era: by a request of its own, or by a result that requires input.
 """
 
 import base64
@@ -171,6 +171,12 @@ NAME = form("What is your name?", {"name": {"type": "string"}})
 async def simple_text(asked: Asked) -> list[Json]:
     """Returns a text."""
     return text("This is a simple text response for testing.")
+
+
+@tool("test_param_header", {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
+async def param_header(asked: Asked) -> list[Json]:
+    """Has an argument that a header repeats."""
+    return text(f"Region: {asked.arguments.get('region')}")
 
 
 @tool("test_image_content")
@@ -473,6 +479,8 @@ async def nothing(context: Context, params: Any) -> types.EmptyResult:
     return types.EmptyResult()
 
 
+SHORT = "short"
+_PREFIX = "test_"
 _PROMPTS: dict[str, list[str]] = {
     "test_simple_prompt": [],
     "test_prompt_with_arguments": ["arg1", "arg2"],
@@ -482,10 +490,14 @@ _PROMPTS: dict[str, list[str]] = {
 }
 
 
+_cut = 0
+"""How much of the names of prompts is left out at their beginning."""
+
+
 async def list_prompts(context: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
     """Every prompt, on one page."""
     found = [
-        {"name": name, "description": name, "arguments": [{"name": n, "required": True} for n in arguments]}
+        {"name": name[_cut:], "description": name, "arguments": [{"name": n, "required": True} for n in arguments]}
         for name, arguments in _PROMPTS.items()
     ]
     return types.ListPromptsResult.model_validate({"prompts": found})
@@ -510,10 +522,11 @@ async def get_prompt(
     context: Context, params: types.GetPromptRequestParams
 ) -> types.GetPromptResult | types.InputRequiredResult:
     """One prompt, made of content blocks."""
-    if params.name not in _PROMPTS:
+    name = _PREFIX[:_cut] + params.name
+    if name not in _PROMPTS:
         raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
     try:
-        blocks = await _blocks(Asked(context, dict(params.arguments or {}), params), params.name)
+        blocks = await _blocks(Asked(context, dict(params.arguments or {}), params), name)
     except InputNeeded as needed:
         return needed.result
     messages = [{"role": "user", "content": block} for block in blocks]
@@ -586,4 +599,6 @@ async def main(era: str) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(main, "".join(sys.argv[1:]))
+    words = sys.argv[1:]
+    _cut = len(_PREFIX) if SHORT in words else 0
+    anyio.run(main, "".join(word for word in words if word != SHORT))
