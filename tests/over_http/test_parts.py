@@ -1,0 +1,51 @@
+"""One POST after the other is served by the same part of a session, and nothing of one comes to another."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from mcpctl.base.paths import Paths
+from mcpctl.over_http.parts import SessionParts
+from tests.over_http.asgi import Web, play_web
+from tests.proxy.client import META
+from tests.proxy.in_memory import MemoryConnection, MemoryServer, echo, tool
+
+CAN_BE_ASKED: dict[str, Any] = {META + "clientCapabilities": {"elicitation": {}}}
+
+
+def test_a_part_serves_the_next_post_unless_its_own_has_asked_or_streamed_or_was_left(home: Path, paths: Paths) -> None:
+    going = asyncio.Event()
+
+    async def answer(connection: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+        if token := params.get("_meta", {}).get("progressToken"):
+            connection.say(method="notifications/progress", params={"progressToken": token, "progress": 1})
+        if params["arguments"].get("waits"):
+            await going.wait()
+        return await echo(connection, params)
+
+    async def scene(at: Web) -> None:
+        before = SessionParts.kept
+        for number in range(3):
+            assert (await at.call("files:read", id=number).whole()).json["id"] == number
+            assert SessionParts.kept == before + 1
+        both = [at.call("files:read", {"n": number}, id="same") for number in range(2)]
+        assert [(await each.whole()).json["id"] for each in both] == ["same", "same"]
+        assert SessionParts.kept == before + 2
+
+        asked = await at.call("files:delete", meta=CAN_BE_ASKED).whole()
+        assert asked.json["result"]["resultType"] == "input_required"
+        told = await at.call("files:read", meta={"progressToken": "t"}).whole()
+        assert len(told.messages) == 2
+        assert SessionParts.kept == before
+
+        left = at.call("files:read", {"waits": True}, id="left")
+        await at.world.servers["files"].was_called.wait()
+        left.leave()
+        await left.whole()
+        going.set()
+        assert [(await at.call("files:read", id=number).whole()).json["id"] for number in range(2)] == [0, 1]
+
+    tools = tool("read", readOnlyHint=True), tool("delete", destructiveHint=True)
+    play_web(
+        home, paths, scene, servers={"files": lambda: MemoryServer(*tools, answer=answer)}, policy={"confirm": "always"}
+    )
