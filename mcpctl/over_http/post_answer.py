@@ -185,6 +185,8 @@ class PostAnswer(StreamedLines):
             if beginning.startswith((prefix + b"r", prefix + b"e")):
                 self._open.remove(prefix)
                 self.is_over = not self._open
+                if self.is_gone:  # else it is woken once that has left
+                    self.wake()
                 return
 
     def withdrawn(self, id_: bytes) -> None:

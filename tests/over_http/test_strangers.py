@@ -11,7 +11,7 @@ import pytest
 
 from mcpctl.base import bounds
 from mcpctl.base.paths import Paths
-from mcpctl.over_http import newer_clients
+from mcpctl.over_http import newer_clients, post_answer
 from mcpctl.over_http.http_exchange import HttpExchange
 from mcpctl.over_http.listening import address
 from mcpctl.policy import tokens
@@ -177,7 +177,10 @@ def test_a_compressed_body_is_refused_with_words(web: PlayWeb) -> None:
     web(scene)
 
 
-def test_a_question_to_a_client_that_has_left_is_refused_and_its_call_goes_on(web: PlayWeb, paths: Paths) -> None:
+def test_a_question_to_a_client_that_has_left_is_refused_and_its_call_goes_on(
+    web: PlayWeb, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(post_answer, "_ALIVE_S", 3600)  # nothing else wakes it
     may_ask = asyncio.Event()
 
     async def asking(connection: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
