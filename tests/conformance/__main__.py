@@ -50,11 +50,18 @@ def installed(cache: Path) -> list[str]:
     return [str(program), str(modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")]
 
 
+def patient(folder: Path) -> str:
+    """The PYTHONPATH with which mcpctl waits for the server's era, however long the server takes to start."""
+    change = f"from mcpctl.upstreams import transports\ntransports._PROBE_S = {LIMIT_S}\n"
+    (folder / "sitecustomize.py").write_text(change, encoding="utf-8")
+    return f"{folder}{os.pathsep}{ROOT}"
+
+
 @contextlib.contextmanager
 def served(results: Path, behind: Sequence[str]) -> Iterator[str]:
     """The URL of `mcpctl serve --http` with the server that `behind` starts, and shows directly."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
-    env |= {"PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(results / "home")}
+    env |= {"PYTHONPATH": patient(results), "MCPCTL_HOME": str(results / "home")}
     mcpctl = [sys.executable, "-m", "mcpctl"]
     subprocess.run(
         [*mcpctl, "servers", "add", HTTP_NAME, "--", *behind, "short"], env=env, check=True, stdout=subprocess.DEVNULL
@@ -82,7 +89,7 @@ def served(results: Path, behind: Sequence[str]) -> Iterator[str]:
 def bridged(results: Path, behind: Sequence[str], direct: bool) -> Iterator[str]:
     """The URL of the server itself, or of mcpctl with the server that `behind` starts, and shows `direct` or not."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
-    env["PYTHONPATH"] = str(ROOT)
+    env["PYTHONPATH"] = patient(results)
     command = [*BRIDGE, "--trace", str(results / "trace.txt")]
     if behind:
         env["MCPCTL_HOME"] = str(results / "home")
