@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Terminal:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-_PATIENCE_S = 20
+_PATIENCE_S = 60
 """Far longer than anything here takes; for a browser that hangs."""
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

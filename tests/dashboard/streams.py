@@ -16,7 +16,7 @@ from mcpctl.dashboard.dashboard import Dashboard
 from mcpctl.dashboard.running import Login
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 _END = object()
 
 

@@ -11,7 +11,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.dashboard import streaming
 from tests import recorded
 
-ENOUGH_S = 20
+ENOUGH_S = 60
 
 
 def test_one_thread_reads_what_is_asked_for_and_ends_with_its_reader() -> None:

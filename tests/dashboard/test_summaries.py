@@ -127,7 +127,7 @@ def test_a_page_does_not_wait_for_many_that_are_counted_aside(
     summaries, go_on = Summaries(few=0), threading.Event()
 
     def count(records: Records) -> int:
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return int(records.totals()[0]["calls"])
 
     with Records(paths) as records:

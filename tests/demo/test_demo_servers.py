@@ -16,7 +16,7 @@ import pytest
 from tests.table import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT = 10
+TIMEOUT = 60
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"

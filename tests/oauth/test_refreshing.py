@@ -281,7 +281,7 @@ def test_one_that_is_killed_in_a_refresh_leaves_nothing_locked_nor_half_written(
     old = kept(store, run.login(expires_at=0.0))
     run.issuer.may_answer.clear()
     with refresher(store, run, 1, 1) as process:
-        assert run.issuer.is_asked.wait(20)
+        assert run.issuer.is_asked.wait(60)
         os.kill(process.pid, signal.SIGKILL)
     found = store.find(run.url)
     assert found and found.refresh_token == old.refresh_token

@@ -211,7 +211,7 @@ def test_a_terminal_gets_colours_as_colours_and_nothing_else_of_the_kind(
     listed(paths, "s", [{"name": "t", "title": "\x1b[31mred\x1b]0;owned\x07", "inputSchema": {"type": "object"}}])
     outer, inner = pty.openpty()
     env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm-256color"}
-    subprocess.run([*MCPCTL, "tools", "ls"], stdout=inner, stderr=inner, env=env, check=True, timeout=20)
+    subprocess.run([*MCPCTL, "tools", "ls"], stdout=inner, stderr=inner, env=env, check=True, timeout=60)
     os.close(inner)
     said = os.read(outer, 1 << 16).decode()
     os.close(outer)

@@ -79,7 +79,7 @@ def counted_meanwhile(home: Path, paths: Paths, work: Sequence[Future[None]]) ->
 def command_output(home: Path, *words: str) -> bytes:
     """The output of a command, in a process of its own; its stderr is empty."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
-    ran = subprocess.run([sys.executable, "-m", "mcpctl", *words], capture_output=True, env=env, timeout=20)
+    ran = subprocess.run([sys.executable, "-m", "mcpctl", *words], capture_output=True, env=env, timeout=60)
     assert (ran.returncode, ran.stderr) == (0, b"")
     return ran.stdout
 

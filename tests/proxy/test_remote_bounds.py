@@ -70,7 +70,7 @@ def test_a_call_that_is_taken_back_is_read_no_further(serve: Serve) -> None:
     with scripted(much=endless) as server:
         client = serve({"web": {"url": server.url}})
         id_ = client.start_call("web:much")
-        assert begun.wait(20)
+        assert begun.wait(60)
         client.notify("notifications/cancelled", {"requestId": id_})
         until("the connection to be let go", lambda: "much" not in server.open)
 

@@ -414,7 +414,7 @@ def test_stdout_may_be_a_file(home: Path, tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
     with (tmp_path / "out").open("wb") as out:
         ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
-        subprocess.run(SERVE, input=ping, stdout=out, env=env, timeout=10, check=True)
+        subprocess.run(SERVE, input=ping, stdout=out, env=env, timeout=60, check=True)
     assert json.loads((tmp_path / "out").read_bytes())["result"] == {}
 
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcpctl.wire import http_connection as connection
 from mcpctl.wire import http_server as server
 
-ENOUGH_S = 20
+ENOUGH_S = 60
 ANSWERED = PlainTextResponse("answered")
 Talk = Callable[[int], Coroutine[Any, Any, None]]
 

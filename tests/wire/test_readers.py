@@ -57,7 +57,7 @@ def test_a_client_that_has_gone_holds_nobody_up() -> None:
         left.hold()
         assert not server.reads
         left.close()
-        await asyncio.wait_for(turn.readers.released(), 5)
+        await asyncio.wait_for(turn.readers.released(), 60)
         assert server.reads
 
     asyncio.run(scene())
