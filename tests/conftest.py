@@ -31,6 +31,7 @@ MCPCTL = [sys.executable, "-m", "mcpctl"]
 # Where the environment says to keep nothing that is compiled, each of hundreds of processes would compile all of it.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.umask(0o022)  # what a test makes and says nothing of may be read by others, whoever starts it
 # A home is synced to its disk thousands of times: where there is one in memory that takes it, it is there.
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
