@@ -59,7 +59,7 @@ def test_a_browser_in_the_terminal_is_never_started(
     on_path("false", "exit 1")
     has_failed = threading.Event()
     open_("https://issuer.example/authorize", has_failed.set)
-    assert has_failed.wait(60)
+    assert has_failed.wait(20)
     assert not (tmp_path / "started").exists()
 
 
@@ -79,10 +79,10 @@ def test_a_browser_that_does_not_say_whether_it_opened_is_not_counted_on(
     monkeypatch.setattr(browser, "_PATIENCE_S", 0.01)
     has_failed = threading.Event()
     open_("https://issuer.example/authorize", has_failed.set)
-    assert has_failed.wait(60)
+    assert has_failed.wait(20)
     (waits,) = [each for each in threading.enumerate() if each.name == "browser"]
     (tmp_path / "closed").write_text("now\n", encoding="utf-8")
-    waits.join(60)
+    waits.join(20)
     assert not waits.is_alive()
 
 
@@ -92,5 +92,5 @@ def test_nothing_of_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("BROWSER", "false")
     has_failed = threading.Event()
     open_("https://issuer.example/authorize", has_failed.set)
-    assert has_failed.wait(60)
+    assert has_failed.wait(20)
     assert not (tmp_path / "imported").exists()

@@ -30,7 +30,7 @@ ENVELOPE: dict[str, Any] = {
     META + "clientInfo": INFO,
     META + "clientCapabilities": {},
 }
-TIMEOUT_S = 60.0
+TIMEOUT_S = 20.0
 SHARED_THREADS = ("aside_", "help_", "answers_")
 """Threads that belong to no server: those of pools that all have."""
 

@@ -26,7 +26,7 @@ from mcpctl.wire.jsonrpc import Json, Message, decode
 from mcpctl.wire.writer import Readers
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, write_config
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 20.0
 Answering = Callable[["MemoryConnection", dict[str, Any]], Awaitable[dict[str, Any]]]
 
 LISTS = {

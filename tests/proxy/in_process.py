@@ -28,7 +28,7 @@ from tests import command_tree
 from tests.proxy import over_http
 from tests.proxy.client import LATEST, SHARED_THREADS, Client
 
-_ENDS_IN_S = 60.0
+_ENDS_IN_S = 20.0
 _SOON_S = 0.2
 
 

@@ -151,7 +151,7 @@ def test_a_call_that_a_client_takes_back_closes_its_connection(
     id_ = client.start_call("shop:orders/get", {"id": "1"})
     assert came.wait(60)
     client.notify("notifications/cancelled", {"requestId": id_})
-    assert own.closed.acquire(timeout=60)
+    assert own.closed.acquire(timeout=20)
 
 
 def test_a_long_answer_is_shortened_and_read_on(serve: Serve, home: Path, paths: Paths, own: OwnApi) -> None:
