@@ -279,7 +279,7 @@ def test_a_question_too_large_to_be_taken_apart_is_not_passed_on(scene: Play) ->
     requests = {f"k{n}": {"method": ROOTS} for n in range(10_001)}
 
     async def answer(_: MemoryConnection, __: dict[str, Any]) -> dict[str, Any]:
-        requests["x"] = {"method": "a" * 100_000 + "," * 100_000}
+        requests["x"] = {"method": "a" * 100_000 + ":" * 100_000}
         return {"resultType": "input_required", "inputRequests": requests}
 
     async def played(world: World) -> None:
