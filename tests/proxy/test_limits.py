@@ -297,6 +297,8 @@ def test_a_limit_of_one_call_is_told_as_one(paths: Paths, mcpctl: Mcpctl) -> Non
 def test_the_limit_is_exact_among_several_serves_and_commands(serve: Serve, mcpctl: Mcpctl) -> None:
     policy = {"limit": {"weather:*": "9/d"}}
     clients = [serve(WEATHER, policy=policy, process=True), *(serve(process=True) for _ in range(2))]
+    for client in clients:
+        client.discover("forecast")  # they have listed it then, and no call waits for that
     ids = [
         (client, client.start_call("weather:get_forecast", {"city": "Oslo"})) for _ in range(5) for client in clients
     ]

@@ -312,7 +312,7 @@ def test_an_id_comes_back_as_it_was(id: Any, legacy: Client) -> None:
     "line",
     [
         *(b"{", b"nonsense", b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"\xff\xfe", b'{"id":1}}', b'"a"', b"7"),
-        b'{"id":1,"method":' + b"[" * 9999 + b"]" * 9999 + b"}",
+        b'{"id":1,"method":' + b"[" * 2900 + b"]" * 2900 + b"}",
     ],
     ids=range(8),
 )
