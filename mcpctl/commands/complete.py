@@ -259,10 +259,8 @@ def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
         return []
     with PolicyFile.as_it_lies(paths) as file:
         valid = [token for token in tokens.every(file) if token.revoked is None]
-    return _begun(
-        incomplete,
-        [(token.id, ", ".join(filter(None, (token.name, *sorted(token.projects | token.servers))))) for token in valid],
-    )
+    about = {token.id: (token.name, *sorted(token.projects | token.servers)) for token in valid}
+    return _begun(incomplete, [(id_, ", ".join(filter(None, parts))) for id_, parts in about.items()])
 
 
 def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:

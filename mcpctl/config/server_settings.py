@@ -159,15 +159,9 @@ class Server(toml.Section, frozen=True, kw_only=True):
         return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask), self.shared
 
 
-_NOT_LAUNCHED = (
-    "enabled",
-    "require_own_login",
-    "projects",
-    "tools",
-    "only",
-    "trust_hints",
-    "limit_tokens",
-)  # of an API, all else is
+_NOT_LAUNCHED = (  # of an API, all else is
+    "enabled", "require_own_login", "projects", "tools", "only", "trust_hints", "limit_tokens",
+)  # fmt: skip
 
 
 def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:

@@ -27,7 +27,6 @@ from mcpctl.wire.threads import beside
 _ALLOWED = (b"allow", b"POST")
 _LOOK_S = 0.02
 _EVERY_S = 1.0  # how often it is looked for sessions that have to end
-_TEXT = b"text/plain; charset=utf-8"
 
 
 class Front:
@@ -226,9 +225,6 @@ class Front:
 
 
 _VERSIONS = (None, MODERN_REVISION, *LEGACY_REVISIONS)
-_ONE_LINE = bytes.maketrans(
-    b"\r\n", b"  "
-)  # outside of its strings, where these may not be, JSON takes all spaces alike
 
 
 @lru_cache(maxsize=64)
@@ -249,7 +245,7 @@ def _are_among(kinds: Sequence[bytes], text: bytes) -> bool:
 
 def _read(body: bytes, decoded: Callable[[Line], Any]) -> Sequence[Any]:
     """The messages in a body; raises `HttpRefusal` for one that others would have to wait for."""
-    line = body.translate(_ONE_LINE) if b"\n" in body or b"\r" in body else body
+    line = body.translate(jsonrpc.ONE_LINE) if b"\n" in body or b"\r" in body else body
     message = None
     with suppress(*jsonrpc.REFUSED):
         message = decoded(line)

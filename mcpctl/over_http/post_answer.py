@@ -15,7 +15,6 @@ _STREAM_HEADERS: list[Header] = [
     (b"content-type", STREAM), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"),
 ]  # fmt: skip
 NOBODY_READS = 1 << 30  # as many bytes as wait where no client is: what may be left out is
-_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # an event's data ends at either
 _STATUS = {
     jsonrpc.METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
     **dict.fromkeys((
@@ -144,7 +143,7 @@ def _event(line: bytes) -> bytes:
     # A server may write JSON with breaks between its parts, or worse, inside of a string: what came after one would
     # be another message, which nobody has looked at.
     return b"event: message\r\ndata: %b\r\n\r\n" % (
-        data.translate(_ONE_LINE) if b"\r" in data or b"\n" in data else data
+        data.translate(jsonrpc.ONE_LINE) if b"\r" in data or b"\n" in data else data
     )
 
 

@@ -13,16 +13,7 @@ FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
 HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")  # as they were at the call
 
-GROUPS = (
-    "tool",
-    "server",
-    "client",
-    "token",
-    "project",
-    "status",
-    "day",
-    "hour",
-)  # totals of calls are grouped by these
+GROUPS = ("tool", "server", "client", "token", "project", "status", "day", "hour")  # of totals of calls
 ERROR = "error"  # or failures are grouped by this, alone
 _SORTS_OF_ERRORS = ("calls", "sessions", "first_used", "last_used")
 MOST_VALUES = 200  # a filter takes so many values; SQLite takes some more alternatives

@@ -48,6 +48,7 @@ _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
 _whole: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)  # a strict decoder's refusals
 decoded = _message.decode  # the message in a line; raises `REFUSED` where only `messages` can tell
+ONE_LINE = bytes.maketrans(b"\r\n", b"  ")  # outside of its strings, where neither may be, JSON takes all spaces alike
 _MANY = 100_000  # a text with more commas or colons is counted out: each part would be an object of a hundred bytes
 
 

@@ -5,14 +5,13 @@ from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import OF_CALLS_ALONE, RecordFilters
 from mcpctl.store.filters import ERROR, GROUPS, grouping, sorts
 
+_BY = (*GROUPS, ERROR)
+
 
 def stats(
     filters: RecordFilters,
     by: list[str] | None = opt.option(
-        "--by",
-        "GROUP,…",
-        "A row for each tool, server, client, token, project, status, day, hour or error.",
-        (*GROUPS, ERROR),
+        "--by", "GROUP,…", "A row for each tool, server, client, token, project, status, day, hour or error.", _BY
     ),
     sort: str | None = opt.option(
         "--sort", "FIELD", "The largest first, of a field such as p95_ms or total_tokens.", TOTAL_FIELDS
