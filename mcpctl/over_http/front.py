@@ -68,6 +68,11 @@ class Front:
             await http.answer(HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE)
             return
         self.admission.check_place(http)
+        if origin := http.headers.get(b"origin"):
+            http.be_readable(origin)
+            if http.method == "OPTIONS" and b"access-control-request-method" in http.headers:
+                await http.preflight()
+                return
         if self._must_wait():  # tokens may have been made or revoked
             await self._gateway.current()
         if http.path == "/metrics" and settings.metrics:

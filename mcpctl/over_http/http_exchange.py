@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, ClassVar
 
@@ -13,6 +13,10 @@ Header = tuple[bytes, bytes]
 JSON = b"application/json"
 STREAM = b"text/event-stream"
 _SOON = (b"retry-after", b"1")
+_READABLE = (
+    (b"access-control-expose-headers", b"Mcp-Session-Id, Retry-After, WWW-Authenticate"), (b"vary", b"Origin"),
+)  # fmt: skip
+_PREFLIGHT = ((b"access-control-allow-methods", b"GET, POST, DELETE"), (b"access-control-max-age", b"600"))
 
 
 class HttpRefusal(Exception):
@@ -49,6 +53,7 @@ class HttpExchange:
         self.repeats = len(self.headers) < len(self._every)  # whether any header appears more than once
         self._receive = receive
         self._send = send
+        self._of_each: Sequence[Header] = ()  # headers that each answer has
 
     @property
     def reached(self) -> str:
@@ -121,15 +126,25 @@ class HttpExchange:
 
     # ---- the answer
 
+    def be_readable(self, origin: bytes) -> None:
+        """Let pages of that origin read the answer: https://fetch.spec.whatwg.org/#http-cors-protocol"""
+        self._of_each = ((b"access-control-allow-origin", origin), *_READABLE)
+
+    async def preflight(self) -> None:
+        """Say that pages may send what they are about to send."""
+        headers = self.headers.get(b"access-control-request-headers", b"")
+        await self.answer(HTTPStatus.NO_CONTENT, b"", (b"access-control-allow-headers", headers), *_PREFLIGHT)
+
     async def begin(self, status: int, headers: Iterable[Header]) -> None:
-        await self._send({"type": "http.response.start", "status": status, "headers": [*headers]})
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self._of_each]})
 
     async def write(self, body: bytes, *, more: bool = True) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
     async def answer(self, status: int, body: bytes = b"", *headers: Header, kind: bytes = JSON) -> None:
         kinds = [(b"content-type", kind)] if body else []
-        await self.begin(status, [*kinds, (b"content-length", b"%d" % len(body)), *headers])
+        lengths = [] if status == HTTPStatus.NO_CONTENT else [(b"content-length", b"%d" % len(body))]
+        await self.begin(status, [*kinds, *lengths, *headers])
         await self.write(body, more=False)
 
     async def refuse(self, refusal: HttpRefusal) -> None:

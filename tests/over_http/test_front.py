@@ -50,6 +50,29 @@ def calls(paths: Paths) -> list[dict[str, Any]]:
 # ---- who may ask
 
 
+def test_pages_of_an_allowed_origin_read_answers_and_no_others_do(web: PlayWeb, paths: Paths) -> None:
+    _, text = token_of(paths)
+    page = "https://app.example"
+    before: dict[str, Any] = {
+        "access_control_request_method": "POST",
+        "access_control_request_headers": "authorization,mcp-method",
+    }
+
+    async def scene(at: Web) -> None:
+        allowed = await at.ask("OPTIONS", None, origin=page, **before).whole()
+        assert (allowed.status, allowed.headers["access-control-allow-origin"]) == (204, page)
+        assert allowed.headers["access-control-allow-headers"] == "authorization,mcp-method"
+        assert "content-length" not in allowed.headers
+        for token, status in ((text, 200), ("wrong", 401)):
+            answer = await at.call("files:read", token=token, origin=page).whole()
+            assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, page)
+        other = await at.ask("OPTIONS", None, origin="https://evil.example", **before).whole()
+        assert (other.status, "access-control-allow-origin" in other.headers) == (403, False)
+        assert "access-control-allow-origin" not in (await at.call("files:read", token=text).whole()).headers
+
+    web(scene, http={"require_token": True, "allowed_origins": [page]})
+
+
 def test_host_and_origin_and_token_let_in_only_who_may_ask(web: PlayWeb, paths: Paths) -> None:
     id_, text = token_of(paths)
     _, revoked = token_of(paths)
