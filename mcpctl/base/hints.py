@@ -190,3 +190,15 @@ def compact(known: Mapping[str, Any] | None) -> str:
         else:
             out += "-"
     return out
+
+
+def hint_line(effective: Mapping[str, Hint]) -> str:
+    """Hints in one line, with their sources: "not declared" is not a no."""
+    forms = {
+        "declared": "{} (declared by its server)", "inferred": "{} (inferred from its HTTP method)",
+        "override": "{} (set by a toolset)", "default": "not declared (counts as {})",
+    }  # fmt: skip
+    return ", ".join(
+        f"{name.removesuffix('Hint')} {forms[hint.source].format(str(hint.value).lower())}"
+        for name, hint in effective.items()
+    )

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mcpctl.base import posix
 from mcpctl.base.errors import McpctlError
-from mcpctl.base.hints import PERMISSIONS, RISKS
+from mcpctl.base.hints import PERMISSIONS, RISKS, hint_line
 from mcpctl.base.paths import Paths
 from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.catalog import explained, rows
@@ -133,7 +133,7 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
     hints = subject.view.rules.hints(subject.server, subject.tool) if subject.tool else None
     risk = verdict.failure.facts["risk"]
     asked_call = CallApproval(
-        subject.binding, *subject.grant, risk, words.hints_of(hints) if hints else "", shown,
+        subject.binding, *subject.grant, risk, hint_line(hints) if hints else "", shown,
         subject.arguments_digest, *words.rule_of(verdict.failure.facts["ruling"], subject.view.config),
         client=approvals.CLAUDE_CODE, title=(subject.tool.title if subject.tool else None) or "",
         effect=effect_of(risk, hints),

@@ -339,17 +339,12 @@ def _failure(subject: Subject, code: str, **facts: Any) -> Failure:
 
 def may_read_on(server: str, name: str, view: View) -> bool:
     """Whether an earlier answer may still be read: not once a rule names the tool. Rules for classes do not matter."""
-    if server not in view.config.enabled or view.rules.barring(server, name):
-        return False
-    rule = view.rules.first_by_name(server, name)
-    return not view.config.policy.enforces or rule is None or rule.effect != DENY
+    is_there = server in view.config.enabled and not view.rules.barring(server, name)
+    return is_there and not (view.config.policy.enforces and view.rules.denies_by_name(server, name))
 
 
 def may_introduce(server: str, held: str, view: View) -> bool:
     """Whether a model may be told a server's instructions, which are `held` or not as its tools are."""
     if view.access.is_barred or server not in view.config.enabled or held == NOT_LOCKED:
         return False
-    if not view.config.policy.enforces:
-        return True
-    rule = view.rules.first_by_name(server, "*")  # a rule for all of its tools is one for the server
-    return not held and (rule is None or rule.effect != DENY)
+    return not (view.config.policy.enforces and (held or view.rules.denies_by_name(server, "*")))  # of all its tools

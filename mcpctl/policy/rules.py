@@ -83,6 +83,10 @@ class Rules:
         rules = self.matching(server, name, None)
         return next((rule for rule in rules if not rule.pattern.startswith("@")), None)
 
+    def denies_by_name(self, server: str, name: str) -> bool:
+        rule = self.first_by_name(server, name)
+        return rule is not None and rule.effect == DENY
+
     def classes(self, server: str, tool: Tool | None) -> frozenset[str]:
         if tool is None:
             return _UNKNOWN

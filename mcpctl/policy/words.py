@@ -8,7 +8,6 @@ from typing import Any
 from mcpctl.base.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.base.feature_names import is_feature
-from mcpctl.base.hints import Hint
 from mcpctl.base.texts import escaped
 from mcpctl.base.tool_keys import is_plain, split
 from mcpctl.config.config import Config
@@ -312,18 +311,6 @@ def _sent(failure: Failure) -> str:
     if failure.was_sent and failure.code in _EFFECT_UNKNOWN:
         return ". The call was sent and may have taken effect; it was not sent again"
     return ""
-
-
-def hints_of(effective: Mapping[str, Hint]) -> str:
-    """Hints in one line, with their sources: "not declared" is not a no."""
-    forms = {
-        "declared": "{} (declared by its server)", "inferred": "{} (inferred from its HTTP method)",
-        "override": "{} (set by a toolset)", "default": "not declared (counts as {})",
-    }  # fmt: skip
-    return ", ".join(
-        f"{name.removesuffix('Hint')} {forms[hint.source].format(str(hint.value).lower())}"
-        for name, hint in effective.items()
-    )
 
 
 def _rule_by(failure: Failure) -> str:

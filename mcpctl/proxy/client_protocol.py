@@ -242,7 +242,9 @@ class ClientProtocol:
         elif name == b'"tool_discovery"':
             self._session.begin(self._session.discover(incoming, arguments or b"{}"))
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
-            self._session.begin(self._session.annotate(incoming, arguments or b"{}"))
+            from mcpctl.proxy import noting  # few may
+
+            self._session.begin(noting.annotate(self._session, incoming, arguments or b"{}"))
         elif self._session.gateway.config.serve.direct and len(name) <= bounds.NAME:
             self._session.direct.call(incoming, jsonrpc.text(name), arguments, self._no_tool)
         else:

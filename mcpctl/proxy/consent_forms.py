@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mcpctl.base.failure import Failure
+from mcpctl.base.hints import hint_line
 from mcpctl.policy import approvals, words
 from mcpctl.policy.approvals import ONCE, SESSION, CallApproval
 from mcpctl.policy.consent import BY_ITSELF_MS, NOT_ALL, WHOLE
@@ -53,7 +54,7 @@ def asked_of(call: Request, subject: Subject, failure: Failure, values: Recordab
     risk, shown = failure.facts["risk"], values.shown(arguments)
     wanted = CallApproval(
         approvals.binding_of(subject.grant, call.arguments_digest), *subject.grant, risk,
-        words.hints_of(hints) if hints else "no list of its server has it", shown.beginning, call.arguments_digest,
+        hint_line(hints) if hints else "no list of its server has it", shown.beginning, call.arguments_digest,
         *words.rule_of(failure.facts["ruling"], call.view.config), shown.whole, shown.hidden, shown.left_out,
         client=values.name(call.caller.client.name or ""),
         title=((tool.title if tool else None) or "")[:_LONGEST_TITLE],

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mcpctl.base import bounds
 from mcpctl.base.callers import ANYBODY, Caller
-from mcpctl.base.errors import McpctlError, warn
+from mcpctl.base.errors import warn
 from mcpctl.base.failure import Failed, Failure
 from mcpctl.catalog.server_instructions import Introduced
 from mcpctl.metatools import offers
@@ -33,7 +33,7 @@ from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import SEVERITY
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.threads import apart, beside
+from mcpctl.wire.threads import beside
 
 if TYPE_CHECKING:
     from mcpctl.proxy.direct_requests import DirectRequests
@@ -109,7 +109,7 @@ class ClientSession:
             self._direct = DirectRequests(self.gateway, self.dispatch, self.features, self.begin, self.list_all, of)
         return self._direct
 
-    # ---- searches and notes
+    # ---- searches
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Run work that the client waits for and that starts nothing: it has the longer grace of the end."""
@@ -129,7 +129,7 @@ class ClientSession:
             answer, view = await self._found(replace(request, introduced=self.introduced.told), caller)
             self.introduced.add(answer.introduced)
         except Failed as error:
-            self._record_denied(error.failure, of=offers.DISCOVERY)
+            self.record_denied(error.failure, of=offers.DISCOVERY)
             self.answer(incoming, translate.no_results(words.for_model(error.failure), caller))
             return
         except asyncio.CancelledError:
@@ -149,10 +149,10 @@ class ClientSession:
         self.answer(incoming, translate.own_result(answer.result(offers.form_of(caller)), caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[SearchAnswer, View]:
-        gateway, view = self.gateway, await self._admitted(caller)
+        gateway, view = self.gateway, await self.admitted(caller)
         if unlisted := await gateway.searching.unlisted(view):
             await self._list_first(unlisted, view, caller)
-        view = await self._admitted(caller)  # people may have decided something meanwhile
+        view = await self.admitted(caller)  # people may have decided something meanwhile
         missing = {name: self._why_unlisted(name, caller) for name in gateway.catalog(view).unlisted()}
         problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
         direct = (await self.direct.tools(caller)).names if view.config.serve.direct else {}
@@ -173,7 +173,7 @@ class ClientSession:
         if added or len(unlisted) == len(view.config.enabled):
             await self._until_known(refreshing, view)
 
-    async def _admitted(self, caller: Caller) -> View:
+    async def admitted(self, caller: Caller) -> View:
         """The client's view as things are now; raises `Failed` where it may see nothing."""
         await self.gateway.current()
         return admitted(self.gateway.view(caller))
@@ -194,37 +194,7 @@ class ClientSession:
             return f"has been down since {since}; the user can see why with: mcpctl servers check {name}"
         return "is still starting; its tools are not known yet, search again in a moment"
 
-    async def annotate(self, incoming: Incoming, arguments: bytes) -> None:
-        caller = incoming.caller
-        try:
-            answer = translate.own_result(await self._noted(caller, arguments), caller)
-        except Failed as error:
-            self._record_denied(error.failure, of=offers.ANNOTATE)
-            answer = translate.refusal(words.for_model(error.failure), caller)
-        except McpctlError as error:
-            answer = translate.refusal(f"{error.message}; {error.hint}", caller)
-        except Exception as error:
-            warn(f"notes could not be added: {error!r}")
-            answer = translate.refusal(f"the notes could not be added: {error}", caller)
-        self.answer(incoming, answer)
-
-    async def _noted(self, caller: Caller, arguments: bytes) -> bytes:
-        from mcpctl.metatools import note_tool  # not part of starting up: it changes files
-
-        await self.gateway.searching.unlisted(await self._admitted(caller))
-        view = await self._admitted(caller)
-        catalog = self.gateway.catalog(view)
-        try:
-            subject, notes = note_tool.note_request(arguments, catalog)
-        except Failed as error:
-            near = await beside(translate.near, error.failure.facts["key"], catalog.snapshot())
-            raise Failed(error.failure.about(near=near)) from None
-        assert view.toolset
-        assert view.toolset_place
-        # Aside: the lock of the file may be held.
-        return await apart(note_tool.add, view.toolset_place, subject, notes, view.toolset.name)
-
-    def _record_denied(self, failure: Failure, *, of: str) -> None:
+    def record_denied(self, failure: Failure, *, of: str) -> None:
         if failure.code in words.OF_VIEW:
             view = failure.facts["view"]
             key = failure.facts["key"] if failure.facts["server"] else of

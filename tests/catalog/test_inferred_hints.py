@@ -19,7 +19,6 @@ from mcpctl.dashboard import badges
 from mcpctl.metatools import direct_definitions, direct_tools
 from mcpctl.output.text import meaning_of
 from mcpctl.policy.rules import Rules, rules_of
-from mcpctl.policy.words import hints_of
 from mcpctl.store.state import ListKey, State
 from tests.table import for_each
 
@@ -179,7 +178,7 @@ def test_records_and_people_are_told_that_it_was_inferred() -> None:
     known = json.loads(hints.snapshot(tool("DELETE")))
     assert known["destructiveHint"] == {"value": True, "source": INFERRED}
     assert hints.compact(known) == "rDI-"
-    assert "destructive true (inferred from its HTTP method)" in hints_of(hints.effective(tool("DELETE")))
+    assert "destructive true (inferred from its HTTP method)" in hints.hint_line(hints.effective(tool("DELETE")))
     assert hints.declared(tool("POST")) == {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False}
 
 
