@@ -1,6 +1,7 @@
 """The ASGI application of `serve --http`: what each request is, and where it goes. It knows no sockets."""
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -281,4 +282,4 @@ def _further_calls(messages: Sequence[Any]) -> int:
 
 
 def _retry_after(part: ClientSession) -> list[Header]:
-    return [(b"retry-after", b"%d" % max(1, round(part.retry_after)))] if part.retry_after else []
+    return [(b"retry-after", b"%d" % max(1, math.ceil(part.retry_after)))] if part.retry_after else []
