@@ -6,6 +6,7 @@ toolset in force, `all` for every tool and no meta-tools.
 
 import hashlib
 import re
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace as replace_fields
@@ -268,6 +269,7 @@ class KnownDirectTools:
         self._kept: dict[tuple[Any, ...], _Kept] = Newest(_MOST_KEPT)
         self._making: dict[tuple[Any, ...], asyncio.Future[DirectTools]] = {}
         self._count = 0
+        self._keeping = threading.Lock()
 
     def known(self, catalog: Catalog) -> DirectTools | None:
         """None where they have to be made first."""
@@ -313,9 +315,11 @@ class KnownDirectTools:
             for server, listed in lists.items()
         }  # fmt: skip
         tools = _merged(catalog, choice, list(parts.values()), generation)
-        if before and before.tools.is_like(tools):
-            tools = replace(tools, generation=before.tools.generation)
-        self._kept[seen] = _Kept(changes, parts, tools)
+        with self._keeping:  # others may have been made meanwhile, of which a client has a cursor
+            before = self._kept.get(seen)
+            if before and before.tools.is_like(tools):
+                tools = replace(tools, generation=before.tools.generation)
+            self._kept[seen] = _Kept(changes, parts, tools)
         return tools
 
 

@@ -69,7 +69,7 @@ class HttpConnection(asyncio.Protocol):
         self.scope = {
             "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "scheme": "http", "root_path": "",
             "client": _named(transport.get_extra_info("peername")),
-            "server": _named(transport.get_extra_info("sockname")), "state": self._app_state,
+            "server": _named(transport.get_extra_info("sockname")),
         }  # fmt: skip
         self._await_head()
         if len(self._state.connections) > self.most:
@@ -207,7 +207,7 @@ class HttpConnection(asyncio.Protocol):
         scope = {
             **self.scope, "http_version": version, "method": parser.get_method().decode(), "raw_path": path,
             "path": unquote(path.decode()) if b"%" in path else path.decode(), "query_string": query,
-            "headers": headers,
+            "headers": headers, "state": self._app_state.copy(),  # what an application notes there is of one request
         }  # fmt: skip
         if scope["method"] == "CONNECT":
             raise Ambiguous

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -590,6 +591,31 @@ def test_only_answers_that_promise_no_structure_are_shortened(home: Path, paths:
         assert text_of(more).endswith("\nword word ")
 
     play(home, paths, played, wordy=wordy)
+
+
+def test_tools_that_are_made_twice_at_once_are_one_list(
+    home: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a list comes in again while the first client is answered: the cursor of its first page holds."""
+    at_once = threading.Barrier(2)
+    merge = direct_tools._merged
+
+    def merged(*given: Any) -> Any:
+        at_once.wait(60)
+        return merge(*given)
+
+    async def played(world: World) -> None:
+        world.configure(serve={"direct": ["many:*"]})
+        world.begin()
+        await (await world.client()).request("tools/list", {})
+        catalog, known = world.gateway.catalog(world.gateway.view(None)), direct_tools.KnownDirectTools()
+        monkeypatch.setattr(direct_tools, "_merged", merged)
+        first = asyncio.ensure_future(known.made(catalog))
+        await asyncio.sleep(0)
+        catalog.lists.changes += 1
+        assert (await known.made(catalog)).generation == (await first).generation
+
+    play(home, paths, played, many=lambda: MemoryServer(tool("t")))
 
 
 def test_a_long_list_comes_in_pages(home: Path, paths: Paths) -> None:

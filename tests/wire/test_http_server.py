@@ -62,6 +62,30 @@ def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest
     served(talk)
 
 
+def test_what_an_application_notes_of_a_request_is_not_there_in_another() -> None:
+    notes: list[dict[str, Any]] = []
+    both_are_there = asyncio.Barrier(2)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"]["path"] = scope["path"]
+        await both_are_there.wait()
+        notes.append({"path": scope["path"], "noted": scope["state"]["path"]})
+        await ANSWERED(scope, receive, send)
+
+    async def talk(port: int) -> None:
+        async def asks(path: str) -> None:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            await reader.readuntil(b"answered")
+            writer.close()
+
+        await asyncio.gather(asks("/ann"), asks("/bob"))
+
+    served(talk, app)
+    assert len(notes) == 2
+    assert all(note["path"] == note["noted"] for note in notes)
+
+
 POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 REFUSED: dict[str, bytes] = {
