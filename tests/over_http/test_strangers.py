@@ -282,7 +282,7 @@ def test_a_server_cannot_put_another_message_into_a_stream(web: PlayWeb) -> None
 
 
 def test_a_message_that_others_would_wait_for_is_refused_and_a_long_call_is_not(web: PlayWeb) -> None:
-    deep, wide = b"[" * 7000 + b"]" * 7000, b"[" + b'{"a":1},' * 110_000 + b"1]"
+    deep, wide = b"[" * 40_000 + b"]" * 40_000, b"[" + b'{"a":1},' * 110_000 + b"1]"
     shallow = b"[" * 3000 + b"]" * 3000
     plain = {
         "jsonrpc": "2.0",
