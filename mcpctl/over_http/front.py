@@ -61,7 +61,8 @@ class Front:
             pass
 
     async def _answer(self, http: HttpExchange) -> None:
-        if b"transfer-encoding" in http.headers and b"content-length" in http.headers:  # two ways to read where it ends
+        # Two ways to read where it ends. Our own connections refuse it before; others may carry requests to us, too.
+        if b"transfer-encoding" in http.headers and b"content-length" in http.headers:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a body has one length", (b"connection", b"close"))
         settings = self._gateway.config.http
         if http.path in ("/healthz", "/readyz"):

@@ -15,16 +15,9 @@ _MOST_KEPT = 256
 
 class SessionPart:
     def __init__(
-        self,
-        of: "SessionParts",
-        gateway: Gateway,
-        offer: Offer,
-        protocol: ClientProtocol,
-        readers: Readers,
-        *,
-        is_modern: bool,
-        beyond: Callable[..., None] | None,
-    ) -> None:
+        self, of: "SessionParts", gateway: Gateway, offer: Offer, protocol: ClientProtocol, readers: Readers, *,
+        is_modern: bool, beyond: Callable[..., None] | None,
+    ) -> None:  # fmt: skip
         self.of = of
         self.answer = PostAnswer(gateway.turn, readers, is_modern=is_modern, beyond=beyond)
         self.session = ClientSession(gateway, self.answer, of.session.caller, of=of.session)

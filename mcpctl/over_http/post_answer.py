@@ -121,7 +121,7 @@ class StreamedLines:
     async def stream(self, http: HttpExchange, *headers: Header) -> None:
         """Send all as events until there is no more, or the client goes."""
         await http.begin(HTTPStatus.OK, [*_STREAM_HEADERS, *headers])
-        await http.write(b": \r\n\r\n")  # so that a client sees at once that it is open
+        await http.write(_ALIVE)  # so that a client sees at once that it is open
         await self._stream_on(http, await self._lines() if self._ready else [])
 
     async def _stream_on(self, http: HttpExchange, lines: list[bytes]) -> None:

@@ -95,13 +95,13 @@ def decide(subject: Subject) -> Verdict:
     if subject.verb in _CALLS:
         return _of_call(subject)
     if subject.tool is None and not _is_named(subject):
-        return Verdict(REFUSE, _failure(subject, "unknown_tool"))
+        return Verdict(REFUSE, refusal_of(subject, "unknown_tool"))
     if subject.verb == SHOW:
         return _ALLOWED
     if _is_left_out(subject):
-        return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+        return Verdict(REFUSE, refusal_of(subject, "not_in_toolset"))
     if subject.verb == FIND and subject.tool and "_meta" in subject.tool.definition and _is_for_pages_alone(subject):
-        return Verdict(REFUSE, _failure(subject, "for_pages"))
+        return Verdict(REFUSE, refusal_of(subject, "for_pages"))
     return _of_policy(subject)
 
 
@@ -114,8 +114,8 @@ def _acts_for_many(subject: Subject) -> bool:
 def _of_view(subject: Subject) -> Failure | None:
     access, pause = subject.view.access, subject.view.standing.pause
     if access.is_barred:
-        return _failure(subject, access.problem)
-    return _failure(subject, "paused", pause=pause) if pause and subject.verb in _PAUSED else None
+        return refusal_of(subject, access.problem)
+    return refusal_of(subject, "paused", pause=pause) if pause and subject.verb in _PAUSED else None
 
 
 def admitted(view: View) -> View:
@@ -129,20 +129,20 @@ def _of_server(subject: Subject) -> Failure | None:
     config, server, token = subject.view.config, subject.server, subject.view.access.token
     if server in config.enabled:
         is_barred = config.servers[server].require_own_login and _acts_for_many(subject)
-        return _failure(subject, "own_login_needed") if is_barred else None
+        return refusal_of(subject, "own_login_needed") if is_barred else None
     # A server that a token does not reach looks like one that is not there.
     is_there = server in config.servers or server in config.problems
     if server in config.elsewhere or (token and (token.projects or token.servers) and not is_there):
-        return _failure(subject, "not_in_project")
+        return refusal_of(subject, "not_in_project")
     if server in config.problems:
-        return _failure(subject, "server_unusable", reason=config.problems[server])
-    return _failure(subject, "server_disabled" if server in config.servers else "unknown_tool")
+        return refusal_of(subject, "server_unusable", reason=config.problems[server])
+    return refusal_of(subject, "server_disabled" if server in config.servers else "unknown_tool")
 
 
 def _of_own(subject: Subject) -> Verdict:
     """The tool of our own is in every project and toolset, and nowhere found."""
     if subject.tool is None or subject.verb not in _CALLS:
-        return Verdict(REFUSE, _failure(subject, "unknown_tool"))
+        return Verdict(REFUSE, refusal_of(subject, "unknown_tool"))
     return _of_class(subject) or _of_policy(subject)
 
 
@@ -150,7 +150,7 @@ def _of_name(subject: Subject) -> Failure | None:
     if not subject.view.config.servers[subject.server].bars_tools:
         return None
     barring = subject.view.rules.barring(subject.server, subject.name)
-    return _failure(subject, "not_permitted", barring=barring) if barring else None
+    return refusal_of(subject, "not_permitted", barring=barring) if barring else None
 
 
 def _is_named(subject: Subject) -> bool:
@@ -167,9 +167,9 @@ def _unlisted(subject: Subject) -> Tool:
 def _of_call(subject: Subject) -> Verdict:
     view, toolset = subject.view, subject.view.toolset
     if toolset and not toolset.may_hold(subject.server, subject.name):
-        return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+        return Verdict(REFUSE, refusal_of(subject, "not_in_toolset"))
     if subject.tool is None and (ruling := _denied_by_name(subject)):
-        return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
+        return Verdict(REFUSE, refusal_of(subject, "denied", ruling=ruling), ruling)
     # Where hints decide, they are those of the connection that the call goes to.
     hints_decide = subject.execute_class or view.config.policy.is_on or view.access.only_reads
     if subject.listing == KEPT and (hints_decide or view.is_locked):
@@ -177,16 +177,16 @@ def _of_call(subject: Subject) -> Verdict:
     if subject.tool is None and subject.listing in (KEPT, CURRENT):
         return _LIST_FIRST  # it may be new
     if subject.tool is None and subject.listing == ANEW:
-        return Verdict(REFUSE, _failure(subject, "unknown_tool"))
+        return Verdict(REFUSE, refusal_of(subject, "unknown_tool"))
     must_be_listed = subject.execute_class or view.config.policy.enforces or view.is_locked
     has_refused = subject.tool is None and view.config.servers[subject.server].bars_tools
     if subject.listing == UNAVAILABLE and (must_be_listed or has_refused):
         # Its server runs but does not say what it has: what cannot be told from a refused tool is refused.
-        return Verdict(REFUSE, _failure(subject, "not_listed"))
+        return Verdict(REFUSE, refusal_of(subject, "not_listed"))
     if _is_left_out(subject):
-        return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+        return Verdict(REFUSE, refusal_of(subject, "not_in_toolset"))
     if subject.tool and "_meta" in subject.tool.definition and _is_for_pages_alone(subject):
-        return Verdict(REFUSE, _failure(subject, "for_pages"))
+        return Verdict(REFUSE, refusal_of(subject, "for_pages"))
     return _of_class(subject) or _of_policy(subject)
 
 
@@ -210,7 +210,7 @@ def _of_policy(subject: Subject) -> Verdict:
     """A policy that is only recorded refuses and asks nothing."""
     policy, tool = subject.view.config.policy, subject.tool
     if tool and tool.held == NOT_LOCKED:
-        return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
+        return Verdict(REFUSE, refusal_of(subject, "held", held=tool.held))
     if failure := _of_token(subject):
         return Verdict(REFUSE if subject.view.access.binds else ALLOW, failure)
     if not policy.is_on:
@@ -232,27 +232,27 @@ def _limited(subject: Subject, verdict: Verdict) -> Verdict:
 def _of_token(subject: Subject) -> Failure | None:
     access = subject.view.access
     if access.problem:
-        return _failure(subject, access.problem)
+        return refusal_of(subject, access.problem)
     if not access.only_reads:
         return None
     only_reads = subject.verb != ANNOTATE and subject.view.rules.risk(subject.server, subject.tool) == hints.RISKS[0]
-    return None if only_reads else _failure(subject, "token_read_only")
+    return None if only_reads else refusal_of(subject, "token_read_only")
 
 
 def _of_rules(subject: Subject) -> Verdict:
     view, tool = subject.view, subject.tool
     if tool and tool.held:
-        return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
+        return Verdict(REFUSE, refusal_of(subject, "held", held=tool.held))
     is_fetched = subject.verb == FETCH
     ruling = _ruling_of_fetched(subject) if is_fetched else view.rules.ruling(subject.server, subject.name, tool)
     if subject.verb == COMPLETE and ruling.rule and ruling.rule.pattern.startswith("@"):
         return _ALLOWED  # nothing is known there of what a tool declares
     if ruling.effect == DENY:
-        return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
+        return Verdict(REFUSE, refusal_of(subject, "denied", ruling=ruling), ruling)
     if ruling.effect != ASK_RULE or subject.verb not in _ASKED or _has_consent(subject):
         return Verdict(ALLOW, None, ruling)
     code = "never_asked" if view.config.policy.table.confirm == "never" else "needs_consent"
-    failure = _failure(subject, code, ruling=ruling, risk=view.rules.risk(subject.server, tool))
+    failure = refusal_of(subject, code, ruling=ruling, risk=view.rules.risk(subject.server, tool))
     return Verdict(REFUSE if code == "never_asked" else ASK, failure, ruling)
 
 
@@ -284,11 +284,11 @@ def _of_feature(subject: Subject) -> Verdict:
     view, tool = subject.view, subject.tool
     kind, _ = feature_names.split(subject.name)
     if feature_names.EXPOSED_AS.get(kind) not in view.config.exposes(subject.server):
-        return Verdict(REFUSE, _failure(subject, "not_exposed"))
+        return Verdict(REFUSE, refusal_of(subject, "not_exposed"))
     if view.is_locked:
-        return Verdict(REFUSE, _failure(subject, "held", held=NOT_LOCKED))
+        return Verdict(REFUSE, refusal_of(subject, "held", held=NOT_LOCKED))
     if tool and tool.held and view.config.policy.enforces:
-        return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
+        return Verdict(REFUSE, refusal_of(subject, "held", held=tool.held))
     return _ALLOWED if tool else _of_its_tools(subject)
 
 
@@ -304,9 +304,9 @@ def _of_its_tools(subject: Subject) -> Verdict:
     if refused:
         return refused
     if view.toolset and not view.toolset.names_server(server):
-        return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+        return Verdict(REFUSE, refusal_of(subject, "not_in_toolset"))
     if view.config.servers[server].only == []:
-        return Verdict(REFUSE, _failure(subject, "not_permitted", barring=view.rules.barring(server, "")))
+        return Verdict(REFUSE, refusal_of(subject, "not_permitted", barring=view.rules.barring(server, "")))
     return _of_all_rules(subject) if view.config.policy.enforces else _ALLOWED
 
 
@@ -316,7 +316,7 @@ def _of_all_rules(subject: Subject) -> Verdict:
     rule = view.rules.first_by_name(subject.server, "")
     ruling = Ruling(rule.effect if rule else view.config.policy.table.default, rule)
     is_denied = ruling.effect == DENY
-    return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling) if is_denied else _ALLOWED
+    return Verdict(REFUSE, refusal_of(subject, "denied", ruling=ruling), ruling) if is_denied else _ALLOWED
 
 
 def _is_left_out(subject: Subject) -> bool:
@@ -328,11 +328,11 @@ def _of_class(subject: Subject) -> Verdict | None:
     if subject.execute_class and subject.tool:
         needed = subject.view.rules.permission(subject.tool)
         if needed != subject.execute_class:
-            return Verdict(REFUSE, _failure(subject, "wrong_execute", needed=needed, used=subject.execute_class))
+            return Verdict(REFUSE, refusal_of(subject, "wrong_execute", needed=needed, used=subject.execute_class))
     return None
 
 
-def _failure(subject: Subject, code: str, **facts: Any) -> Failure:
+def refusal_of(subject: Subject, code: str, **facts: Any) -> Failure:
     about = {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
     return Failure(code, {**about, **facts})
 

@@ -11,6 +11,7 @@ from mcpctl.base.failure import Failure
 from mcpctl.base.texts import counted
 from mcpctl.config.policy_settings import LIMIT, RATE_KEY, PolicyRule
 from mcpctl.policy import limits
+from mcpctl.policy.decide import refusal_of
 from mcpctl.policy.limits import Use
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.policy.rates import Rates
@@ -54,29 +55,23 @@ def _rated(policy: PolicyMemory, call: Request, *, counts: bool) -> Failure | No
     if full is None or full.rule.rate is None:
         return None
     most, window_s, _ = full.rule.rate
-    return Failure("rate_limited", {
-        **_facts(call), "ruling": Ruling(RATE_KEY, full.rule), "most": most, "calls": counted(most, "call"),
-        "time": limits.span(window_s), "retry_after": full.wait_s, "wait": f"{max(1, math.ceil(full.wait_s))} s",
-    })  # fmt: skip
-
-
-def _facts(call: Request) -> dict[str, object]:
-    subject = call.subject
-    return {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
+    return refusal_of(
+        call.subject, "rate_limited", ruling=Ruling(RATE_KEY, full.rule), most=most, calls=counted(most, "call"),
+        time=limits.span(window_s), retry_after=full.wait_s, wait=f"{max(1, math.ceil(full.wait_s))} s",
+    )  # fmt: skip
 
 
 async def _asked(policy: PolicyMemory, call: Request, ask: Callable[[PolicyFile], Use | None]) -> Failure | None:
     if not _kept(call.verdict.limits):
         return None
-    facts = _facts(call)
     try:
         full = await policy.run(ask)
     except Unusable as error:
-        return Failure("not_counted", {**facts, "reason": error.message})
+        return refusal_of(call.subject, "not_counted", reason=error.message)
     if full is None or full.rule.rate is None:
         return None
     most, window_s, _ = full.rule.rate
-    return Failure("over_limit", {
-        **facts, "ruling": Ruling(LIMIT, full.rule), "most": most, "calls": counted(most, "call"),
-        "time": limits.span(window_s), "free": full.told(time.time()),
-    })  # fmt: skip
+    return refusal_of(
+        call.subject, "over_limit", ruling=Ruling(LIMIT, full.rule), most=most, calls=counted(most, "call"),
+        time=limits.span(window_s), free=full.told(time.time()),
+    )  # fmt: skip
