@@ -20,7 +20,7 @@ Row = dict[str, Any]
 Builders = Mapping[str, Callable[[Sequence[Tool]], Provider]]
 """Each ranking by name; the first is that which the others are compared with."""
 PROBES = Path(__file__).parent / "probes"
-KINDS = ("abbreviations", "typos", "other-words", "long", "german", "chinese", "japanese")
+KINDS = ("abbreviations", "typos", "other-words", "long", "german", "chinese", "japanese", "spanish", "french")
 ENGLISH = KINDS[:4]
 METRICS = ("ndcg@10", "recall@1", "recall@5")
 SEEDS = range(3)
