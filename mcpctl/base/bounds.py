@@ -63,6 +63,14 @@ BODIES_OF_ONE = 64 << 20  # and of those of one token, so that nobody keeps all 
 BODY_S = 60  # seconds in which one has to come
 BRACKETS = 6_000  # brackets of a message over HTTP that are looked at one by one: others wait meanwhile
 ADDRESSES = 10_000  # addresses of refused requests over HTTP that are remembered for a minute
+REQUEST_HEAD, REQUEST_HEADERS = 1 << 15, 200  # bytes of the head of a request over HTTP, and headers in it
+REQUEST_HEAD_S = 10  # seconds in which a connection has to send it
+UNTAKEN = 1 << 16  # bytes of a body that nobody has taken yet, after which no more is read
+UNREAD_S = 600  # seconds for which an answer over HTTP waits for a client that does not read it
+IDLE_S = 75  # seconds for which a connection to `serve --http` may be idle: longer than those of balancers
+CLIENT_INFO = 4096  # bytes of what a client over HTTP says of itself that are kept: a longer one has no name
+PROCESSES = 100  # processes of servers of one `serve --http`
+RATES = 10_000  # rates of one token and rule each that are counted at once
 
 LISTENS = 100  # `subscriptions/listen` requests of one client that are open at once
 WATCHED = 1000  # resources of which one client gets the updates

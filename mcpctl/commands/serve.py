@@ -146,6 +146,6 @@ def _print_remote(client: str, http: str, path: str, *, link: bool) -> None:
     entry = client_config.remote_entry(client, listening.url_of(http, path))
     output.write_text(client_config.link(client, entry) if link else client_config.block(client, entry))
     output.say(client_config.goes_into(client))
-    if http.startswith(listening.ANY):
-        output.say(f"other machines reach it by the name of this one: write that in place of {http.rpartition(':')[0]}")
+    if "://" not in http and listening.address(http).is_any:
+        output.say("other machines reach it by the name of this one: write that in place of 127.0.0.1")
     output.say(f"{client_config.where_its_token_is(client)}; one is made with: mcpctl tokens create --name NAME")

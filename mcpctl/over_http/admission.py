@@ -17,6 +17,7 @@ from mcpctl.wire.http_server import is_for, is_from
 
 _BEARER = (b"www-authenticate", b"Bearer")
 _A_MINUTE = 60
+_REFUSED = Origin(Client("refused requests"))  # whose session those are on record
 
 
 class Guest(NamedTuple):
@@ -125,7 +126,7 @@ class Admission:
                 self._refused = {each: at for each, at in self._refused.items() if now - at < _A_MINUTE}
             if len(self._refused) < bounds.ADDRESSES:
                 self._refused[http.address] = now
-                self._recorder.decision_made(http.address or "http", "denied", rule, origin=Origin(Client()))
+                self._recorder.decision_made(http.address or "http", "denied", rule, origin=_REFUSED)
                 self._recorder.flush()
         words = "a token is needed" if rule == NO_TOKEN else "the token is not valid"
         return HttpRefusal(HTTPStatus.UNAUTHORIZED, f"{words}: Authorization: Bearer TOKEN", _BEARER)

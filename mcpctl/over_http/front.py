@@ -103,10 +103,13 @@ class Front:
         return self.admission.knows_tokens() and not self.is_draining
 
     async def _other(self, http: HttpExchange, guest: Guest, version: str | None) -> None:
-        if http.method not in ("GET", "DELETE") or version == MODERN_REVISION or not http.header(SESSION):
+        is_older = version in LEGACY_REVISIONS or (version != MODERN_REVISION and http.header(SESSION))
+        if http.method not in ("GET", "DELETE") or not is_older:
             raise HttpRefusal(HTTPStatus.METHOD_NOT_ALLOWED, f"{http.method} is for nothing here", _ALLOWED)
-        elif http.method == "GET":
-            session = self.older.of(http, guest)
+        if version not in _VERSIONS:
+            raise unsupported(version or "")
+        session = self.older.of(http, guest)
+        if http.method == "GET":
             if not _accepts(http, STREAM):
                 raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have text/event-stream")
             self.admission.listens(guest)
@@ -115,7 +118,7 @@ class Front:
             finally:
                 self.admission.listened(guest)
         else:
-            await self.older.end(self.older.of(http, guest))
+            await self.older.end(session)
             await http.answer(HTTPStatus.NO_CONTENT)
 
     # ---- POST

@@ -16,13 +16,17 @@ _ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):)?(\d{1,5})\Z")
 _ANY = ("0.0.0.0", "::")
 _LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 _HTTP = 80  # the port that clients leave out
-ANY = ("0.0.0.0:", "[::]:")  # how an address of all that this machine has begins
 _URL = re.compile(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?\Z")
 
 
 class Address(NamedTuple):
     host: str
     port: int
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it stands for all addresses of this machine."""
+        return self.host in _ANY
 
     @property
     def is_loopback(self) -> bool:
@@ -32,12 +36,12 @@ class Address(NamedTuple):
         return self.host in LOOPBACK
 
     def url(self, path: str, port: int = 0) -> str:
-        host = "127.0.0.1" if self.host in _ANY else self.host
+        host = "127.0.0.1" if self.is_any else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{port or self.port}{path}"
 
     def hosts(self, port: int) -> list[str]:
         """The values of Host by which it is reached. One that listens on all addresses knows itself by each too."""
-        names = LOOPBACK if self.is_loopback or self.host in _ANY else (self.host,)
+        names = LOOPBACK if self.is_loopback or self.is_any else (self.host,)
         written = [f"[{name}]" if ":" in name else name for name in names]
         return [f"{name}:{port}" for name in written] + (written if port == _HTTP else [])
 

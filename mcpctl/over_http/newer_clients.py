@@ -9,11 +9,12 @@ from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
+from mcpctl.base import bounds, posix
 from mcpctl.base.callers import BY_TOKEN, MODERN_REVISION, Client, speaker
 from mcpctl.metatools.offers import Offer
 from mcpctl.over_http import mirrored
 from mcpctl.over_http.admission import Guest
-from mcpctl.over_http.http_exchange import HttpExchange, HttpRefusal
+from mcpctl.over_http.http_exchange import HttpExchange, HttpRefusal, busy
 from mcpctl.over_http.parts import SessionPart, SessionParts
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.gateway import Gateway
@@ -25,7 +26,6 @@ from mcpctl.wire.threads import beside
 from mcpctl.wire.writer import Readers
 
 LISTEN = "subscriptions/listen"
-_LONGEST_INFO = 4096
 _A_DAY = 86_400
 
 
@@ -91,7 +91,7 @@ class NewerClients:
 
     def _session(self, guest: Guest, meta: Mapping[str, bytes], state: bytes) -> Recorded:
         info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
-        client = _client(info if len(info) <= _LONGEST_INFO else b"")
+        client = _client(info if len(info) <= bounds.CLIENT_INFO else b"")
         claimed = meta.get("token", b"")
         whose = f"{guest.is_default} {guest.key}" if guest.token else ""
         if claimed and (guest.is_default or not guest.token):
@@ -102,6 +102,8 @@ class NewerClients:
             key = next(parked, key)
         known = self._recorded.pop(key, None)
         if known is None:
+            if not posix.has_descriptors():
+                raise busy("there are as many sessions as there may be")
             who = speaker(guest.token, BY_TOKEN, is_checked=guest.is_checked, is_default=guest.is_default)
             session = ClientSession(self._gateway, Nowhere(), who, over="http")
             protocol = ClientProtocol(session, Nowhere(), self._offer)
@@ -156,7 +158,7 @@ class Acknowledged(Exception):
     """There is nothing to answer."""
 
 
-def unsupported(version: str, messages: Sequence[Any]) -> HttpRefusal:
+def unsupported(version: str, messages: Sequence[Any] = ()) -> HttpRefusal:
     id_ = bytes(getattr(messages[0], "id", b"")) if len(messages) == 1 else b""
     data = {"supported": [MODERN_REVISION], "requested": version}
     message = "Unsupported protocol version"
@@ -170,7 +172,7 @@ def _params(message: Any) -> Mapping[str, bytes]:
 
 
 def _members(raw: bytes) -> Mapping[str, bytes]:
-    return _kept_members(raw) if len(raw) <= _LONGEST_INFO else jsonrpc.members_or_empty(raw)
+    return _kept_members(raw) if len(raw) <= bounds.CLIENT_INFO else jsonrpc.members_or_empty(raw)
 
 
 _kept_members = lru_cache(maxsize=256)(jsonrpc.members_or_empty)  # a client's are nearly always the same

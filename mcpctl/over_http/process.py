@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from mcpctl.base import posix
+from mcpctl.base import bounds, posix
 from mcpctl.base.errors import WrongUsage, warn
 from mcpctl.base.paths import Paths, cannot_write
 from mcpctl.config.config import load
@@ -21,17 +21,12 @@ from mcpctl.policy.tokens import own_token
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.process import gateway_for, not_waited_for, tell
 from mcpctl.store.run import Run
-from mcpctl.wire import http_connection, http_server
+from mcpctl.wire import http_server
+from mcpctl.wire.http_connection import HttpConnection
 
-_MOST_PROCESSES = 100
 _OPENING_S = 5.0
-_IDLE_S = 75  # seconds for which a connection may be idle: longer than those who pass requests on keep theirs
 _CONNECTIONS = 0.7  # of the files that it may have open; the rest is for servers and journals
 _END_S = 2.0
-
-
-class _Connection(http_connection.HttpConnection):
-    unread_s = 600
 
 
 def run(
@@ -56,8 +51,8 @@ def run(
             raise cannot_write(paths.runs, error) from error
         if not where.is_loopback:
             held.listens(f"{where.host}:{port}")
-        gateway = partial(made, most_processes=_MOST_PROCESSES, run=held)
-        _Connection.most = max(100, int(posix.most_descriptors() * _CONNECTIONS))
+        gateway = partial(made, most_processes=bounds.PROCESSES, run=held)
+        HttpConnection.most = max(100, int(posix.most_descriptors() * _CONNECTIONS))
         sys.setswitchinterval(0.001)
         gc.freeze()
         gc.set_threshold(5000)  # hundreds of requests that are in flight are no garbage
@@ -74,7 +69,7 @@ def run(
             ours = where.hosts(port)
 
             def listening(front: Front) -> "asyncio.Task[None]":
-                server = http_server.HttpServer(http_server.settings(front, _Connection, idle_s=_IDLE_S))
+                server = http_server.HttpServer(http_server.settings(front, HttpConnection, idle_s=bounds.IDLE_S))
                 return asyncio.create_task(server.serve(sockets))
 
             await serve(gateway, Offer(split, annotate), ours, listening, ending, at_once, token=token,

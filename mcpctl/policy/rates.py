@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import NamedTuple
 
+from mcpctl.base import bounds
 from mcpctl.config.policy_settings import PolicyRule
-
-_MOST_KEPT = 10_000  # tokens and rules; those of which nothing is left in their time go first
 
 
 class Full(NamedTuple):
@@ -41,6 +40,6 @@ class Rates:
 
     def _of(self, rule: PolicyRule, token: str) -> deque[float]:
         key = token, rule.pattern
-        if key not in self._calls and len(self._calls) >= _MOST_KEPT:
+        if key not in self._calls and len(self._calls) >= bounds.RATES:
             self._calls = {each: calls for each, calls in self._calls.items() if calls}
         return self._calls.setdefault(key, deque())

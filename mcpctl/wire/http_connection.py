@@ -12,13 +12,10 @@ import httptools
 from uvicorn import Config
 from uvicorn.server import ServerState
 
+from mcpctl.base import bounds
 from mcpctl.wire.http_answer import Answering
 
-HEAD_S = 10  # seconds in which a connection has to send the head of a request
-MOST_HEAD = 1 << 15
-_MOST_HEADERS = 200
 _PIECE = 1 << 16  # bytes that are parsed at once: what they ask for is in memory at once
-_UNTAKEN = 1 << 16  # bytes of a body that the application has not taken, after which no more is read
 
 _VERSIONS = ("1.1", "1.0")
 _LENGTHS = (b"content-length", b"transfer-encoding")
@@ -33,7 +30,6 @@ class Ambiguous(Exception):
 
 class HttpConnection(asyncio.Protocol):
     most: ClassVar[int] = 100  # connections; beyond, the one ends that has waited longest without a request
-    unread_s: ClassVar[float] = 300  # seconds for which an answer waits for a client that does not read it
 
     def __init__(
         self, config: Config, server_state: ServerState, app_state: dict[str, Any],
@@ -140,7 +136,7 @@ class HttpConnection(asyncio.Protocol):
             return
         if self._body_of is None:
             self._begun += len(data) if heads == self._heads else 0
-            if self._begun > MOST_HEAD:
+            if self._begun > bounds.REQUEST_HEAD:
                 self._refuse()
             elif not self._asked and self not in _heads:
                 self._await_head()
@@ -217,7 +213,7 @@ class HttpConnection(asyncio.Protocol):
             asked.begin()
 
     def on_body(self, part: bytes) -> None:
-        if (asked := self._body_of) and asked.take(part) > _UNTAKEN:
+        if (asked := self._body_of) and asked.take(part) > bounds.UNTAKEN:
             self._read_on(False)
 
     def on_message_complete(self) -> None:
@@ -260,7 +256,7 @@ class HttpConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.room = self.loop.create_future()
-        self._unread = self.loop.call_later(self.unread_s, self.transport.abort)
+        self._unread = self.loop.call_later(bounds.UNREAD_S, self.transport.abort)
 
     def resume_writing(self) -> None:
         self._have_room()
@@ -277,7 +273,7 @@ class HttpConnection(asyncio.Protocol):
 
 def look(now: float) -> None:
     """End the connections that have been waited for too long."""
-    while _heads and now - _heads[late := next(iter(_heads))] >= HEAD_S:
+    while _heads and now - _heads[late := next(iter(_heads))] >= bounds.REQUEST_HEAD_S:
         del _heads[late]
         late.transport.abort()
     while _idle and now - _idle[late := next(iter(_idle))] >= late._idle_s:
@@ -290,9 +286,9 @@ def _check(version: str, url: bytes, headers: list[tuple[bytes, bytes]]) -> None
     names = [name for name, _ in headers]
     hosts = names.count(b"host")
     size = len(url) + sum(map(len, names)) + sum(map(len, [value for _, value in headers]))
-    if size > MOST_HEAD or len(names) > _MOST_HEADERS or hosts > 1 or (version == "1.1" and not hosts):
+    if size > bounds.REQUEST_HEAD or len(names) > bounds.REQUEST_HEADERS:
         raise Ambiguous
-    if version not in _VERSIONS or names.count(b"content-length") > 1:
+    if version not in _VERSIONS or names.count(b"content-length") > 1 or hosts > 1 or (version == "1.1" and not hosts):
         raise Ambiguous
     if b"transfer-encoding" in names:
         codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]

@@ -114,6 +114,8 @@ def test_host_and_origin_and_token_let_in_only_who_may_ask(web: PlayWeb, paths: 
     web(scene, http={"require_token": True, "allowed_origins": ["https://app.example"]})
     refused = [row for row in lines(paths, "decisions.made") if row["rule"] in ("no_token", "token_not_valid")]
     assert sorted(row["key"] for row in refused) == ["10.0.0.9", "127.0.0.1"]
+    of_refused = [row["id"] for row in lines(paths, "sessions.created") if row["client_name"] == "refused requests"]
+    assert {row["session_id"] for row in refused} == set(of_refused)
     assert {row["token_id"] for row in calls(paths)} == {id_}
 
 
@@ -326,6 +328,13 @@ def test_a_session_is_its_token_s_and_unknown_to_all_others(web: PlayWeb, paths:
                 assert refused.status == 404, (token, id_, method)
         without = at.ask("POST", {"jsonrpc": "2.0", "id": 1, "method": "ping"}, token=of_ann)
         assert (await without.whole()).status == 400
+        for method in ("GET", "DELETE"):
+            for version, session, code in (("2025-03-26", None, -32600), ("2099-01-01", client.id, -32022)):
+                headers: dict[str, Any] = {"mcp_protocol_version": version, "mcp_session_id": session}
+                wrong = await at.ask(method, token=of_ann, **headers).whole()
+                assert (wrong.status, wrong.json["error"]["code"]) == (400, code), (method, version)
+            neither = await at.ask(method, token=of_ann).whole()
+            assert (neither.status, neither.headers["allow"]) == (405, "POST")
         assert (await client.ask("DELETE").whole()).status == 204
         assert (await client.send(id=1, method="ping").whole()).status == 404
 

@@ -117,7 +117,9 @@ def test_each_client_gets_an_entry_with_the_address_and_without_a_token(
         assert "MCPCTL_TOKEN" in ran.out
         assert "mcpctl_secret" not in ran.out + ran.err
         assert "mcpctl tokens create" in ran.err
-        assert ("by the name of this one" in ran.err) == http.startswith("0.0.0.0")
+        assert ("by the name of this one: write that in place of 127.0.0.1" in " ".join(ran.err.split())) == (
+            http.startswith("0.0.0.0")
+        )
         assert ("your own token where it says" in " ".join(ran.err.split())) == (client in ("zed", "cline"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.base import bounds
+from mcpctl.base import bounds, posix
 from mcpctl.base.paths import Paths
 from mcpctl.over_http import newer_clients, post_answer
 from mcpctl.over_http.http_exchange import HttpExchange
@@ -344,5 +344,24 @@ def test_nobody_sends_so_much_that_others_cannot(web: PlayWeb, paths: Paths, mon
         held.leave()
         await held.whole()
         assert not HttpExchange.reading
+
+    web(scene)
+
+
+def test_at_most_of_its_descriptors_no_new_session_begins_and_those_there_go_on(
+    web: PlayWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(at: Web) -> None:
+        client = await at.open()
+        assert (await at.call("files:read").whole()).status == 200
+        monkeypatch.setattr(posix, "has_descriptors", lambda: False)
+        other = {META + "clientInfo": {"name": "another", "version": "1"}}
+        for answer in (
+            at.ask("POST", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}),
+            at.call("files:read", meta=other),
+        ):
+            assert ((await answer.whole()).status, answer.headers["retry-after"]) == (503, "1")
+        for answer in (client.call("files:read"), at.call("files:read")):
+            assert (await answer.whole()).status == 200
 
     web(scene)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcpctl.base import bounds
 from mcpctl.wire import http_connection as connection
 from mcpctl.wire import http_server as server
 
@@ -34,7 +35,7 @@ def served(talk: Talk, app: ASGIApp = ANSWERED) -> None:
 
 
 def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_S", 0.2)
+    monkeypatch.setattr(bounds, "REQUEST_HEAD_S", 0.2)
 
     async def talk(port: int) -> None:
         for sent in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n"):
@@ -48,7 +49,7 @@ def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPa
 
 
 def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEAD_S", 0.3)
+    monkeypatch.setattr(bounds, "REQUEST_HEAD_S", 0.3)
 
     async def talk(port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -89,11 +90,11 @@ def test_what_an_application_notes_of_a_request_is_not_there_in_another() -> Non
 POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 REFUSED: dict[str, bytes] = {
-    "a long head": b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * (2 * connection.MOST_HEAD),
-    "a long head that ends": b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * connection.MOST_HEAD + b"\r\n\r\n",
-    "a long path": b"GET /" + b"x" * connection.MOST_HEAD + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a long head": b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * (2 * bounds.REQUEST_HEAD),
+    "a long head that ends": b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * bounds.REQUEST_HEAD + b"\r\n\r\n",
+    "a long path": b"GET /" + b"x" * bounds.REQUEST_HEAD + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     "many headers": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: x\r\n" * 201 + b"\r\n",
-    "empty lines without end": b"\r\n" * connection.MOST_HEAD,
+    "empty lines without end": b"\r\n" * bounds.REQUEST_HEAD,
     "two hosts": b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
     "no host": b"GET / HTTP/1.1\r\n\r\n",
     "a bare return": b"GET / HTTP/1.1\r\nHost: x\ry\r\n\r\n",
@@ -122,7 +123,7 @@ REFUSED: dict[str, bytes] = {
     "a chunk beyond all": CHUNKED + b"FFFFFFFFFFFFFFFFF\r\n{}\r\n0\r\n\r\n",
     "a chunk that goes on": CHUNKED + b"2\r\n{}0\r\n\r\n",
     "a chunk with a bare line feed": CHUNKED + b"2;a\n{}\r\n0\r\n\r\n",
-    "trailers without end": CHUNKED + b"0\r\n" + b"X: x\r\n" * connection.MOST_HEAD,
+    "trailers without end": CHUNKED + b"0\r\n" + b"X: x\r\n" * bounds.REQUEST_HEAD,
     "a tunnel": b"CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n",
     "an older version": b"GET /\r\n\r\n",
     "a later version": b"GET / HTTP/2.0\r\nHost: x\r\n\r\n",
@@ -299,7 +300,7 @@ def test_beyond_the_bound_the_connection_ends_that_has_asked_for_nothing_for_lon
 
 
 def test_an_answer_that_nobody_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection.HttpConnection, "unread_s", 0.2)
+    monkeypatch.setattr(bounds, "UNREAD_S", 0.2)
     ended = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:
