@@ -36,7 +36,7 @@ HTTP_NAME = "test"
 SERVER = [sys.executable, "-m", "tests.conformance.server"]
 BRIDGE = [sys.executable, "-m", "tests.conformance.bridge"]
 HTTP = Path(__file__).with_name("exceptions_http.toml")
-LIMIT_S = 300
+LIMIT_S = 900
 START_S = 20
 
 
