@@ -186,9 +186,9 @@ def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    from mcpctl.store.records import Records
+    from mcpctl.store.records import LocalRecords
 
-    with Records.as_they_lie(paths_of(ctx)) as records:
+    with LocalRecords.as_they_lie(paths_of(ctx)) as records:
         rows = records.newest_calls(incomplete)
     pairs = [
         (row["id"], f"{row['server']}:{row['tool']}, {row['status']}, {_minute(row['started_at'])}") for row in rows
@@ -197,9 +197,9 @@ def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    from mcpctl.store.records import Records
+    from mcpctl.store.records import LocalRecords
 
-    with Records.as_they_lie(paths_of(ctx)) as records:
+    with LocalRecords.as_they_lie(paths_of(ctx)) as records:
         rows = records.newest_sessions(incomplete)
     return _with_last([(row["id"], _about_session(row)) for row in rows], incomplete, "the last session")
 
@@ -229,9 +229,9 @@ def clients(incomplete: str) -> list[Pair]:
 
 
 def recorded_clients(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    from mcpctl.store.records import Records
+    from mcpctl.store.records import LocalRecords
 
-    with Records.as_they_lie(paths_of(ctx)) as records:
+    with LocalRecords.as_they_lie(paths_of(ctx)) as records:
         names = {str(row["client_name"] or "") for row in records.newest_sessions(at_most=1000)}
     return _begun(incomplete, [(name, "") for name in sorted(names)])
 

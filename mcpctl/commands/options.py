@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcpctl.catalog.rows import ToolFilter
     from mcpctl.commands.confirmation import Gate
     from mcpctl.output import ListOptions
-    from mcpctl.store.records import Records
+    from mcpctl.store.records import LocalRecords
 
 
 def option(
@@ -182,11 +182,11 @@ class _Located(Options):
         return chosen(getattr(self, "config", None), self.data_dir, creates=creates)
 
     @contextmanager
-    def records(self) -> "Iterator[Records]":
+    def records(self) -> "Iterator[LocalRecords]":
         """The records, brought up to date; a terminal shows the progress if it takes long. A data directory that was
         named must exist: a mistyped name is not an empty record."""
         from mcpctl import output
-        from mcpctl.store.records import Records
+        from mcpctl.store.records import LocalRecords
 
         if self.data_dir and not self.data_dir.exists():
             from mcpctl.base.errors import Unusable
@@ -194,7 +194,7 @@ class _Located(Options):
             hint = "check the name; a new one is made by mcpctl serve --data-dir"
             raise Unusable(f"there is no data directory {self.data_dir}", hint, "data_missing")
         paths = chosen(None, self.data_dir)
-        with output.progress(READING) as on_progress, Records(paths, on_progress) as records:
+        with output.progress(READING) as on_progress, LocalRecords(paths, on_progress) as records:
             yield records
 
 

@@ -45,9 +45,9 @@ def _labels(
         raise WrongUsage("there is nothing to measure with", "give --queries FILE, or --from-records")
     labels = evaluate.from_file(queries) if queries else []
     if from_records and paths.sessions.exists():  # else asking would make an index
-        from mcpctl.store.records import Records
+        from mcpctl.store.records import LocalRecords
 
-        with output.progress(opt.READING) as on_progress, Records(paths, on_progress) as records:
+        with output.progress(opt.READING) as on_progress, LocalRecords(paths, on_progress) as records:
             labels += evaluate.from_records(records, [tool.key for tool in tools], project)
     if missing := evaluate.strangers(labels, tools):
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""

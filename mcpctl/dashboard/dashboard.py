@@ -25,7 +25,7 @@ from mcpctl.dashboard.running import Login, Logins
 from mcpctl.policy import answering
 from mcpctl.store import clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords, Records
 from mcpctl.toolsets.toolset_files import NONE
 
 MOST_EXPORTS = 4  # exports at once: each has a thread and a database connection of its own until its client has read it
@@ -161,7 +161,7 @@ class Dashboard:
 
     def records(self) -> Records:
         """The records, caught up with the journals; for the thread that answers one request."""
-        return Records(self.paths)
+        return LocalRecords(self.paths)
 
     def waiting(self) -> Waiting:
         """The number of all that waits now; where it cannot be read, the page of it says why."""

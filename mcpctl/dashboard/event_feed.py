@@ -14,7 +14,7 @@ from mcpctl.dashboard.state_events import StateEvents
 from mcpctl.output import to_json
 from mcpctl.store.events import Event, JournalEvents
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords, Records
 from mcpctl.store.watch import Watch
 
 MOST_OF_LOGIN = 4  # streams: a browser opens six connections to a host, and pages need some
@@ -177,7 +177,7 @@ class Feed:
 
     def _run(self) -> None:
         try:
-            with Records(self._paths) as records:
+            with LocalRecords(self._paths) as records:
                 state, watch = StateEvents(self._paths, records), Watch()
                 while listeners := self._listening():
                     _read_for(listeners, records, state, watch)

@@ -1,12 +1,16 @@
 """The arguments of calls: which of them have a value, and how they are told in one line."""
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from mcpctl.base.errors import WrongUsage
+from mcpctl.base.models import Found, Row
+from mcpctl.store.sqlite import Dialect
+from mcpctl.store.text_search import ESCAPED
 
 _LONGEST_LINE = 200
 _MISSING = object()
@@ -20,13 +24,14 @@ def given(called: str, text: str) -> tuple[str, str]:
     return name, value
 
 
-def having(path: str, value: str) -> tuple[str, tuple[str, ...]]:
+def having(path: str, value: str, sql: Dialect) -> tuple[str, ...]:
     """The condition on calls with that value at that path, and what it is asked with."""
     # SQLite looks through a text many times faster than JSON is read: that is done with few rows.
-    parts = [path.rpartition(".")[2], *([value] if not _as_json(value) or value.isdigit() else [])]
+    parts: list[str] = [path.rpartition(".")[2], *([value] if not _as_json(value) or value.isdigit() else [])]
     parts = [part for part in parts if part.isascii() and part.isprintable() and not set('"\\/') & set(part)]
-    looked_for = "".join("(instr(arguments, ?) OR instr(arguments, '\\u')) AND " for _ in parts)
-    return f"({looked_for}has_argument(arguments, ?, ?))", (*parts, path, value)
+    has, has_escape = sql.has.format("arguments", "?"), sql.has.format("arguments", ESCAPED)
+    looked_for = f"({has} OR {has_escape}) AND " * len(parts)
+    return (f"({looked_for}has_argument(arguments, ?, ?))", *parts, path, value)
 
 
 def has(recorded: str | None, path: str, value: str) -> bool:
@@ -49,6 +54,12 @@ def line(beginning: str | None) -> str | None:
             told = ", ".join(f"{name}={_told(value)}" for name, value in members.items())
     told = " ".join(told[: 4 * _LONGEST_LINE].split())
     return told if len(told) <= _LONGEST_LINE else f"{told[: _LONGEST_LINE - 1]}…"
+
+
+def with_lines(found: Found, limit: int | None, offset: int) -> Iterator[Row]:
+    """Rows in which arguments are told in one line."""
+    for row in found.rows(limit, offset):
+        yield {**row, "arguments_line": line(row["arguments_line"])}
 
 
 def _told(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 import heapq
 import os
-import sqlite3
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from mcpctl.store.journal_lines import (
     SessionClosed,
     SessionCreated,
 )
+from mcpctl.store.sqlite import SqliteDatabase
 
 RESET = "reset"
 TYPES = (  # `reset`: events before it may be missing; a journal is gone that was not read to its end
@@ -66,9 +66,7 @@ class _EventPlace(NamedTuple):
 class JournalEvents:
     """The events of all journals since a position, or the newest. Rows and totals are the index's at that moment."""
 
-    def __init__(
-        self, db: sqlite3.Connection, folder: Path, criteria: CallFilter, without: Collection[str] = ()
-    ) -> None:
+    def __init__(self, db: SqliteDatabase, folder: Path, criteria: CallFilter, without: Collection[str] = ()) -> None:
         self._db = db
         self._folder = folder
         self._criteria = criteria
@@ -266,7 +264,9 @@ class JournalEvents:
         return [{"session_id": row["id"], **{name: row[name] for name in row if name != "id"}} for row in rows]
 
     def _rows(self, table: str, conditions: query.Conditions) -> list[Row]:
-        return list(query.select(self._db, table, query.COLUMNS[table], conditions, "id").rows(1, 0))
+        return list(
+            query.select(self._db, table, schema.selections(self._db.dialect)[table], conditions, "id").rows(1, 0)
+        )
 
 
 def _status(path: Path, what: str) -> int:

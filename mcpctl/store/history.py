@@ -1,6 +1,5 @@
 """Calls and reads on record as a policy is replayed over them: by the tool, the project and who called."""
 
-import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -8,6 +7,7 @@ from typing import NamedTuple
 from mcpctl.base.models import HINTS
 from mcpctl.store import query, statistics
 from mcpctl.store.filters import CallFilter
+from mcpctl.store.sqlite import SqliteDatabase
 
 _IS_COMMAND = "via <> 'client'"
 # One text for each group: to sort a million by four columns takes half as long again.
@@ -29,7 +29,7 @@ class Called(NamedTuple):
 
 
 class History:
-    def __init__(self, db: sqlite3.Connection, criteria: CallFilter) -> None:
+    def __init__(self, db: SqliteDatabase, criteria: CallFilter) -> None:
         self._db = db
         self._criteria = criteria
 
@@ -38,10 +38,10 @@ class History:
         unknown = query.on_calls(self._criteria).when(_UNKNOWN)
         selection = f"SELECT {columns}, count(*) FROM calls{unknown.where} GROUP BY {_GROUP}"
         never = {tuple(key): count for *key, count in self._db.execute(selection, unknown.values)}
-        conditions = query.on_calls(self._criteria)
+        conditions, counted = query.on_calls(self._criteria), statistics.calls(self._db.dialect)
         rows = self._db.execute(
             # SQLite takes the hints from the row that has the newest start.
-            f"SELECT {columns}, {statistics.CALLS}, count(DISTINCT session_id), hints, max(started_at)"
+            f"SELECT {columns}, {counted}, count(DISTINCT session_id), hints, max(started_at)"
             f" FROM calls{conditions.where} GROUP BY {_GROUP}",
             conditions.values,
         )

@@ -16,6 +16,7 @@ from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.models import Progress, unseen
 from mcpctl.base.paths import Paths, cannot_write, private_dir
 from mcpctl.store import journal, schema, sqlite
+from mcpctl.store.sqlite import SqliteDatabase
 
 DEAD = (  # the sessions that `mark_the_dead` has marked, but for that of today's commands
     "SELECT id, journal, last_activity FROM sessions"
@@ -32,7 +33,7 @@ PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -16000"""
 
 
 @contextmanager
-def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Connection]:
+def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[SqliteDatabase]:
     """An index that is caught up, in memory if need be; `dead(session_id)` has the sessions of ended processes."""
     with closing(_caught_up(paths, on_progress)) as db:
         try:
@@ -109,7 +110,7 @@ def offsets(db: sqlite3.Connection) -> dict[str, int]:
     return dict(db.execute("SELECT name, offset FROM journals"))
 
 
-def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+def _caught_up(paths: Paths, on_progress: Progress) -> SqliteDatabase:
     for _ in range(3):
         try:
             return _read(paths, on_progress)
@@ -118,10 +119,11 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
         except sqlite3.DatabaseError:
             with suppress(OSError):  # deleted or damaged under us: the journals have all that is in it
                 sqlite.remove(paths.index)
-    return _filled(sqlite3.connect(":memory:", isolation_level=None), paths, on_progress)
+    memory = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteDatabase)
+    return _filled(memory, paths, on_progress)
 
 
-def _read(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+def _read(paths: Paths, on_progress: Progress) -> SqliteDatabase:
     """The index for a reader: caught up, or as it is where others write it for longer than a moment."""
     with sqlite.closed_on_error(_connect(paths, on_progress)) as db:
         db.execute(f"PRAGMA busy_timeout = {1000 * _READER_PATIENCE_S:.0f}")
@@ -134,13 +136,13 @@ def _read(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
     return db
 
 
-def _on_disk(paths: Paths, on_progress: Progress = unseen) -> sqlite3.Connection:
+def _on_disk(paths: Paths, on_progress: Progress = unseen) -> SqliteDatabase:
     with sqlite.closed_on_error(_connect(paths, on_progress)) as db:
         catch_up(db, paths.sessions, on_progress)
     return db
 
 
-def _connect(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+def _connect(paths: Paths, on_progress: Progress) -> SqliteDatabase:
     path = paths.index
     for _ in range(5):
         if not path.exists():
@@ -162,14 +164,14 @@ def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
         held.callback(beside.unlink, missing_ok=True)
         maker = held.enter_context(ExitStack())
         maker.callback(os.close, fd)
-        db = sqlite3.connect(beside, isolation_level=None)
+        db = sqlite3.connect(beside, isolation_level=None, factory=SqliteDatabase)
         db.executescript(_BUILDING)
         _filled(db, paths, on_progress).close()
         os.fsync(fd)
         sqlite.put(beside, paths.index, replace=replace, release=maker.close)
 
 
-def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+def _filled(db: SqliteDatabase, paths: Paths, on_progress: Progress) -> SqliteDatabase:
     # In one transaction: the end of each writes every page that it has touched, and ids touch pages anywhere.
     with sqlite.closed_on_error(db), sqlite.transaction(db):
         _execute(db, schema.TABLES)
@@ -178,7 +180,7 @@ def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqli
     return db
 
 
-def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
+def _prepared(db: SqliteDatabase) -> SqliteDatabase:
     whole = f"SELECT 1 FROM sqlite_master WHERE name = '{schema.LAST}'"
     with sqlite.closed_on_error(db):
         if not db.execute(whole).fetchone():

@@ -2,126 +2,104 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from mcpctl.base.fields import CALL_FIELDS, LOOSENED
 from mcpctl.base.models import Found, Progress, Row, Usage, unseen
 from mcpctl.base.paths import Paths
 from mcpctl.store import query, schema, sqlite
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.store.query import BY_TIME, COLUMNS, MADE, Conditions
+from mcpctl.store.query import BY_TIME, Conditions, Database
+from mcpctl.store.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
-    from mcpctl.store.events import Event, JournalEvents
+    from mcpctl.store.events import JournalEvents
     from mcpctl.store.history import History
 
 _PATIENCE_S = 0.5
 _BY_ACTIVITY = "last_activity DESC, id"
 _LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"  # never a command without calls
-_TOKENS = {"tokens": "total_tokens + discovery_tokens"}
 
 
-class Records:
-    """The records in a data directory, read in a `with` block, of one thread.
+class Records(Protocol):
+    """What is on record, read in a `with` block, of one thread.
 
-        with Records(paths) as records:
+        with LocalRecords(paths) as records:
             for row in records.calls(CallFilter(statuses=("failed",))).rows(20, 0):
                 ...
 
-    On entering, the index is caught up with the journals; it is in memory where the disk cannot be written. Rows are
-    read as they are asked for, so that a million of them take no more memory than one; outside the block there are
-    none. Their fields are in `mcpctl.base.fields`.
+    Rows are read as they are asked for, so that a million of them take no more memory than one; outside the block there
+    are none. Their fields are in `mcpctl.base.fields`.
     """
 
-    def __init__(self, paths: Paths, on_progress: Progress = unseen) -> None:
-        self._paths = paths
-        self._on_progress = on_progress
-        self._stack = ExitStack()
-        self._connection: sqlite3.Connection | None = None
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: Any) -> bool | None: ...
 
     def another(self) -> "Records":
         """The same records, for another thread."""
-        return Records(self._paths)
-
-    @classmethod
-    def as_they_lie(cls, paths: Paths) -> "Records":
-        """The records as the index has them, for a glance: nothing made or caught up, no waiting. Entering raises
-        `sqlite3.Error` without a readable index. A session whose process was killed counts as active."""
-        return _Untouched(paths)
-
-    def __enter__(self) -> Self:
-        self._connection = self._open(self._stack)
-        query.add_functions(self._connection)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        self._connection = None
-        return self._stack.__exit__(kind, error, trace)
-
-    def _open(self, stack: ExitStack) -> sqlite3.Connection:
-        from mcpctl.store import index
-
-        return stack.enter_context(index.opened(self._paths, self._on_progress))
 
     @property
-    def _db(self) -> sqlite3.Connection:
-        assert self._connection, "records are read in a with block"
-        return self._connection
+    def _db(self) -> Database: ...
 
     # ---- lists
 
     def sessions(self, criteria: CallFilter = EVERYTHING, *statuses: str) -> Found:
         """Sessions, last activity newest first: active in that time, with such calls, and the `tokens` of their calls
         and searches. `statuses` are those of the sessions; those of `criteria` are of calls."""
-        columns = COLUMNS["sessions"] | _TOKENS
-        return query.select(self._db, "sessions", columns, _conditions(criteria, statuses), _BY_ACTIVITY)
+        columns = {**self._selections("sessions"), "tokens": "total_tokens + discovery_tokens"}
+        return query.select(self._db, "sessions", columns, self._of_sessions(criteria, statuses), _BY_ACTIVITY)
 
     def overheads(self, criteria: CallFilter = EVERYTHING, *statuses: str) -> Found:
         """The tokens for searching and calling, by client's session."""
         from mcpctl.store import statistics
 
-        conditions = _conditions(criteria, statuses).equal("via", "client")
-        return query.select(self._db, "sessions", statistics.OVERHEADS, conditions, _BY_ACTIVITY)
+        conditions = self._of_sessions(criteria, statuses).equal("via", "client")
+        return query.select(self._db, "sessions", statistics.overheads(self._db.dialect), conditions, _BY_ACTIVITY)
 
     def calls(
         self, criteria: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS, sort: str | None = None
     ) -> Found:
         """Calls, newest first, or with most of `sort` first, one of `CALL_SORTS`. They have these fields, which may be
-        some of `MADE`, too."""
-        columns = {name: (COLUMNS["calls"] | MADE)[name] for name in fields}
-        order = f"{sort} DESC, {BY_TIME}" if sort and sort != "started_at" else BY_TIME
-        found = query.select(self._db, "calls", columns, query.on_calls(criteria), order)
-        return found if "arguments_line" not in fields else replace(found, rows=partial(_with_lines, found))
+        some that are made of others, too."""
+        order = f"{sort} DESC NULLS LAST, {BY_TIME}" if sort and sort != "started_at" else BY_TIME
+        conditions = query.on_calls(criteria, self._db.dialect)
+        found = query.select(self._db, "calls", self._of_calls(fields), conditions, order)
+        if "arguments_line" not in fields:
+            return found
+        from mcpctl.store import arguments
+
+        return replace(found, rows=partial(arguments.with_lines, found))
 
     def discoveries(self, criteria: CallFilter = EVERYTHING) -> Found:
         """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
-        return query.select(self._db, "discoveries", COLUMNS["discoveries"], query.on_searches(criteria), BY_TIME)
+        conditions = query.on_searches(criteria, self._db.dialect)
+        return query.select(self._db, "discoveries", self._selections("discoveries"), conditions, BY_TIME)
 
     def reads(self, criteria: CallFilter = EVERYTHING) -> Found:
         """Prompts that were got and resources that were read, newest first; they have no tools and hints."""
-        return query.select(self._db, "reads", COLUMNS["reads"], query.on_reads(criteria), BY_TIME)
+        conditions = query.on_reads(criteria, self._db.dialect)
+        return query.select(self._db, "reads", self._selections("reads"), conditions, BY_TIME)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
         """Decisions in their order, also on attempts that became no call."""
         conditions = Conditions().equal("session_id", session).equal("call_id", call)
         order = "made_at, session_id, position"
-        return query.select(self._db, "decisions", COLUMNS["decisions"], conditions, order)
+        return query.select(self._db, "decisions", self._selections("decisions"), conditions, order)
 
     def decisions_made(
         self, criteria: CallFilter = EVERYTHING, decisions: Sequence[str] = (), channels: Sequence[str] = ()
     ) -> Found:
         """Decisions, newest first, with the client whose session they are of."""
         client = "(SELECT client_name FROM sessions WHERE id = decisions.session_id)"
-        columns = {**COLUMNS["decisions"], "client_name": client}
-        conditions = query.on_decisions(criteria).any_of("decision", decisions).any_of("channel", channels)
+        columns = {**self._selections("decisions"), "client_name": client}
+        conditions = query.on_decisions(criteria, self._db.dialect)
+        conditions.any_of("decision", decisions).any_of("channel", channels)
         return query.select(self._db, "decisions", columns, conditions, "made_at DESC, session_id DESC, position DESC")
 
     def loosened(self, since: str | None, at_most: int = 10) -> Sequence[Row]:
@@ -130,13 +108,12 @@ class Records:
     def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
         """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
         columns = query.plain("id", "server", "tool", "status", "started_at")
-        return list(query.select(self._db, "calls", columns, query.beginning(prefix), BY_TIME).rows(at_most, 0))
+        return [*query.select(self._db, "calls", columns, query.beginning(prefix), BY_TIME).rows(at_most, 0)]
 
     def newest_sessions(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
         """The newest sessions whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
         columns = query.plain("id", "client_name", "tool_call_count", "last_activity")
-        rows = query.select(self._db, "sessions", columns, query.beginning(prefix), _BY_ACTIVITY)
-        return list(rows.rows(at_most, 0))
+        return [*query.select(self._db, "sessions", columns, query.beginning(prefix), _BY_ACTIVITY).rows(at_most, 0)]
 
     # ---- single things
 
@@ -151,7 +128,7 @@ class Records:
         return query.resolve(self._db, "calls", ref, BY_TIME, "mcpctl calls ls")
 
     def last_shortened(self) -> str | None:
-        row = self._db.execute(f"SELECT id FROM calls WHERE shortened ORDER BY {BY_TIME} LIMIT 1").fetchone()
+        row = self._db.execute(f"SELECT id FROM calls WHERE shortened = 1 ORDER BY {BY_TIME} LIMIT 1").fetchone()
         return row[0] if row else None
 
     def session(self, ref: str, call_fields: Sequence[str] | None = None) -> Row:
@@ -161,13 +138,12 @@ class Records:
         id_ = self.session_id(ref)
         (row,) = query.with_id(self._db, "sessions", id_)
         of_session = Conditions().equal("session_id", id_)
-        fields = call_fields or [name for name in COLUMNS["calls"] if name not in ("response", "session_id")]
-        columns = {name: COLUMNS["calls"][name] for name in fields}
-        of_reads = query.plain(*(name for name in COLUMNS["reads"] if name != "session_id"))
+        fields = call_fields or [name for name in self._selections("calls") if name not in ("response", "session_id")]
+        of_reads = {name: sql for name, sql in self._selections("reads").items() if name != "session_id"}
         return {
             **row,
             "tools": statistics.of_session(self._db, id_),
-            "calls": query.select(self._db, "calls", columns, of_session, "position"),
+            "calls": query.select(self._db, "calls", self._of_calls(fields), of_session, "position"),
             "reads": query.select(self._db, "reads", of_reads, of_session, "position"),
             "decisions": self.decisions(session=id_),
         }
@@ -176,8 +152,7 @@ class Records:
         """The events of a session, from its beginning on: rows of `timeline.of_session`."""
         from mcpctl.store import timeline
 
-        columns = {name: (COLUMNS["calls"] | MADE)[name] for name in call_fields}
-        return timeline.of_session(self._db, self.session_id(ref), columns)
+        return timeline.of_session(self._db, self.session_id(ref), self._of_calls(call_fields))
 
     def client_of(self, session_id: str) -> str | None:
         """The name of a session's client; None where it has none, or is gone."""
@@ -186,16 +161,23 @@ class Records:
 
     def call(self, ref: str) -> Row:
         """A call whole, or a search; `ref` is a full id, a unique prefix, or `last` for the last call."""
-        if ref != "last" and not self._is_any("calls", ref) and self._is_any("discoveries", ref):
+        if ref != "last" and not query.is_any(self._db, "calls", ref) and query.is_any(self._db, "discoveries", ref):
             search = query.resolve(self._db, "discoveries", ref, BY_TIME, "mcpctl calls ls --kind discovery")
             (row,) = query.with_id(self._db, "discoveries", search)
             return row
         (call,) = query.with_id(self._db, "calls", self.call_id(ref))
         return {**call, "decisions": list(self.decisions(call=call["id"]).rows(None, 0))}
 
-    def _is_any(self, table: str, ref: str) -> bool:
-        begins = query.beginning(ref.lower())
-        return self._db.execute(f"SELECT 1 FROM {table}{begins.where}", begins.values).fetchone() is not None
+    def _selections(self, table: str) -> Mapping[str, str]:
+        return schema.selections(self._db.dialect)[table]
+
+    def _of_calls(self, fields: Sequence[str]) -> Mapping[str, str]:
+        selections = schema.selections_of_calls(self._db.dialect)
+        return {name: selections[name] for name in fields}
+
+    def _of_sessions(self, criteria: CallFilter, statuses: Sequence[str]) -> Conditions:
+        conditions = query.on_sessions(criteria, self._db.dialect)
+        return conditions.any_of(f"({schema.session_status('dead')})", statuses)
 
     # ---- totals
 
@@ -220,22 +202,9 @@ class Records:
 
         return statistics.counted(self._db, by, criteria)
 
-    def history(self, criteria: CallFilter) -> "History":
-        from mcpctl.store.history import History
-
-        return History(self._db, criteria)
-
     def names(self, noun: str) -> Iterator[str]:
         """The names of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
-        if noun == "tool":
-            yield from (f"{server}:{tool}" for server, tool in self.usage())
-        elif noun == "server":
-            yield from {server for server, _ in self.usage()}
-            yield from query.named(self._db, "server", "reads")
-        else:
-            # A request may name another client than the one that connected.
-            tables = ("sessions", "calls", "reads", *(("discoveries",) if noun == "project" else ()))
-            yield from query.named(self._db, "client_name" if noun == "client" else noun, *tables)
+        return query.named(self._db, noun, self.usage())
 
     def health(self, since: str) -> Mapping[str, Row]:
         """By server, for all that have ever been called: the totals of its calls since then, and `last_done`, the start
@@ -255,15 +224,76 @@ class Records:
 
         return statistics.followed_searches(self._db, project)
 
+    # ---- what is new
+
+    def refreshed(self) -> bool:
+        """See what came meanwhile, unless that has to wait at this moment; whether that was done."""
+
+    def died(self) -> Sequence[str]:
+        """The sessions whose process is gone by now, and whose end is not on record."""
+
+    def events(
+        self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
+        without: Collection[str] = (),
+    ) -> "JournalEvents":  # fmt: skip
+        """The events since a position (of their `position`, or `events.START`), else so many of the newest and those
+        that follow, without some types. The first is a `reset` if some may be missing since the position."""
+
+    def version(self) -> Hashable:
+        """A value that differs once anything has come on record, or gone from it."""
+
     def evictions(self) -> Sequence[Row]:
         """The removals for limits, newest first: `{timestamp, limit, value, sessions, calls, oldest, newest}`."""
+
+
+class LocalRecords(Records):
+    """Those of a data directory. On entering, its index is caught up, in memory where the disk cannot be written."""
+
+    def __init__(self, paths: Paths, on_progress: Progress = unseen) -> None:
+        self._paths = paths
+        self._on_progress = on_progress
+        self._stack = ExitStack()
+        self._connection: SqliteDatabase | None = None
+
+    def another(self) -> "LocalRecords":
+        return LocalRecords(self._paths)
+
+    @classmethod
+    def as_they_lie(cls, paths: Paths) -> "LocalRecords":
+        """The records as the index has them, for a glance: nothing made or caught up, no waiting. Entering raises
+        `sqlite3.Error` without a readable index. A session whose process was killed counts as active."""
+        return _Untouched(paths)
+
+    def __enter__(self) -> Self:
+        self._connection = self._open(self._stack)
+        query.add_functions(self._connection)
+        return self
+
+    def __exit__(self, *error: Any) -> bool | None:
+        self._connection = None
+        return self._stack.__exit__(*error)
+
+    def _open(self, stack: ExitStack) -> SqliteDatabase:
+        from mcpctl.store import index
+
+        return stack.enter_context(index.opened(self._paths, self._on_progress))
+
+    @property
+    def _db(self) -> SqliteDatabase:
+        assert self._connection, "records are read in a with block"
+        return self._connection
+
+    def evictions(self) -> Sequence[Row]:
         if not self._paths.evictions.exists():
             return []
         from mcpctl.store import retention
 
         return retention.evictions(self._paths)
 
-    # ---- what is new
+    def history(self, criteria: CallFilter) -> "History":
+        from mcpctl.store.history import History
+
+        return History(self._db, criteria)
 
     def refresh(self) -> None:
         from mcpctl.store import index
@@ -272,7 +302,6 @@ class Records:
         index.mark_the_dead(self._db, self._paths.sessions)
 
     def died(self) -> Sequence[str]:
-        """The sessions whose process is gone by now, and whose end is not on record."""
         from mcpctl.store import index
 
         index.mark_the_dead(self._db, self._paths.sessions)
@@ -282,27 +311,11 @@ class Records:
         self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
     ) -> "JournalEvents":  # fmt: skip
-        """The events since a position (of `JournalEvents.position`, or `events.START`), else so many of the newest and
-        those that follow, without some types. The first is a `reset` if it cannot be told from the position which came
-        since, or a journal is gone that was not read to its end."""
         from mcpctl.store.events import JournalEvents
 
         return JournalEvents(self._db, self._paths.sessions, criteria, without).beginning(since, newest)
 
-    def follow(self, events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
-        """The events without end; `pause` is called after all that was new, and ends it by raising."""
-        from mcpctl.store.watch import Watch
-
-        watch = Watch()
-        while True:
-            if watch.is_due(events.look()):
-                if not self.refreshed():
-                    watch.forget()
-                yield from events.read()
-            pause()
-
     def refreshed(self) -> bool:
-        """Catch up, unless others have the index at this moment; whether that was done."""
         try:
             self.refresh()
         except sqlite3.OperationalError as error:
@@ -312,7 +325,6 @@ class Records:
         return True
 
     def version(self) -> Hashable:
-        """A value that differs once anything has come on record, or gone from it."""
         from mcpctl.store import index
 
         return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))
@@ -325,19 +337,8 @@ class Records:
         return index.on_disk(paths, on_progress)
 
 
-def _with_lines(found: Found, limit: int | None, offset: int) -> Iterator[Row]:
-    from mcpctl.store import arguments
-
-    for row in found.rows(limit, offset):
-        yield {**row, "arguments_line": arguments.line(row["arguments_line"])}
-
-
-def _conditions(criteria: CallFilter, statuses: Sequence[str]) -> Conditions:
-    return query.on_sessions(criteria).any_of(f"({schema.session_status('dead')})", statuses)
-
-
-class _Untouched(Records):
-    def _open(self, stack: ExitStack) -> sqlite3.Connection:
+class _Untouched(LocalRecords):
+    def _open(self, stack: ExitStack) -> SqliteDatabase:
         return stack.enter_context(closing(sqlite.connect_unchanged(self._paths.index, _PATIENCE_S)))
 
 
@@ -345,5 +346,5 @@ def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
     """The use of tools. Where nothing was ever recorded, asking makes no index."""
     if not paths.sessions.exists():
         return {}
-    with Records(paths, on_progress) as records:
+    with LocalRecords(paths, on_progress) as records:
         return records.usage()

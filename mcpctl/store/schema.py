@@ -1,10 +1,13 @@
 """The tables of the index, and the indexes that its lists are read by."""
 
+import functools
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 
 from mcpctl.base import fields
 from mcpctl.base.models import NOT_FAILED, OUTCOMES
+from mcpctl.store.sqlite import SQLITE, Dialect
 
 _ASIDE = {  # the columns of each table that are fields of no row
     "sessions": {"journal": "TEXT NOT NULL", "via": "TEXT NOT NULL"},
@@ -49,7 +52,7 @@ TABLES = (
 )
 
 
-REDACTED = "(arguments_redacted OR response_redacted)"
+REDACTED = "(arguments_redacted = 1 OR response_redacted = 1)"
 
 
 def call_status(dead: str) -> str:
@@ -77,13 +80,13 @@ def error_group(dead: str) -> str:
     return f"CASE WHEN {call_failed(dead)} THEN coalesce(error_group, {call_status(dead)}) END"
 
 
-def person() -> str:
+def person(sql: Dialect = SQLITE) -> str:
     """Who made a decision: its line says so, or that of the answer by which a call was let through or refused."""
     client = "(SELECT client_name FROM sessions WHERE id = {}.session_id)"
     # The answer may be on record a moment after the call that waited for it.
     answer = f"""(SELECT coalesce(answer.person, {client.format("answer")}) FROM decisions AS answer
         WHERE answer.key = decisions.key AND answer.id <> decisions.id
-        AND answer.made_at <= strftime('%Y-%m-%dT%H:%M:%fZ', decisions.made_at, '+5 seconds')
+        AND answer.made_at <= {sql.after.format("decisions.made_at", 5)}
         AND answer.decision IN ('approved', 'declined')
         AND answer.decision = CASE decisions.decision WHEN 'declined' THEN 'declined' ELSE 'approved' END
         AND (answer.arguments_hash = decisions.arguments_hash OR answer.scope <> 'once')
@@ -102,6 +105,37 @@ def session_status(dead: str) -> str:
 def session_end(dead: str) -> str:
     """A session in the table `dead` ended when it did something last."""
     return f"CASE WHEN {session_status(dead)} = 'active' THEN NULL ELSE coalesce(end_time, last_activity) END"
+
+
+@functools.cache
+def selections(sql: Dialect) -> Mapping[str, Mapping[str, str]]:
+    """The SQL of each field of the lists, by the table."""
+    made: dict[str, dict[str, str]] = {
+        "sessions": {"status": session_status("dead"), "end_time": session_end("dead")},
+        "calls": {
+            **ELSEWHERE["calls"], "status": call_status("dead"), "outcome": call_outcome("dead"),
+            "error_group": error_group("dead"),
+        },
+        "decisions": {"person": person(sql)},
+    }  # fmt: skip
+    return {
+        table: {name: name for name in fields.names(row)}
+        | made.get(table, {})
+        | {name: also.format(table) for name, also in sql.also.items()}
+        for table, row in fields.TABLES.items()
+    }
+
+
+@functools.cache
+def selections_of_calls(sql: Dialect) -> Mapping[str, str]:
+    """The same of calls, with fields that are made where they are asked for."""
+    return {
+        **selections(sql)["calls"],
+        "key": "server || ':' || tool",
+        "consent": "(SELECT decision || coalesce(' ' || scope, '') || ', ' || channel"
+        f" || coalesce(': ' || {person(sql)}, '') FROM decisions WHERE id = calls.decision_id)",
+        "arguments_line": "substr(arguments, 1, 2048)",
+    }
 
 
 def _view(table: str, fields: tuple[str, ...], **changed: str) -> str:

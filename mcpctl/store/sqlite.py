@@ -8,9 +8,9 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mcpctl.base import posix
 from mcpctl.base.errors import Unusable
@@ -25,6 +25,49 @@ LAST = "\U0010ffff"  # sorted behind every text that begins with the text before
 _of_thread = threading.local()
 _TABLE = re.compile(r"(CREATE|DROP) TABLE (\w+)")
 Steps = tuple[tuple[str, str], ...]  # names and statements
+Connected = TypeVar("Connected", bound=sqlite3.Connection)
+
+
+class Dialect:
+    """The SQL of this database, where databases differ; the rest of what is asked of records is the same for all."""
+
+    number = "rowid"  # the number of a row
+    every = -1  # the limit of a list that has none
+    also: Mapping[str, str] = {}  # columns of every list beside its fields
+    p50 = "CAST(substr(percentiles({}) FILTER (WHERE {}), 1, 20) AS INTEGER)"
+    p95 = "CAST(substr(percentiles({}) FILTER (WHERE {}), 21) AS INTEGER)"
+    error_code = "CASE WHEN json_valid({0}) THEN json_extract({0}, '$.code') END"
+    size = "length(CAST({} AS BLOB))"  # of a text in bytes
+    after = "strftime('%Y-%m-%dT%H:%M:%fZ', {}, '+{} seconds')"
+    day = "strftime('%Y-%m-%d', {}, 'localtime')"
+    hour = "strftime('%Y-%m-%d %H:00', {}, 'localtime')"
+    has = "instr({}, {}) > 0"
+    like = "{} LIKE ? ESCAPE '!'"  # in any case of ASCII
+
+    def by_order(self, expression: str) -> str:
+        """The expression, of which no index is asked: rows are to come in the order of another."""
+        return f"+{expression}"
+
+    def some(self, table: str, chosen: str, order: str) -> str:
+        """Few rows. Where all that meets the conditions has to be sorted, it is sorted without its responses."""
+        return f" WHERE rowid IN (SELECT rowid FROM {table}{chosen}) ORDER BY {order}"
+
+    def fits(self, column: str, glob: str) -> tuple[str, str]:
+        """The condition that a text fits a glob with * and ?, and what it is asked with."""
+        return f"{column} GLOB ?", glob.replace("[", "[[]")
+
+    def among(self, column: str, values: Sequence[Any]) -> tuple[str, Any]:
+        """The condition on a column to be one of many values, and what it is asked with."""
+        import json
+
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(values)
+
+
+SQLITE = Dialect()
+
+
+class SqliteDatabase(sqlite3.Connection):
+    dialect = SQLITE
 
 
 @contextlib.contextmanager
@@ -42,7 +85,7 @@ def patience_s() -> float:
 
 
 @contextlib.contextmanager
-def closed_on_error(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+def closed_on_error(db: Connected) -> Iterator[Connected]:
     try:
         yield db
     except BaseException:
@@ -100,11 +143,11 @@ def create(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
-def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
+def connect(path: Path, *, any_thread: bool = False) -> SqliteDatabase:
     """A database for reading and writing, in WAL mode and in autocommit mode."""
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=patience_s(), isolation_level=None,
-        check_same_thread=not any_thread,
+        check_same_thread=not any_thread, factory=SqliteDatabase,
     )  # fmt: skip
     with closed_on_error(db):
         switch_on_wal(db)
@@ -112,11 +155,12 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
     return db
 
 
-def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Connection:
+def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> SqliteDatabase:
     """A database for reading, left as it lies; raises sqlite3.Error where none can be read in time."""
     # Without both files of its log, opening it would make them; then nobody is writing, and it stays as it is.
     how = "mode=ro" if all(file.exists() for file in files(path)) else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience_s)
+    uri = f"{path.absolute().as_uri()}?{how}"
+    return sqlite3.connect(uri, uri=True, timeout=patience_s, factory=SqliteDatabase)
 
 
 def switch_on_wal(db: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ from mcpctl.commands.confirmation import Gate
 from mcpctl.config import config
 from mcpctl.config.server_settings import check_server
 from mcpctl.openapi import snapshot
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests import command_tree, shop_api
 from tests.configured import configure
 from tests.conftest import Mcpctl
@@ -490,7 +490,7 @@ def test_only_a_person_reads_a_document_that_sends_credentials_elsewhere(
     assert (ran.code, words in ran.err) == (0, True)
     assert "W807 shop:orders/list" in mcpctl("tools", "diff", "--fail-on", "never").out
     assert {tool["held"] for tool in mcpctl("tools", "ls", "--json").json} >= {"changed"}
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (made,) = records.loosened(None)
     assert (made["channel"], made["rule_place"]) == ("script", "the document of shop")
     shutil.rmtree(paths.data)

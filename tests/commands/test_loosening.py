@@ -17,7 +17,7 @@ from mcpctl.commands.confirmation import AGENTS
 from mcpctl.config import config
 from mcpctl.config.settings import Project
 from mcpctl.policy.decide import decide
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.state import State
 from mcpctl.toolsets.in_force import ToolsetsInForce
 from tests import command_tree, configured, shop_api
@@ -459,7 +459,7 @@ def test_a_script_may_loosen_where_it_says_so_and_no_agent_runs_it(
     monkeypatch.delenv("CLAUDECODE")
     assert mcpctl("servers", "enable", "gh", "--from-script").code == 0
     assert "D151" in mcpctl("doctor", "--json").out
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (made,) = records.loosened(None)
     assert (made["decision"], made["rule"], made["channel"]) == ("loosened", "configuration loosened", "script")
     assert (made["rule_place"], len(made["arguments_hash"])) == ("config.toml", 64)
@@ -470,7 +470,7 @@ def test_a_script_may_loosen_where_it_says_so_and_no_agent_runs_it(
 def test_a_person_may_loosen_and_it_is_on_record(mcpctl: Mcpctl, paths: Paths) -> None:
     begin(paths, "nothing is restricted", "small")
     assert mcpctl("toolsets", "unequip").code == 0
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (made,) = records.loosened(None)
     assert (made["channel"], made["rule_place"]) == ("terminal", "the equipped toolset")
     found = json.loads(mcpctl("doctor", "--json").out)

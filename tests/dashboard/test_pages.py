@@ -15,7 +15,7 @@ from mcpctl.policy import approvals
 from mcpctl.policy.approvals import Grant
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.store import journal_lines
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.state import State
 from tests import configured, recorded
 from tests.conftest import Mcpctl
@@ -204,7 +204,7 @@ def test_hours_that_were_counted_before_say_when(
     browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded.two_sessions(paths)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         counted = {by: Summary(records.totals(*by), recorded.at(30)) for by in ((), ("hour",))}
     monkeypatch.setattr(Summaries, "totals", lambda _, __, *by, **___: counted[by])
     assert "As counted 2100-01-01 12:30:00 ; more has come since" in markup.seen(browser(), "/").text

@@ -10,7 +10,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.catalog import cache
 from mcpctl.config import config
 from mcpctl.store.filters import moment
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.state import State
 from tests import configured, recorded, shop_api
 from tests.configured import READ, WRITE, stub
@@ -117,7 +117,7 @@ def test_health_is_that_of_the_last_day_and_the_last_success_of_any(browser: Bro
     configured.configure(paths, {"weather": long, "notes": stub(), "idle": stub()})
     configured.listed(paths, "weather", [READ])
     recorded.two_sessions(paths)  # far ahead, which is within the last day
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         health = records.health(moment("since", "24h") or "")["weather"]
     assert health["errors"] and health["last_done"]
     client = browser()

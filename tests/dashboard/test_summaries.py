@@ -11,7 +11,7 @@ from mcpctl.dashboard.dashboard import Summaries
 from mcpctl.store import clock, journal_lines
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal import Journal
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords, Records
 from tests import recorded
 
 ONLY_NOTES = CallFilter(servers=("notes",))
@@ -47,7 +47,7 @@ def test_few_calls_are_counted_each_time(paths: Paths, journal: Journal) -> None
     summaries = Summaries()
     for number in (2, 3):
         call_again(journal, number)
-        with Records(paths) as records:
+        with LocalRecords(paths) as records:
             summary = summaries.totals(records, "server")
             assert summary.rows == records.totals("server")
             assert (summary.rows[0]["calls"], summary.counted_at) == (number, None)
@@ -55,7 +55,7 @@ def test_few_calls_are_counted_each_time(paths: Paths, journal: Journal) -> None
 
 def test_many_are_counted_for_each_that_asks_for_something_else(paths: Paths, journal: Journal) -> None:
     summaries = Summaries(few=0)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         summary = summaries.totals(records, "tool")
         assert (summary.rows, summary.counted_at) == (records.totals("tool"), None)
         other = summaries.totals(records, "tool", wanted=ONLY_NOTES)
@@ -66,7 +66,7 @@ def test_nothing_is_counted_again_until_something_came_on_record(
     paths: Paths, journal: Journal, counted: list[CallFilter]
 ) -> None:
     summaries = Summaries(few=0)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         for _ in range(3):
             assert summaries.totals(records).counted_at is None
     assert len(counted) == 1
@@ -75,7 +75,7 @@ def test_nothing_is_counted_again_until_something_came_on_record(
 def test_what_has_been_counted_a_moment_ago_is_shown_with_its_time(paths: Paths, journal: Journal) -> None:
     summaries = Summaries(few=0)
     before = clock.now()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         summaries.totals(records)
         call_again(journal, 2)
         records.refresh()
@@ -88,7 +88,7 @@ def test_it_is_counted_again_once_that_is_due(paths: Paths, journal: Journal, mo
     monkeypatch.setattr("mcpctl.dashboard.dashboard._AT_LEAST_S", 0)
     monkeypatch.setattr("mcpctl.dashboard.dashboard._SHARE", 0)
     summaries = Summaries(few=0)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         summaries.totals(records)
         call_again(journal, 2)
         records.refresh()
@@ -101,7 +101,7 @@ def test_what_was_counted_last_is_kept_and_that_has_a_bound(
 ) -> None:
     summaries = Summaries(few=0)
     days = [CallFilter(since=f"{day}") for day in range(1, 41)]
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         for wanted in (*days, *days[-32:], days[0]):
             summaries.totals(records, "tool", wanted=wanted)
     assert counted == [*days, days[0]]
@@ -112,7 +112,7 @@ def test_a_count_that_fails_is_tried_again(paths: Paths, journal: Journal, monke
         raise OSError("gone")
 
     summaries = Summaries(few=0)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         with monkeypatch.context() as patched:
             patched.setattr(Records, "totals", fail)
             with pytest.raises(OSError, match="gone"):
@@ -130,7 +130,7 @@ def test_a_page_does_not_wait_for_many_that_are_counted_aside(
         assert go_on.wait(60)
         return int(records.totals()[0]["calls"])
 
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         assert summaries.in_a_moment(records, "page", count) == (None, None)
         go_on.set()
         monkeypatch.setattr("mcpctl.dashboard.dashboard._PATIENCE_S", 20)
@@ -149,5 +149,5 @@ def test_whoever_waits_for_a_count_that_fails_is_told(paths: Paths, journal: Jou
     def fail(_: Records) -> int:
         raise OSError("gone")
 
-    with Records(paths) as records, pytest.raises(OSError, match="gone"):
+    with LocalRecords(paths) as records, pytest.raises(OSError, match="gone"):
         Summaries(few=0).in_a_moment(records, "page", fail)

@@ -19,7 +19,7 @@ from mcpctl.metatools import direct_tools
 from mcpctl.metatools.direct_tools import direct_name
 from mcpctl.proxy import subscriptions
 from mcpctl.store.filters import CallFilter
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.state import State
 from tests.configured import noted, overridden, toolset
 from tests.proxy import in_memory
@@ -230,7 +230,7 @@ def test_a_call_is_put_on_record_as_direct_and_answered_as_it_came(home: Path, p
         assert third["arguments"] == {}
 
     play(home, paths, played, github=github)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         rows = [*records.calls(CallFilter()).rows(None, 0)]
     assert [(row["via"], row["tool"], row["status"]) for row in reversed(rows)] == [
         ("direct", "create_issue", "ok"), ("direct", "list_issues", "ok"), ("client", "list_issues", "ok"),
@@ -286,7 +286,7 @@ def test_a_tool_that_may_not_be_called_is_neither_listed_nor_reached(
         assert [call["name"] for call in world.servers["github"].calls] == []
 
     play(home, paths, played, github=github)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         by_tool = {row["tool"]: row["status"] for row in records.calls(CallFilter()).rows(None, 0)}
         assert by_tool["delete_repo"] == "denied"
         assert "github:delete_repo" in {row["key"] for row in records.decisions().rows(None, 0)}

@@ -17,7 +17,7 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import follower, memory
 from mcpctl.proxy.follower import ConfigFile
 from mcpctl.store import sqlite
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.state import State
 from tests.configured import toolset
 from tests.conftest import Mcpctl
@@ -395,7 +395,7 @@ def test_an_edit_that_loosens_is_one_decision_on_record(home: Path, paths: Paths
         assert "is disabled" in await client.call("two:second")
 
     scene(played, one=one, two=two)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (made,) = records.loosened(None)
     assert (made["rule"], made["rule_place"], made["channel"]) == ("configuration loosened", "config.toml", "file")
     assert "two:second" in made["key"].split(", ")

@@ -18,7 +18,7 @@ from mcpctl.policy import approvals, tokens
 from mcpctl.policy.policy_file import PolicyFile
 from mcpctl.proxy.watched_resources import UPDATED
 from mcpctl.search.posting_lists import Corpus
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.retention import Upkeep
 from mcpctl.store.run import Run, in_runs
 from tests.proxy.client import LATEST
@@ -563,7 +563,7 @@ def test_sessions_that_do_nothing_for_a_while_hold_no_descriptor_and_go_on_after
             await asyncio.sleep(0.01)
         assert open_journals(paths) < 5  # but for those that the index is caught up from
         await clients[0].call("files:read", {"n": 2})
-        with Records(paths) as records:
+        with LocalRecords(paths) as records:
             rows = list(records.sessions().rows(None, 0))
         assert {row["status"] for row in rows} == {"active"}
         assert sorted(row["tool_call_count"] for row in rows) == [1] * 39 + [2]
@@ -678,7 +678,7 @@ def test_requests_of_one_session_may_come_in_ways_of_their_own(scene: Play, path
 
     scene(played, own=lambda: MemoryServer(tool("do"), answer=asking))
     assert len(list(paths.sessions.glob("*.jsonl"))) == 1
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         statuses = [row["status"] for row in records.calls().rows(None, 0)]
     assert sorted(statuses) == ["cancelled", "input_required", "ok", "ok", "ok"]
 

@@ -18,7 +18,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.metatools.direct_tools import direct_name
 from mcpctl.store.filters import CallFilter
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.proxy.client import LATEST, MODERN, ROOT, SERVE, until, write_config
 from tests.proxy.conftest import Run, Serve
 from tests.proxy.definitions import KEY, OPEN, Servers, compared
@@ -143,7 +143,7 @@ def test_the_typescript_sdk_s_client_lists_calls_and_reads_what_it_does_directly
             assert content["contents"][0]["mimeType"] == "text/html;profile=mcp-app"
     assert not shown
     assert all(not result.get("isError") and "failed" not in result for result in results)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         via = Counter(row["via"] for row in records.calls(CallFilter()).rows(None, 0))
     assert via == {"direct": len(named) + len(changing) + len(of_pages)}
 

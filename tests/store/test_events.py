@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.store import events, journal_lines, sqlite
+from mcpctl.store import events, journal_lines, sqlite, watch
 from mcpctl.store.events import START, Event
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal import Journal
 from mcpctl.store.journal_lines import AnyLine
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.conftest import ROOT
 from tests.recorded import (
     CLAUDE,
@@ -52,7 +52,7 @@ def told(come: Sequence[Event] | Iterator[Event]) -> list[tuple[str, str | None]
 
 def since(paths: Paths, position: str | None, wanted: CallFilter = EVERYTHING) -> tuple[list[Event], str]:
     """What has come since, and the position after it, for somebody who begins anew."""
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         stream = records.events(wanted, since=position)
         return list(stream.read()), stream.position()
 
@@ -88,7 +88,7 @@ def test_whoever_stops_at_any_event_gets_the_rest_once(paths: Paths) -> None:
     whole, _ = since(paths, START)
     assert len(whole) == 2 + 2 + 6 * 3 + 2
     for stop in range(len(whole)):
-        with Records(paths) as records:
+        with LocalRecords(paths) as records:
             stream = records.events(since=START)
             first = list(islice(stream.read(), stop))
             rest, _ = since(paths, stream.position() if stop else START)
@@ -119,7 +119,7 @@ def test_a_position_survives_another_index_and_tells_of_new_journals(paths: Path
 
 def test_half_a_line_is_no_event_until_it_is_whole(paths: Paths) -> None:
     journal = opened(paths, created())
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         stream = records.events()
         text = journal_lines.encode(started(1, 1))
         journal.append(text[:40])
@@ -152,7 +152,7 @@ def test_lines_longer_than_what_is_read_at_once_come_too(
     two_sessions(paths)
     monkeypatch.setattr(events, "_AT_ONCE", at_once)
     assert len(since(paths, START)[0]) == 24
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         for number in range(26):
             newest = list(records.events(newest=number).read())
             assert newest == since(paths, START)[0][max(0, 24 - number) :]
@@ -192,7 +192,7 @@ def test_another_journal_under_an_old_name_is_read_from_its_beginning(paths: Pat
 @pytest.mark.parametrize("position", ["", "AAAA", "not a position", "é", "A" * 4000])
 def test_what_is_no_position_is_a_reset_and_then_all_that_is_new(paths: Paths, position: str) -> None:
     journal = opened(paths, created(), call(1, 1))
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         stream = records.events(since=position)
         assert told(stream.read()) == [("reset", None)]
         write(journal, started(2, 2))
@@ -273,7 +273,7 @@ def test_what_is_known_only_at_the_end_leaves_out_beginnings(paths: Paths) -> No
 
 def test_the_newest_are_those_that_are_wanted(paths: Paths) -> None:
     two_sessions(paths)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         stream = records.events(CallFilter(servers=("notes",)), newest=3)
         assert told(stream.read()) == [
             ("calls.finished", call_id(4)), ("calls.started", call_id(6)), ("calls.finished", call_id(6)),
@@ -287,7 +287,7 @@ def test_of_old_sessions_only_the_end_is_read(paths: Paths, monkeypatch: pytest.
     killed = opened(paths, created(CURSOR, 0), call("killed", 1, CURSOR))
     killed.close(journal_lines.encode(closed(CURSOR, 30)))
     monkeypatch.setattr(events, "_AT_FIRST", 512)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         read = chunks(monkeypatch)
         stream = records.events(CallFilter(since=at(20)), since=START)
         assert told(stream.read()) == [("sessions.closed", CURSOR)]
@@ -306,7 +306,7 @@ def test_journals_without_what_is_wanted_are_not_read_for_the_newest(
         session(paths, id_, 10 * number, call(number, 10 * number + 1, id_, server=f"server{number}")).path.name
         for number, id_ in enumerate(ids)
     ]
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         read = chunks(monkeypatch)
         stream = records.events(CallFilter(servers=("server1",), statuses=("running",)), newest=3)
         assert set(read) == {names[4], names[1]}
@@ -324,7 +324,7 @@ def test_journals_that_were_written_before_are_not_read_for_the_newest(
         id_ = f"{number}c1a0de0-0000-4000-8000-000000000001"
         path = session(paths, id_, 10 * number, call(number, 10 * number + 1, id_)).path
         os.utime(path, times=(seconds(10 * number + 5),) * 2)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         read = chunks(monkeypatch)
         stream = records.events(newest=4)
         assert set(read) == {path.name}
@@ -366,8 +366,8 @@ def test_following_pauses_only_when_nothing_is_new(paths: Paths) -> None:
             raise Enough
         write(journal, *call(len(pauses), len(pauses)))
 
-    with Records(paths) as live:
-        followed = live.follow(live.events(), pause)
+    with LocalRecords(paths) as live:
+        followed = watch.follow(live, live.events(), pause)
         first = told(islice(followed, 3))
         assert len(pauses) == 1
         second = told(islice(followed, 3))
@@ -389,10 +389,10 @@ def test_while_nothing_happens_only_what_goes_on_is_looked_at(paths: Paths, monk
         if len(pauses) == 50:
             raise Enough
 
-    with Records(paths) as live:
+    with LocalRecords(paths) as live:
         monkeypatch.setattr(live, "refresh", lambda: refreshed.append(1))
         with pytest.raises(Enough):
-            list(live.follow(live.events(), pause))
+            list(watch.follow(live, live.events(), pause))
         assert len(refreshed) == 3  # at first, and after every twenty pauses
     journal.close()
 
@@ -424,7 +424,7 @@ def test_nothing_is_lost_or_twice_among_writers_that_are_killed_and_readers_that
 
     def read(at_most: int | None) -> None:
         nonlocal position
-        with Records(paths) as records:
+        with LocalRecords(paths) as records:
             stream = records.events(since=position)
             more = told(islice(stream.read(), at_most))
             come.extend(more)
@@ -472,7 +472,7 @@ def test_read_only_records_are_followed(paths: Paths) -> None:
     journal = opened(paths, created())
     sqlite.remove(paths.index)
     paths.index.mkdir()  # no index can be on disk
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         stream = records.events()
         write(journal, started(1, 1))
         records.refresh()

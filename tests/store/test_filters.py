@@ -5,7 +5,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.store import filters, index, query, statistics
 from mcpctl.store.filters import FAILED, MOST_VALUES, CallFilter
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
 
 NEWEST_FIRST = [
@@ -31,7 +31,7 @@ NEWEST_FIRST = [
 @pytest.mark.parametrize("wanted", NEWEST_FIRST, ids=str)
 def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) -> None:
     two_sessions(paths)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         asked: list[str] = []
         records._db.set_trace_callback(asked.append)
         list(records.calls(wanted).rows(2, 0))
@@ -44,7 +44,7 @@ def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) ->
 
 def test_calls_of_a_session_are_sorted_without_their_responses(paths: Paths) -> None:
     two_sessions(paths)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         asked: list[str] = []
         records._db.set_trace_callback(asked.append)
         assert len(list(records.calls(CallFilter(sessions=(CLAUDE,))).rows(2, 0))) == 2
@@ -63,7 +63,7 @@ def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> Non
     two_sessions(paths)
     names = tuple(f"{number}*.n" for number in range(MOST_VALUES))
     wanted = CallFilter(names, names, names, FAILED, names, names, filters.HINTS, grep='o\u00f6"')
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         assert records.calls(wanted).count() == 0
         assert records.calls(CallFilter(tools=(*names, "add_note"))).count() == 1
 
@@ -80,6 +80,7 @@ def test_what_failed_is_found_by_the_index_of_what_was_not_ok(paths: Paths) -> N
 def test_totals_are_told_without_the_rows(paths: Paths, by: tuple[str, ...]) -> None:
     two_sessions(paths)
     with index.opened(paths) as db:
+        query.add_functions(db)
         asked: list[str] = []
         db.set_trace_callback(asked.append)
         statistics.totals(db, by, CallFilter(hints=("destructive",), clients=("cursor",), min_duration_ms=1))
@@ -90,7 +91,7 @@ def test_totals_are_told_without_the_rows(paths: Paths, by: tuple[str, ...]) -> 
 
 def test_a_list_goes_on_where_another_one_ended(paths: Paths) -> None:
     session(paths, rest=[line for number in range(1, 6) for line in call(number, 2)])  # all of one moment
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         listed = [row["id"] for row in records.calls().rows(None, 0)]
         for place, last in enumerate(listed):
             assert [row["id"] for row in records.calls(CallFilter(before=last)).rows(None, 0)] == listed[place + 1 :]

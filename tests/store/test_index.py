@@ -21,7 +21,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.store import index, journal_lines, sqlite
 from mcpctl.store.recorder import Origin, Recorder
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.configured import demo_tools
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import (
@@ -49,7 +49,7 @@ ORIGIN = Origin(Client())
 
 def answers(paths: Paths) -> list[Any]:
     """All that the index says."""
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         found = [records.sessions(), records.calls(), records.discoveries()]
         return [list(each.rows(None, 0)) for each in found]
 
@@ -305,10 +305,10 @@ def test_a_data_directory_that_cannot_be_is_reported(tmp_path: Path) -> None:
 READER = """
 import sys
 from mcpctl.base.paths import find
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 wrong = 0
 for _ in range(25):
-    with Records(find()) as records:
+    with LocalRecords(find()) as records:
         found = list(records.calls().rows(None, 0))
         wrong += [row["id"] for row in found] != sorted((row["id"] for row in found), reverse=True)
         wrong += len(found) < int(sys.argv[1])

@@ -14,12 +14,12 @@ from mcpctl.base.paths import Paths
 from mcpctl.store import index, journal, journal_lines
 from mcpctl.store.journal import Journal
 from mcpctl.store.recordable import redaction_key
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.recorded import CLAUDE, at, call, call_id, closed, created, opened, session, started
 
 
 def recorded_ids(paths: Paths) -> list[str]:
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         return [row["id"] for row in records.calls().rows(None, 0)]
 
 

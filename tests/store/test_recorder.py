@@ -21,7 +21,7 @@ from mcpctl.config.settings import RecordSettings
 from mcpctl.secrets.redact import MARK
 from mcpctl.store import journal_lines
 from mcpctl.store.recorder import ENCODING, OpenCall, Origin, Recorder
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 
 CLIENT = Client("claude-code", "2.0", "2025-11-25", b'{"roots":{}}')
 ORIGIN = Origin(CLIENT)
@@ -37,7 +37,7 @@ def begin(made: Recorder, arguments: bytes = b"{}", tool: str = "t", origin: Ori
 
 def rows(paths: Paths) -> list[dict[str, Any]]:
     """The calls on record, oldest first, their JSON decoded."""
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         found = [dict(row) for row in records.calls().rows(None, 0)]
     for row in found:
         for name in ("arguments", "response", "error", "request_id"):
@@ -51,7 +51,7 @@ def only(paths: Paths) -> dict[str, Any]:
 
 
 def session_count(paths: Paths) -> int:
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         return records.sessions().count()
 
 
@@ -99,7 +99,7 @@ def test_a_call_and_its_session_say_who_and_what(paths: Paths) -> None:
         "client_version": "2.0",
         "session_id": made.session_id,
     }
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (session,) = records.sessions().rows(None, 0)
     assert (session["client_name"], session["protocol_version"]) == ("claude-code", "2025-11-25")
     assert session["status"] == "closed"
@@ -110,7 +110,7 @@ def test_a_session_of_commands_has_no_configuration_since_each_of_them_may_have_
     made = Recorder(paths, RecordSettings(), via="cli")
     made.call_finished(begin(made), "ok", response=b"{}")
     made.close()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (session,) = records.sessions().rows(None, 0)
     assert session["config_path"] is only(paths)["config_path"] is None
 
@@ -215,7 +215,7 @@ def test_a_long_context_is_cut_and_then_redacted(paths: Paths) -> None:
         ["q"], context, provider="p", fallback=None, results=[], started=0.0, answer_bytes=0, origin=ORIGIN
     )
     made.close()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.discoveries().rows(None, 0)
     assert row["context"].strip() == "x" * 1000
 
@@ -245,7 +245,7 @@ def test_names_and_ids_are_bounded_and_what_was_cut_says_so(paths: Paths) -> Non
     (journal,) = paths.sessions.iterdir()
     assert journal.stat().st_size < 5 * 65_536 + 20_000
     row = rows(paths)[0]
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (session,) = records.sessions().rows(None, 0)
         (search,) = records.discoveries().rows(None, 0)
     names = [row[name] for name in ("server", "tool", "client_name", "client_version", "request_id")]
@@ -375,7 +375,7 @@ def test_a_line_half_written_is_whole_later(paths: Paths, monkeypatch: pytest.Mo
     made.call_finished(begin(made, tool="after"), "ok", response=b"{}")
     made.close()
     assert [row["tool"] for row in rows(paths)] == ["before", "during", "after"]
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (session,) = records.sessions().rows(None, 0)
     assert session["tool_call_count"] == 3
 
@@ -462,7 +462,7 @@ def test_names_of_clients_are_data(paths: Paths) -> None:
     client = Client("'; DROP TABLE calls; --\x1b[2J", "\u202e", None, b"null")
     begin(made, origin=Origin(client))
     made.close()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (session,) = records.sessions().rows(None, 0)
     assert session["client_name"] == client.name
 
@@ -489,7 +489,7 @@ def test_a_decision_is_a_row_of_its_call_and_of_its_session(paths: Paths) -> Non
     made.call_finished(call, "ok", response=b"{}")
     made.flush()
     made.close()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         row = records.call(call.id)
         session = records.session(made.session_id)
         of_session = list(session["decisions"].rows(None, 0))

@@ -8,7 +8,7 @@ from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.paths import Paths
 from mcpctl.store import index, records
 from mcpctl.store.filters import CallFilter
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.recorded import (
     CLAUDE,
     CURSOR,
@@ -32,7 +32,7 @@ SEARCH = "10d15c00-0000-4000-8000-000000000001"
 
 def test_lists_and_single_things_are_of_the_same_records(paths: Paths) -> None:
     two_sessions(paths)
-    with Records(paths) as all_of_it:
+    with LocalRecords(paths) as all_of_it:
         assert [row["id"] for row in all_of_it.sessions().rows(None, 0)] == [CURSOR, CLAUDE]
         assert [row["id"] for row in all_of_it.calls(CallFilter(servers=("notes",))).rows(2, 0)] == [
             call_id(6),
@@ -50,7 +50,7 @@ def test_lists_and_single_things_are_of_the_same_records(paths: Paths) -> None:
 
 
 def test_records_can_be_entered_again_and_see_what_is_new(paths: Paths) -> None:
-    everything = Records(paths)
+    everything = LocalRecords(paths)
     for number in (1, 2):
         session(paths, f"{number}e551015-0000-4000-8000-000000000000", number)
         with everything:
@@ -59,12 +59,12 @@ def test_records_can_be_entered_again_and_see_what_is_new(paths: Paths) -> None:
 
 def test_a_glance_makes_nothing_and_reads_what_lies_there(paths: Paths) -> None:
     two_sessions(paths)
-    with pytest.raises(sqlite3.Error), Records.as_they_lie(paths):
+    with pytest.raises(sqlite3.Error), LocalRecords.as_they_lie(paths):
         pass
     assert not paths.index.exists()
     index.catch_up_on_disk(paths)
     session(paths, "3e551015-0000-4000-8000-000000000000", 30)
-    with Records.as_they_lie(paths) as seen:
+    with LocalRecords.as_they_lie(paths) as seen:
         assert [row["id"] for row in seen.newest_sessions()] == [CURSOR, CLAUDE]
         assert [row["id"] for row in seen.newest_calls("6")] == [call_id(6)]
         assert [tuple(row) for row in seen.newest_calls(at_most=1)] == [
@@ -100,7 +100,7 @@ def test_asking_how_much_tools_were_used_makes_no_index(paths: Paths) -> None:
 def test_names_are_those_on_record(paths: Paths, noun: str, names: set[str]) -> None:
     two_sessions(paths)
     session(paths, "3e551015-0000-4000-8000-000000000000", 30, [searched(3, 31, project="acme")])
-    with Records(paths) as everything:
+    with LocalRecords(paths) as everything:
         assert set(everything.names(noun)) == names
 
 
@@ -111,7 +111,7 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
     two_sessions(paths)
     killed = "3e551015-0000-4000-8000-000000000000"
     opened(paths, created(killed, 30), [started(7, 31, killed)]).close()
-    with Records(paths) as everything:
+    with LocalRecords(paths) as everything:
         (all_of_them,) = everything.totals()
         assert all_of_them == {
             "calls": 7,
@@ -142,7 +142,7 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
 
 def test_totals_are_of_what_was_asked_for(paths: Paths) -> None:
     two_sessions(paths)
-    with Records(paths) as everything:
+    with LocalRecords(paths) as everything:
         assert everything.totals(criteria=CallFilter(sessions=(CURSOR,)))[0]["calls"] == 3
         assert everything.totals(criteria=CallFilter(servers=("notes",), since=at(12)))[0]["calls"] == 1
         assert everything.totals("tool", criteria=CallFilter(projects=("acme",))) == []
@@ -154,7 +154,7 @@ def test_totals_are_of_what_was_asked_for(paths: Paths) -> None:
 
 def test_rounds_of_one_call_are_one_in_totals(paths: Paths) -> None:
     session(paths, rest=[*call(1, 1, status="input_required"), *call(2, 2, parent_id=call_id(1))])
-    with Records(paths) as everything:
+    with LocalRecords(paths) as everything:
         (row,) = everything.totals("tool")
         assert (row["calls"], row["failed"], row["output_tokens"]) == (1, 0, 24)
 
@@ -170,7 +170,7 @@ def test_a_call_in_rounds_counts_where_it_ended(paths: Paths) -> None:
         *call(6, 6, via="replay", parent_id=call_id(5)),
     ]
     session(paths, rest=rounds)
-    with Records(paths) as everything:
+    with LocalRecords(paths) as everything:
         counted = [(row["status"], row["calls"], row["failed"]) for row in everything.totals("status")]
         assert counted == [("input_required", 2, 0), ("ok", 1, 0), ("tool_error", 1, 1)]
         for wanted in (

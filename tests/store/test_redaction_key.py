@@ -16,7 +16,7 @@ from mcpctl.config.settings import RecordSettings
 from mcpctl.store import state_file
 from mcpctl.store.recordable import redaction_key
 from mcpctl.store.recorder import Origin, Recorder
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 
 OLD = b"k" * 32
 
@@ -137,7 +137,7 @@ def test_equal_secrets_have_equal_marks_in_every_session_of_a_home(paths: Paths)
         made = Recorder(paths, RecordSettings())
         made.call_started("s", "t", b'{"token":"hunter2"}', request_id=b"1", annotations=b"null", origin=ORIGIN)
         made.close()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         first, second = (row["arguments"] for row in records.calls().rows(None, 0))
     assert first == second
     assert "hunter2" not in first

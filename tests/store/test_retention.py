@@ -13,7 +13,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.store import clock, index, journal, journal_lines, retention
 from mcpctl.store.journal import Journal
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.recorded import at, call, closed, created, opened, raw, session
 
 MIB = 1 << 20
@@ -25,7 +25,7 @@ def id_of(number: int) -> str:
 
 def left(paths: Paths) -> list[int]:
     """The sessions that are on record, last activity first."""
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         return [int(row["id"][0]) for row in records.sessions().rows(None, 0)]
 
 
@@ -111,7 +111,7 @@ def test_what_was_evicted_is_kept_with_the_limit(paths: Paths) -> None:
     assert retention.evictions(paths) == []
     tidy(paths, keep_sessions=1)
     tidy(paths, keep_sessions=0, keep_days=0, max_mb=1)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.evictions()
     assert (row["limit"], row["value"], row["sessions"], row["calls"]) == ("keep_sessions", 1, 3, 2)
     assert (row["oldest"][:4], row["newest"]) != (row["newest"][:4], at(1))
@@ -182,14 +182,14 @@ def test_todays_command_line_session_is_not_closed_on_record(paths: Paths) -> No
     first = created(via="cli")
     first.timestamp = moment
     shared = Journal.of_the_day(paths.sessions, first, b"key")
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.sessions().rows(None, 0)
     assert (row["status"], row["end_time"]) == ("active", None)
     shared.close()
     before = shared.path.read_bytes()
     tidy(paths, keep_sessions=1)
     assert shared.path.read_bytes() == before
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.sessions().rows(None, 0)
     assert (row["status"], row["end_time"]) == ("closed", row["last_activity"])  # nothing runs in it at this moment
 
@@ -199,7 +199,7 @@ def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
     first.timestamp = "2020-01-01T12:00:00.000Z"
     Journal.of_the_day(paths.sessions, first, b"key").close()
     tidy(paths)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.sessions().rows(None, 0)
     assert (row["status"], row["end_time"]) == ("closed", "2020-01-01T12:00:00.000Z")
 
@@ -264,7 +264,7 @@ def test_a_session_without_activity_is_as_stale_as_its_beginning(paths: Paths) -
     session(paths, id_of(1), 3)
     session(paths, id_of(2), 1, call(2, 4, id_of(2)))
     tidy(paths, keep_sessions=1)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.sessions().rows(None, 0)
     assert row["last_activity"] > at(4)
 

@@ -15,7 +15,7 @@ from mcpctl.config.settings import RecordSettings
 from mcpctl.store import journal, retention
 from mcpctl.store.journal import Journal
 from mcpctl.store.recorder import Origin, Recorder
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.run import Run, in_runs
 from tests.recorded import created
 
@@ -51,7 +51,7 @@ def place(paths: Paths, recorder: Recorder) -> Path:
 
 
 def states(paths: Paths) -> dict[str, tuple[str, int]]:
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         return {row["id"]: (row["status"], row["tool_call_count"]) for row in records.sessions().rows(None, 0)}
 
 

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from mcpctl.store import query, text_search
+from mcpctl.store.sqlite import SQLITE, SqliteDatabase
 
 FOUND = {
     "oslo": ['{"city":"Oslo"}', r'{"city":"\u004fslo"}', r'"{\"city\":\"OSLO\"}"'],
@@ -41,28 +42,28 @@ NOT_FOUND: dict[str, list[str | None]] = {
 
 
 @pytest.fixture
-def db() -> sqlite3.Connection:
-    db = sqlite3.connect(":memory:")
+def db() -> SqliteDatabase:
+    db = sqlite3.connect(":memory:", factory=SqliteDatabase)
     query.add_functions(db)
     db.execute("CREATE TABLE told (json TEXT)")
     return db
 
 
-def is_found(db: sqlite3.Connection, text: str, json: str | None) -> bool:
+def is_found(db: SqliteDatabase, text: str, json: str | None) -> bool:
     db.execute("DELETE FROM told")
     db.execute("INSERT INTO told VALUES (?)", (json,))
-    sql, values = text_search.having_text("json", text)
+    sql, *values = text_search.having_text("json", text, SQLITE)
     return bool(db.execute(f"SELECT 1 FROM told WHERE {sql}", values).fetchone())
 
 
 @pytest.mark.parametrize(("text", "json"), [(text, json) for text, all_ in FOUND.items() for json in all_])
-def test_a_text_is_found(db: sqlite3.Connection, text: str, json: str) -> None:
+def test_a_text_is_found(db: SqliteDatabase, text: str, json: str) -> None:
     with closing(db):
         assert is_found(db, text, json)
 
 
 @pytest.mark.parametrize(("text", "json"), [(text, json) for text, all_ in NOT_FOUND.items() for json in all_])
-def test_another_text_is_not(db: sqlite3.Connection, text: str, json: str | None) -> None:
+def test_another_text_is_not(db: SqliteDatabase, text: str, json: str | None) -> None:
     with closing(db):
         assert not is_found(db, text, json)
 

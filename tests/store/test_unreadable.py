@@ -12,13 +12,13 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.store import index, journal, journal_lines, retention
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session
 
 
 def ids(paths: Paths) -> list[str]:
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         return [row["id"] for row in records.calls().rows(None, 0)]
 
 

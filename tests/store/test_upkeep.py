@@ -10,7 +10,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.config.settings import RecordSettings
 from mcpctl.store import index, retention, sqlite
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from mcpctl.store.retention import Upkeep
 from tests.recorded import CLAUDE, CURSOR, at, call, created, opened, session, started, two_sessions
 
@@ -78,7 +78,7 @@ def test_tidying_closes_the_dead_and_keeps_to_the_limits(paths: Paths) -> None:
     session(paths, CURSOR, 0)
     opened(paths, created(CLAUDE, 10), [started(1, 11)]).close()
     Upkeep(paths, lambda: RecordSettings(keep_sessions=1), lambda: False).tidy()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (only,) = records.sessions().rows(None, 0)
     assert (only["id"], only["status"], only["end_time"]) == (CLAUDE, "closed", at(11))
 
@@ -108,7 +108,7 @@ def test_records_that_others_write_are_tidied_later(
         assert not keeper.tidy()
     assert capsys.readouterr().err == ""
     assert keeper.tidy()
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         assert [row["id"] for row in records.sessions().rows(None, 0)] == [CODEX]
 
 
@@ -120,9 +120,9 @@ def test_a_reader_answers_from_what_the_index_has_while_others_write_it(
     keeper.catch_up()
     session(paths, CLAUDE, 10)
     monkeypatch.setattr(index, "_READER_PATIENCE_S", 0)
-    with written_by_another(paths.index), Records(paths) as records:
+    with written_by_another(paths.index), LocalRecords(paths) as records:
         assert [row["id"] for row in records.sessions().rows(None, 0)] == [CURSOR]
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         assert [row["id"] for row in records.sessions().rows(None, 0)] == [CLAUDE, CURSOR]
 
 

@@ -11,7 +11,7 @@ from mcpctl.base.fields import CALL_STATUSES
 from mcpctl.base.models import Usage
 from mcpctl.base.paths import Paths
 from mcpctl.store import index, journal_lines, sqlite
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, at, call, call_id, closed, created, opened, raw, session, started
 
@@ -20,7 +20,7 @@ SESSIONS = [f"{number}e551015-0000-4000-8000-000000000000" for number in range(3
 
 
 def used(paths: Paths) -> Usage:
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         return records.usage()
 
 

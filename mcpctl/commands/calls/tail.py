@@ -59,6 +59,7 @@ def tail(
     """
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage
+    from mcpctl.store import watch
 
     if since_position is not None and lines is not None:
         raise WrongUsage("--since-position says where to begin, and so does --lines", "give one of them")
@@ -68,7 +69,7 @@ def tail(
         criteria = filters.resolved(records, data.paths())
         newest = 10 if lines is None else min(lines, output.MOST)
         events = records.events(criteria, since=since_position, newest=newest, without=() if json else _LEFT_OUT)
-        come = records.follow(events, output.pause) if follow else events.read()
+        come = watch.follow(records, events, output.pause) if follow else events.read()
         if json:
             output.write_lines(_as_json(come, events.position), live=True)
         else:

@@ -13,8 +13,8 @@ def path(json: bool = opt.JSON, *, data: opt.DataLocation) -> None:
       sqlite3 "$(mcpctl db path)" 'select tool, count(*) from v_calls group by tool'
     """
     from mcpctl import output
-    from mcpctl.store.records import Records
+    from mcpctl.store.records import LocalRecords
 
     with output.progress(opt.READING) as on_progress:
-        path = Records.file(data.paths(), on_progress)
+        path = LocalRecords.file(data.paths(), on_progress)
     output.write_done(json, lambda: {"path": str(path)}, str(path))

@@ -8,7 +8,7 @@ import pytest
 from mcpctl.base.paths import Paths
 from mcpctl.store import clock
 from mcpctl.store.filters import CallFilter
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import (
@@ -252,7 +252,7 @@ def test_calls_of_a_tool_are_found_without_looking_at_the_others(paths: Paths, t
     made = [("notes", "search"), ("other", "search"), ("notes", "a.b"), ("other", "a.b"), ("a", "b")]
     session(paths, rest=[line for n, (server, name) in enumerate(made) for line in
                          call(f"{n}", n, server=server, tool=name)])  # fmt: skip
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         asked: list[str] = []
         records._db.set_trace_callback(asked.append)
         found = records.calls(CallFilter(tools=(tool,)))

@@ -9,7 +9,7 @@ from mcpctl.base.fields import CALL_STATUSES
 from mcpctl.base.models import NOT_FAILED, OUTCOMES
 from mcpctl.base.paths import Paths
 from mcpctl.store.filters import FAILED
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, at, call, call_id, created, opened, raw, session, started, was_read
 
@@ -83,7 +83,7 @@ def test_a_mistyped_tool_is_no_error_of_its_server(mcpctl: Mcpctl, paths: Paths)
     assert {row["server"]: (row["errors"], row["failed"], row["error_percent"]) for row in rows} == {
         "weather": (2, 2, 50.0), "memory": (1, 1, None),
     }  # fmt: skip
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         health = records.health(at(0))
     assert (health["memory"]["errors"], health["weather"]["errors"]) == (0, 1)
 

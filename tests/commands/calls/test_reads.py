@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.conftest import Mcpctl
 from tests.recorded import at, raw, session, two_sessions, was_read
 
@@ -85,7 +85,7 @@ def test_filters_leave_their_events(mcpctl: Mcpctl, paths: Paths, reads: None, o
 
 
 def test_a_read_that_came_later_is_read_from_its_position(mcpctl: Mcpctl, paths: Paths, reads: None) -> None:
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         events = records.events(newest=1)
         assert [event.type for event in events.read()] == ["sessions.closed"]
         session(paths, "8e551015-0000-4000-8000-000000000000", 40, [

@@ -10,7 +10,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.commands import confirmation
 from mcpctl.config import config
 from mcpctl.config.editing import FIRST_LINE, SCHEMA
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.conftest import MCPCTL, Mcpctl, Ran
 from tests.terminal import Terminal
 
@@ -148,7 +148,7 @@ def test_a_person_is_told_what_a_change_loosens_and_asked(edits: Editing, paths:
     assert "these could be called without a question, or more often: a:*" in ran.err
     assert edits(f"{mark}{GOOD}", answers=["y"]).code == 0
     assert text(paths) == f"{mark}{GOOD}"
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.decisions().rows(None, 0)
     assert (row["decision"], row["channel"]) == ("loosened", "terminal")
 
@@ -177,7 +177,7 @@ def test_an_agent_cannot_raise_the_limit_of_a_tool_that_is_asked_about(
     assert "without a question, or more often: a:add*:" in ran.err
     monkeypatch.delenv("CLAUDECODE")
     assert edits(raised, answers=["y"]).code == 0
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         (row,) = records.decisions().rows(None, 0)
     assert (row["decision"], row["key"]) == ("loosened", "a:add*")
 

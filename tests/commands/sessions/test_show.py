@@ -9,7 +9,7 @@ from mcpctl.base.fields import CALL_FIELDS, READ_FIELDS, SESSION_FIELDS
 from mcpctl.base.paths import Paths
 from mcpctl.output import json_text
 from mcpctl.search import evaluate
-from mcpctl.store.records import Records
+from mcpctl.store.records import LocalRecords
 from tests.commands.approvals import waiting
 from tests.conftest import Mcpctl
 from tests.recorded import (
@@ -122,7 +122,7 @@ def test_a_person_reads_fields_then_tools_then_calls(mcpctl: Mcpctl, paths: Path
 
 def test_responses_are_not_read_to_show_a_session(paths: Paths) -> None:
     two_sessions(paths)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         statements = traced(records)
         calls = records.session(CURSOR)["calls"]
         assert [row["id"] for row in calls.rows(None, 0)] == [call_id(4), call_id(5), call_id(6)]
@@ -131,14 +131,14 @@ def test_responses_are_not_read_to_show_a_session(paths: Paths) -> None:
 
 def test_responses_are_not_read_to_learn_which_searches_were_followed(paths: Paths) -> None:
     two_sessions(paths)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         statements = traced(records)
         (label,) = evaluate.from_records(records, ["weather:get_forecast"])
     assert label.expect == (("weather:get_forecast",),)
     assert [sql for sql in statements if re.search(r"\bresponse\b", sql)] == []
 
 
-def traced(records: Records) -> list[str]:
+def traced(records: LocalRecords) -> list[str]:
     """The SQL that is executed from now on."""
     statements: list[str] = []
     records._db.set_trace_callback(statements.append)
@@ -149,7 +149,7 @@ def traced(records: Records) -> list[str]:
 def test_calls_are_read_as_they_are_printed(paths: Paths) -> None:
     lines = [line for number in range(2000) for line in call(f"{number:05}", number / 100)]
     session(paths, rest=lines)
-    with Records(paths) as records:
+    with LocalRecords(paths) as records:
         pieces = json_text.pieces(records.session("last"))
         before = next(piece for piece in pieces if piece.startswith(',"calls"'))
         tracemalloc.start()
