@@ -28,6 +28,8 @@ class Paths:
     sessions = _InData("sessions")  # the journals, one file a session
     runs = _InData("runs")  # the sessions of each process that has many, one file each, locked by it
     evictions = _InData("evicted.jsonl")  # the removals from the record, and for which limit
+    shipped = _InData("shipped.json")  # what of the journals is in PostgreSQL, as far as is known here
+    shipper = _InData("shipper.lock")  # locked by the one process that ships them
     responses = _InData("responses")  # whole answers of which a client got a part, by session and call
     redaction_key = _InData("redaction.key")  # with one key, equal secrets have equal marks
     toolsets = _InData("toolsets")  # those that are not in a repository, one file each

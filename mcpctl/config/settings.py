@@ -96,6 +96,7 @@ class RecordSettings(Section, frozen=True):
     max_response_kb: int = 64
     redact_keys: list[str] = msgspec.field(default_factory=list)
     fsync: bool = False
+    ship: bool = False
     may_be_0 = ("keep_sessions", "keep_days", "max_mb")
 
     def check(self, name: str) -> None:

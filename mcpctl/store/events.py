@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from mcpctl.base.fields import CALL_FIELDS
 from mcpctl.base.models import Newest, Row
@@ -63,7 +63,20 @@ class _EventPlace(NamedTuple):
     number: int  # the number of the event in its line
 
 
-class JournalEvents:
+class Events(Protocol):
+    """The events of records from a position on."""
+
+    def position(self) -> str:
+        """The text from which they can be told again."""
+
+    def look(self) -> object:
+        """A value that differs once something may have come."""
+
+    def read(self) -> Iterator[Event]:
+        """The events up to now, oldest first. Those who stop in the middle go on there."""
+
+
+class JournalEvents(Events):
     """The events of all journals since a position, or the newest. Rows and totals are the index's at that moment."""
 
     def __init__(self, db: SqliteDatabase, folder: Path, criteria: CallFilter, without: Collection[str] = ()) -> None:
@@ -97,12 +110,10 @@ class JournalEvents:
         return self._cursor.text()
 
     def look(self) -> object:
-        """A value that differs once a journal that is not at its end gained something, or journals came or went."""
         growing = (self._folder / name for name, place in self._cursor.places.items() if not place.is_closed)
         return _status(self._folder, "st_mtime_ns"), [_status(path, "st_size") for path in growing]
 
     def read(self) -> Iterator[Event]:
-        """The events up to where the index was caught up, oldest first. Those who stop in the middle go on there."""
         ends = index.offsets(self._db)
         self._compare(ends)
         if self._lost:

@@ -39,6 +39,9 @@ class Database(Protocol):
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Selected: ...
 
+    def stream(self, sql: str, values: Sequence[Any], /) -> Iterator[Any]:
+        """The rows as they are asked for, so that many take no more memory than one."""
+
 
 class Conditions:
     """The conditions on a row; one with a value of None asks nothing."""
@@ -79,11 +82,8 @@ def select(db: Database, table: str, columns: Mapping[str, str], conditions: Con
         chosen = f"{conditions.where} ORDER BY {order} LIMIT ? OFFSET ?"
         if limit is not None and limit <= _FEW:
             chosen = db.dialect.some(table, chosen, order)
-        cursor = db.execute(
-            f"SELECT {selection} FROM {table}{chosen}",
-            (*conditions.values, db.dialect.every if limit is None else limit, offset),
-        )
-        for values in cursor:
+        window = db.dialect.every if limit is None else limit, offset
+        for values in db.stream(f"SELECT {selection} FROM {table}{chosen}", (*conditions.values, *window)):
             row = dict(zip(columns, values, strict=True))
             for name in as_json:
                 if row[name] is not None:

@@ -18,7 +18,7 @@ from mcpctl.store.query import BY_TIME, Conditions, Database
 from mcpctl.store.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
-    from mcpctl.store.events import JournalEvents
+    from mcpctl.store.events import Events, JournalEvents
     from mcpctl.store.history import History
 
 _PATIENCE_S = 0.5
@@ -235,7 +235,7 @@ class Records(Protocol):
     def events(
         self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
-    ) -> "JournalEvents":  # fmt: skip
+    ) -> "Events":  # fmt: skip
         """The events since a position (of their `position`, or `events.START`), else so many of the newest and those
         that follow, without some types. The first is a `reset` if some may be missing since the position."""
 

@@ -13,7 +13,7 @@ from mcpctl.base.errors import McpctlError, Unusable, warn
 from mcpctl.base.models import Progress, Row, unseen
 from mcpctl.base.paths import Paths, cannot_write
 from mcpctl.config.settings import RecordSettings
-from mcpctl.store import clock, index, journal, run
+from mcpctl.store import clock, index, journal, run, shipped
 from mcpctl.store.sqlite import is_held
 
 _MIB = 1 << 20
@@ -109,6 +109,15 @@ def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unse
     return {**counts, "bytes": size, "index": str(paths.index)}
 
 
+def close_the_dead(paths: Paths) -> None:
+    """Put the end of sessions on record whose process was killed. It never fails."""
+    try:
+        with index.opened(paths) as db:
+            _close_the_dead(db, paths)
+    except (OSError, sqlite3.Error, Unusable) as error:
+        warn(f"sessions of killed processes stay open on record: {error}")
+
+
 def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
     for session, name, last_activity in db.execute(index.DEAD).fetchall():
         path = paths.sessions / name
@@ -127,10 +136,15 @@ def _evict(db: sqlite3.Connection, paths: Paths, settings: RecordSettings) -> No
     oldest = clock.iso(time.time() - settings.keep_days * _DAY_S) if settings.keep_days else ""
     counted = used = 0
     evicted: dict[str, list[tuple[str, str, int]]] = {}
+    positions = shipped.read(paths).positions if settings.ship else {}
+    lost: list[int] = []  # the bytes of each journal that is not in PostgreSQL
     for name, via, status, last_activity, start_time, calls in rows:
         path = paths.sessions / name
+        size = 0
         with contextlib.suppress(OSError):  # evicted by another meanwhile, or it cannot be looked at
-            used += path.stat().st_size
+            size = path.stat().st_size
+        used += size
+        waiting = max(0, size - positions.get(name, 0)) if settings.ship else 0
         is_counted = via != "cli" and name not in of_runs  # no client of a run is pushed out by others while it lasts
         counted += is_counted
         exceeded = {
@@ -139,12 +153,21 @@ def _evict(db: sqlite3.Connection, paths: Paths, settings: RecordSettings) -> No
             "keep_days": last_activity < oldest,
             "keep_sessions": is_counted and 0 < settings.keep_sessions < counted,
         }
+        if waiting and not 0 < 2 * settings.max_mb * _MIB < used:
+            continue
         limit = next((limit for limit, is_exceeded in exceeded.items() if is_exceeded), None)
         if limit and status == "closed" and _is_removed(path):
             evicted.setdefault(limit, []).append((start_time, last_activity, calls))
+            lost += [waiting] * bool(waiting)
     for limit, sessions in evicted.items():
         removed = "1 session was" if len(sessions) == 1 else f"{len(sessions)} sessions were"
         warn(f"{removed} removed from the record, the oldest first: {limit} is {getattr(settings, limit)} in [records]")
+    if lost:
+        shipped.note_lost(paths, len(lost), sum(lost))
+        warn(
+            f"{len(lost)} of them were not in PostgreSQL: max_mb was exceeded twice over; see what waits with: mcpctl"
+            " records ship --status"
+        )
     if evicted:
         note(paths, [_eviction(limit, settings, sessions) for limit, sessions in evicted.items()])
 

@@ -29,13 +29,18 @@ def _type(name: str, written: str) -> str:
     return f"{kind} NOT NULL DEFAULT 0" if written == "int" or name in MARKS else f"{kind} NOT NULL"
 
 
-def _table(name: str) -> str:
-    columns = _ASIDE[name] | {
-        field: _type(field, written) for field, written in fields.types(fields.TABLES[name]).items()
-        if field not in _NOT_KEPT.get(name, ())
+def stored(table: str) -> dict[str, str]:
+    """The columns of a table with their types, in their order."""
+    columns = _ASIDE[table] | {
+        field: _type(field, written) for field, written in fields.types(fields.TABLES[table]).items()
+        if field not in _NOT_KEPT.get(table, ())
     }  # fmt: skip
     order = sorted(columns, key=lambda each: (each != "id", _LARGE.index(each) + 1 if each in _LARGE else 0))
-    return f"CREATE TABLE {name} ({', '.join(f'{column} {columns[column]}' for column in order)})"
+    return {name: columns[name] for name in order}
+
+
+def _table(name: str) -> str:
+    return f"CREATE TABLE {name} ({', '.join(f'{column} {type_}' for column, type_ in stored(name).items())})"
 
 
 TABLES = (

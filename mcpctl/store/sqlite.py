@@ -32,7 +32,7 @@ class Dialect:
     """The SQL of this database, where databases differ; the rest of what is asked of records is the same for all."""
 
     number = "rowid"  # the number of a row
-    every = -1  # the limit of a list that has none
+    every: int | None = -1  # the limit of a list that has none
     also: Mapping[str, str] = {}  # columns of every list beside its fields
     p50 = "CAST(substr(percentiles({}) FILTER (WHERE {}), 1, 20) AS INTEGER)"
     p95 = "CAST(substr(percentiles({}) FILTER (WHERE {}), 21) AS INTEGER)"
@@ -56,6 +56,10 @@ class Dialect:
         """The condition that a text fits a glob with * and ?, and what it is asked with."""
         return f"{column} GLOB ?", glob.replace("[", "[[]")
 
+    def said(self, lowered: str) -> str:
+        """The text that the function `says` is asked with."""
+        return lowered
+
     def among(self, column: str, values: Sequence[Any]) -> tuple[str, Any]:
         """The condition on a column to be one of many values, and what it is asked with."""
         import json
@@ -68,6 +72,7 @@ SQLITE = Dialect()
 
 class SqliteDatabase(sqlite3.Connection):
     dialect = SQLITE
+    stream = sqlite3.Connection.execute
 
 
 @contextlib.contextmanager

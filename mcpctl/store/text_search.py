@@ -13,7 +13,7 @@ _MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 def having_text(column: str, text: str, sql: Dialect) -> tuple[str, ...]:
     # SQLite looks through a text many times faster than a function in Python: that is asked of few rows.
-    whole = text.lower()
+    whole = sql.said(text.lower())
     part = max(re.findall(_NEVER_ESCAPED, text), key=len, default="")
     like = "%" + re.sub(r"([%_!])", r"!\1", part) + "%"
     has_part, has_escape = sql.like.format(column), sql.has.format(column, ESCAPED)

@@ -1,0 +1,114 @@
+"""Connections to PostgreSQL: their addresses and failures in words. The package psycopg is imported here alone."""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcpctl.base.errors import Unusable, WrongUsage
+
+if TYPE_CHECKING:
+    import psycopg
+
+_SCHEMES = ("postgresql://", "postgres://")
+_CONNECTS_S = 10
+_NEVER = re.compile(r'authentication failed|no pg_hba\.conf entry|(?:role|database) ".*" does not exist|no password')
+_ZONES = "/zoneinfo/"
+# A peer that has gone without a word is noticed within a minute, and not after hours.
+_KEEPS_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+
+
+class Gone(Exception):
+    """Raised where the database cannot be reached at this moment, or has ended the connection."""
+
+
+class PostgresUrl:
+    """The address of a database. Its text has no password."""
+
+    def __init__(self, url: str) -> None:
+        """Raises `WrongUsage` for what is no such address, and says nothing of what is in it: that may be a secret."""
+        from psycopg import Error, conninfo
+
+        if not url.startswith(_SCHEMES):
+            raise WrongUsage("the store is not a PostgreSQL address", "give it as postgresql://USER@HOST/DATABASE")
+        try:
+            self.parts = dict(conninfo.conninfo_to_dict(url))
+        except Error:
+            hint = "write @ : / % in a user or password as %40 %3A %2F %25, or leave the password to ~/.pgpass"
+            raise WrongUsage("the store's address cannot be read", hint) from None
+
+    def __str__(self) -> str:
+        known = {name: str(self.parts[name]) for name in ("host", "port", "dbname") if self.parts.get(name)}
+        return f"PostgreSQL at {known.get('host') or 'this machine'}" + "".join(
+            f"{before}{known[name]}" for name, before in (("port", ":"), ("dbname", ", database ")) if name in known
+        )
+
+
+@cache
+def needed() -> None:
+    """Raises `Unusable` where the package is not installed."""
+    try:
+        import psycopg as psycopg
+    except ImportError as error:
+        hint = "install it beside mcpctl: pip install 'mcpctl[postgres]'"
+        raise Unusable(f"PostgreSQL needs the package psycopg: {error}", hint, "postgres_missing") from error
+
+
+def connect(url: PostgresUrl) -> "psycopg.Connection[Any]":
+    """A connection in autocommit mode, whose placeholders are $1, $2; raises `Unusable` or `Gone`."""
+    import psycopg
+
+    settings: dict[str, Any] = {"connect_timeout": _CONNECTS_S, "application_name": "mcpctl", **_KEEPS_ALIVE}
+    settings |= url.parts | {"client_encoding": "utf8", "options": _options(url)}
+    with failures(url):
+        connection = psycopg.connect(**settings, autocommit=True, cursor_factory=psycopg.RawCursor)
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            connection.close()
+            hint = "make another one: createdb --encoding UTF8 --template template0 NAME"
+            raise Unusable(f"{url} has the encoding {encoding}, and records are UTF-8", hint, "store_encoding")
+        return connection
+
+
+def _options(url: PostgresUrl) -> str:
+    # Constraints and texts are compared as SQLite does it; days and hours are those of the place where this runs.
+    return f"{url.parts.get('options') or ''} -c timezone={_zone()} -c standard_conforming_strings=on".strip()
+
+
+def _zone() -> str:
+    named = os.environ.get("TZ") or str(Path("/etc/localtime").resolve()).partition(_ZONES)[2]
+    if named and re.fullmatch(r"[A-Za-z0-9_+/-]+", named):
+        return named
+    seconds = -time.localtime().tm_gmtoff  # POSIX counts west of Greenwich
+    return f"<here>{'-' if seconds < 0 else '+'}{abs(seconds) // 3600:02}:{abs(seconds) // 60 % 60:02}"
+
+
+@contextmanager
+def failures(url: PostgresUrl) -> Iterator[None]:
+    """Raise the failures of a database in words: `Gone` where it may come back by itself, else `Unusable`."""
+    import psycopg
+
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction) as error:
+        told = _told(error)
+        if _NEVER.search(told):
+            hint = "check the address, the roles and pg_hba.conf: mcpctl help team-guide"
+            raise Unusable(f"{url} refuses the login: {told}", hint, "store_refused") from error
+        raise Gone(told) from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        hint = "connect as a member of the role that may: mcpctl help team-guide says what each may"
+        raise Unusable(f"{url}: {_told(error)}", hint, "store_permission") from error
+    except psycopg.Error as error:
+        hint = "see the log of the database, and what is written to it: mcpctl help team-guide"
+        raise Unusable(f"{url}: {_told(error)}", hint, "store_failed") from error
+
+
+def _told(error: "psycopg.Error") -> str:
+    """The first line of a database's message: those that follow may have what was written."""
+    message = error.diag.message_primary or str(error)
+    return next((line.strip() for line in message.splitlines() if line.strip()), type(error).__name__)

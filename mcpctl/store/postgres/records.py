@@ -1,0 +1,163 @@
+"""The records of many machines, read in PostgreSQL."""
+
+import functools
+import itertools
+import re
+import time
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from mcpctl.base.errors import Unusable
+from mcpctl.base.models import Row
+from mcpctl.store import clock
+from mcpctl.store.events import RESET, Event
+from mcpctl.store.filters import EVERYTHING, CallFilter
+from mcpctl.store.postgres import connection, schema
+from mcpctl.store.postgres.connection import Gone, PostgresUrl
+from mcpctl.store.postgres.dialect import PostgresDialect
+from mcpctl.store.records import Records
+from mcpctl.store.sqlite import Dialect
+
+if TYPE_CHECKING:
+    import psycopg
+
+_FETCHED = 500  # rows that are fetched at once
+_LOOKS_EVERY_S = 1.0
+
+
+class PostgresDatabase:
+    """A connection that reads what was there at one moment; its placeholders are those of SQLite."""
+
+    dialect: Dialect = PostgresDialect()
+
+    def __init__(self, url: PostgresUrl) -> None:
+        import psycopg
+
+        self._numbers = itertools.count()
+        self._connection = connection.connect(url)
+        self._connection.adapters.register_loader("numeric", _number_loader())
+        try:
+            schema.check(self._connection, url)
+            self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            self._connection.read_only = True
+            self._connection.autocommit = False
+        except BaseException:
+            self.close()
+            raise
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> "psycopg.Cursor[Any]":
+        return self._connection.execute(_numbered(sql), values)
+
+    def stream(self, sql: str, values: Sequence[Any], /) -> Iterator[Any]:
+        import psycopg
+
+        with psycopg.RawServerCursor(self._connection, f"rows_{next(self._numbers)}") as cursor:
+            cursor.itersize = _FETCHED
+            yield from cursor.execute(_numbered(sql), values)
+
+    def refresh(self) -> None:
+        """Read what is there at the next question, and from then on."""
+        self._connection.rollback()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@functools.lru_cache(maxsize=256)
+def _numbered(sql: str) -> str:
+    """The SQL with $1, $2 in place of each ?."""
+    numbers = itertools.count(1)
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql)
+
+
+@functools.cache
+def _number_loader() -> Any:
+    from psycopg.adapt import Loader
+
+    class _NumberLoader(Loader):
+        """Sums and percentages as the numbers of JSON."""
+
+        def load(self, data: Any) -> int | float:
+            text = bytes(data)
+            return float(text) if b"." in text else int(text)
+
+    return _NumberLoader
+
+
+class PostgresRecords(Records):
+    """Those of all machines that ship theirs into one database, as they are there on entering."""
+
+    def __init__(self, url: PostgresUrl) -> None:
+        self._url = url
+        self._database: PostgresDatabase | None = None
+
+    def another(self) -> "PostgresRecords":
+        return PostgresRecords(self._url)
+
+    def __enter__(self) -> Self:
+        with _in_words(self._url):
+            self._database = PostgresDatabase(self._url)
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        database, self._database = self._database, None
+        if database:
+            database.close()
+        if error:
+            with _in_words(self._url):
+                raise error
+
+    @property
+    def _db(self) -> PostgresDatabase:
+        assert self._database, "records are read in a with block"
+        return self._database
+
+    def refreshed(self) -> bool:
+        self._db.refresh()
+        return True
+
+    def died(self) -> Sequence[str]:
+        return ()  # a machine puts the end of such sessions on record itself, before it ships them
+
+    def evictions(self) -> Sequence[Row]:
+        return ()
+
+    def version(self) -> Hashable:
+        return tuple(self._db.execute("SELECT count(*), sum(position) FROM projected").fetchone() or ())
+
+    def events(
+        self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
+        without: Collection[str] = (),
+    ) -> "StoreNews":  # fmt: skip
+        return StoreNews(self.version, since)
+
+
+class StoreNews:
+    """That something came, for pages that read themselves again. The lines of many machines come late and in no order:
+    each event is a `reset`."""
+
+    def __init__(self, version: Callable[[], Hashable], since: str | None) -> None:
+        self._version = version
+        self._seen = str(version()) if since is None else since
+
+    def position(self) -> str:
+        return self._seen
+
+    def look(self) -> object:
+        return time.monotonic() // _LOOKS_EVERY_S
+
+    def read(self) -> Iterator[Event]:
+        before, self._seen = self._seen, str(self._version())
+        if before != self._seen:
+            yield Event(RESET, {}, clock.now())
+
+
+@contextmanager
+def _in_words(url: PostgresUrl) -> Iterator[None]:
+    try:
+        with connection.failures(url):
+            yield
+    except Gone as error:
+        hint = "try again; what was shipped is kept there"
+        raise Unusable(f"{url} cannot be reached: {error}", hint, "store_gone") from error

@@ -1,0 +1,111 @@
+"""The shipper: it puts journals into PostgreSQL until all is there, or for as long as it runs."""
+
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mcpctl.base import bounds
+from mcpctl.base.errors import Unusable, warn
+from mcpctl.base.paths import Paths
+from mcpctl.store import clock, retention, shipped
+from mcpctl.store.postgres import connection, schema
+from mcpctl.store.postgres.connection import Gone, PostgresUrl
+from mcpctl.store.postgres.lines import Lines
+from mcpctl.store.postgres.projecting import Tables
+
+if TYPE_CHECKING:
+    import psycopg
+
+_EVERY_S = 1.0
+_FIRST_S, _LAST_S = 1.0, 60.0  # before a database that is gone is tried again
+_CLOSES_EVERY_S = 60.0  # so often the sessions of killed processes are closed on record
+_MACHINE = """INSERT INTO machines VALUES ($1, $2, now())
+    ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE machines.name IS DISTINCT FROM excluded.name"""
+
+
+class Shipper:
+    """The one shipper of a data directory."""
+
+    def __init__(
+        self, paths: Paths, url: PostgresUrl, name: str | None = None, wait: Callable[[float], object] = time.sleep
+    ) -> None:
+        self._paths = paths
+        self._url = url
+        self._name = name or socket.gethostname()
+        self._wait = wait
+        self._machine = shipped.machine(paths)
+        self._lines = Lines(paths.sessions, self._machine)
+        self._failures = 0  # in a row, of the database
+        self._noted_at = self._closed_at = float("-inf")
+        self._has_begun = False
+        self.count = 0  # the lines that were put in
+
+    def run(self, *, follow: bool) -> None:
+        """Ship all that is there; with `follow` go on with what comes. A database that is gone is tried again, without
+        `follow` for some two minutes. Raises `Unusable` where not all that was there is shipped."""
+        while True:
+            try:
+                with connection.failures(self._url), connection.connect(self._url) as db:
+                    self._begin(db)
+                    while True:
+                        began = time.monotonic()
+                        self._ship(db)
+                        if not follow:
+                            break
+                        self._wait(max(0.0, _EVERY_S - (time.monotonic() - began)))
+                break
+            except Gone as error:
+                self._is_gone(error, follow)
+        if self._lines.problems:
+            names = ", ".join(sorted(self._lines.problems)[:3])
+            hint = "see what was said of each; the others are shipped whole"
+            raise Unusable(f"{len(self._lines.problems)} journals are not shipped: {names}", hint, "not_shipped")
+
+    def _begin(self, db: "psycopg.Connection[Any]") -> None:
+        schema.grow(db, self._url)
+        db.execute(_MACHINE, (self._machine, self._name))
+        self._lines.begin(db)
+        self._tables = Tables(db, self._machine)
+
+    def _ship(self, db: "psycopg.Connection[Any]") -> None:
+        if time.monotonic() - self._closed_at > _CLOSES_EVERY_S:
+            retention.close_the_dead(self._paths)
+            self._closed_at = time.monotonic()
+        for lines in self._lines.ship(db):
+            self.count += lines
+            self._is_back()
+            self._note(every_s=_EVERY_S)
+        for _ in self._tables.catch_up():
+            pass
+        self._is_back()
+        self._note()
+
+    def _note(self, every_s: float = 0) -> None:
+        """Keep on this machine how far it is, for those who remove journals."""
+        if time.monotonic() - self._noted_at >= every_s:
+            shipped.note(self._paths, self._machine, self._lines.positions)
+            self._noted_at = time.monotonic()
+
+    def _is_gone(self, error: Gone, follow: bool) -> None:
+        self._failures += 1
+        wait_s = bounds.back_off(self._failures, _FIRST_S, _LAST_S)
+        if self._failures == 1:
+            warn(f"{self._url} cannot be reached since {clock.now()}: {error}; it is tried again until it can")
+        if wait_s == _LAST_S and not follow:
+            hint = "ship again later: nothing is lost, and nothing is there twice"
+            raise Unusable(f"{self._url} cannot be reached: {error}", hint, "store_gone") from error
+        self._wait(wait_s)
+
+    def _is_back(self) -> None:
+        if self._failures:
+            warn(f"{self._url} is reached again since {clock.now()}")
+        self._failures = 0
+
+
+def drop(paths: Paths, url: PostgresUrl, days: int) -> list[str]:
+    """Drop what began in months that ended so many days ago: rows of all machines, and the lines of their sessions that
+    are closed. Returns these months."""
+    with connection.failures(url), connection.connect(url) as db:
+        schema.check(db, url)
+        return schema.drop_partitions(db, days)
