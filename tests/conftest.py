@@ -23,6 +23,7 @@ from mcpctl.main import main
 from tests import command_tree
 
 if TYPE_CHECKING:
+    from tests.postgres import Cluster, Recorded
     from tests.registry.own_registry import OwnRegistry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,6 +133,29 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> "Iterator[OwnRegistry]":
     with own_registry() as registry:
         monkeypatch.setenv("MCPCTL_REGISTRY", registry.url)
         yield registry
+
+
+@pytest.fixture(scope="session")
+def cluster() -> "Iterator[Cluster]":
+    """PostgreSQL, for the tests of one process."""
+    from tests import postgres
+
+    with postgres.cluster() as made:
+        yield made
+
+
+@pytest.fixture
+def store(cluster: "Cluster") -> str:
+    """The address of a database with the tables of records, which are empty."""
+    return cluster.database(cluster.grown)
+
+
+@pytest.fixture(params=["local", pytest.param("postgres", marks=[pytest.mark.process, pytest.mark.slow])])
+def recorded(request: pytest.FixtureRequest) -> "Recorded":
+    """Opens the records of a data directory, here and in PostgreSQL."""
+    from tests import postgres
+
+    return postgres.recorded(request.param, request)
 
 
 @dataclass(frozen=True)

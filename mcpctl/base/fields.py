@@ -546,6 +546,12 @@ INDEX_VERSION = 15  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 
+class Stored:
+    """What the rows of several machines have besides."""
+
+    machine: Annotated[str, "The name of the machine that has it on record; only over --store."]
+
+
 class Index:
     """The columns of the index that are fields of no row."""
 
@@ -582,7 +588,7 @@ def meanings(kind: type) -> dict[str, str]:
     from typing import get_type_hints
 
     known: dict[str, str] = {}
-    for each in (kind, *LINES, *TABLES.values(), Index):
+    for each in (kind, *LINES, *TABLES.values(), Stored, Index):
         for name, hint in get_type_hints(each, include_extras=True).items():
             for meaning in getattr(hint, "__metadata__", ()):
                 known.setdefault(name, meaning)

@@ -19,7 +19,7 @@ from mcpctl.commands import options as opt
 
 GROUPS = {  # of the help, in its order, as are all that follow: each noun and command is in one
     "Use": ("serve", "tools", "prompts", "resources", "toolsets", "annotate"),
-    "Look": ("dashboard", "sessions", "calls", "db"),
+    "Look": ("dashboard", "sessions", "calls", "records", "db"),
     "Decide": ("policy", "approvals", "tokens"),
     "Set up": ("init", "install", "uninstall", "servers", "config", "doctor"),
     "Learn": ("demo", "help", "version"),
@@ -91,7 +91,7 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
         cls=_Program,
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
         epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_TOKEN,"
-        " MCPCTL_DEBUG, NO_COLOR.\n\n"
+        " MCPCTL_STORE, MCPCTL_DEBUG, NO_COLOR.\n\n"
         f"Guides: mcpctl help NAME-guide, where NAME is {', '.join(GUIDES[:-1])} or {GUIDES[-1]}.",
         pretty_exceptions_enable=False,
         no_args_is_help=True,

@@ -1,9 +1,12 @@
-"""The filters of calls, searches and sessions, the same for every command that reads records."""
+"""The filters of calls, searches and sessions, and where these are on record, the same for every such command."""
 
 import functools
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpctl.base import fields
 from mcpctl.base.errors import NotFound, WrongUsage
 from mcpctl.base.fields import CALL_STATUSES, SESSION_STATUSES
 from mcpctl.base.models import OUTCOMES
@@ -14,6 +17,7 @@ from mcpctl.store import filters
 from mcpctl.store.filters import HINTS, CallFilter, is_glob
 
 if TYPE_CHECKING:
+    from mcpctl.output import Columns
     from mcpctl.store.records import Records
 
 _LISTS = {
@@ -22,6 +26,10 @@ _LISTS = {
     "client": "see who was connected with: mcpctl sessions ls",
     "project": "see config.toml, or the field project under --json",
 }
+_STORE = opt.option(
+    "--store", "URL", "Read the records of all machines in PostgreSQL: postgresql://… (also: MCPCTL_STORE).",
+    envvar="MCPCTL_STORE", show_envvar=False,
+)  # fmt: skip
 OF_CALLS_ALONE = ("tool", "hint", "arg", "error", "code", "http_status", "redacted")  # what reads do not have
 _MAX_NAME = 200  # longer names are not compared: a comparison takes the product of their lengths
 
@@ -105,6 +113,47 @@ class SessionFilters(RecordFilters, section="Filters"):
     @functools.cached_property
     def statuses(self) -> tuple[str, ...]:
         return filters.session_statuses(vars(self))
+
+
+class _Stored(opt.Located):
+    if TYPE_CHECKING:
+        store: str | None
+
+    @contextmanager
+    def stored(self) -> "Iterator[Records]":
+        """The records of this machine, or with --store those of all."""
+        with self.source() or self.records() as records:
+            yield records
+
+    def source(self) -> "Records | None":
+        """What --store names."""
+        if not self.store:
+            return None
+        from mcpctl.store.postgres.connection import PostgresUrl
+        from mcpctl.store.postgres.records import PostgresRecords
+
+        return PostgresRecords(PostgresUrl(self.store))
+
+    def columns(self, of_machine: "Columns") -> "Columns":
+        """The columns of a list, with one of machines where there are several."""
+        if not self.store:
+            return of_machine
+        also = fields.names(fields.Stored)
+        return of_machine._replace(
+            fields=(*of_machine.fields, *also), shown=(*of_machine.shown, *also),
+            table=(*of_machine.table, *also) if of_machine.table else (),
+        )  # fmt: skip
+
+
+class RecordLocation(_Stored):
+    store: str | None = _STORE
+    data_dir: Path | None = opt.DATA_DIR
+
+
+class ConfiguredRecordLocation(_Stored, section="Configuration"):
+    store: str | None = _STORE
+    config: Path | None = opt.CONFIG
+    data_dir: Path | None = opt.DATA_DIR
 
 
 def _refuse_strangers(criteria: CallFilter, records: "Records", paths: "Paths") -> None:

@@ -172,7 +172,7 @@ class OneThing(Options, section="Output"):
         output.write_row(row, self.json, lambda: text(row), self.fields)
 
 
-class _Located(Options):
+class Located(Options):
     if TYPE_CHECKING:
         config: Path | None
         data_dir: Path | None
@@ -198,22 +198,22 @@ class _Located(Options):
             yield records
 
 
-class DataLocation(_Located):
+class DataLocation(Located):
     data_dir: Path | None = DATA_DIR
 
 
-class Location(_Located, section="Configuration"):
+class Location(Located, section="Configuration"):
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-class JsonLocation(_Located):
+class JsonLocation(Located):
     json: bool = JSON
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-class ChangeOptions(_Located):
+class ChangeOptions(Located):
     from_script: bool = FROM_SCRIPT
     json: bool = JSON
     config: Path | None = CONFIG
@@ -241,13 +241,13 @@ class ChangeOptions(_Located):
             warn("only what is not shown here, such as the value of a variable, would change")
 
 
-class ProjectLocation(_Located, section="Configuration"):
+class ProjectLocation(Located, section="Configuration"):
     project: str | None = PROJECT
     config: Path | None = CONFIG
     data_dir: Path | None = DATA_DIR
 
 
-class ToolsetLocation(_Located, section="Configuration"):
+class ToolsetLocation(Located, section="Configuration"):
     toolset: str | None = TOOLSET
     project: str | None = PROJECT
     config: Path | None = CONFIG

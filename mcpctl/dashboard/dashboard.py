@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from starlette.requests import Request
 
 from mcpctl.base.errors import McpctlError
-from mcpctl.base.models import Newest, Row
+from mcpctl.base.models import Newest, Row, Usage
 from mcpctl.base.paths import Paths
 from mcpctl.calling import token_savings
 from mcpctl.calling.token_savings import Saving
@@ -25,7 +25,7 @@ from mcpctl.dashboard.running import Login, Logins
 from mcpctl.policy import answering
 from mcpctl.store import clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.store.records import LocalRecords, Records
+from mcpctl.store.records import LocalRecords, Records, recorded_usage
 from mcpctl.toolsets.toolset_files import NONE
 
 MOST_EXPORTS = 4  # exports at once: each has a thread and a database connection of its own until its client has read it
@@ -154,14 +154,21 @@ class Dashboard:
     lists: Lists = field(default_factory=Lists)  # the servers' lists, read and checked once for all pages
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_EXPORTS))
     summaries: Summaries = field(default_factory=Summaries)
+    store: Records | None = None  # where it reads, if not in the records of this machine
     feed: Feed = field(init=False)
 
     def __post_init__(self) -> None:
-        self.feed = Feed(self.paths)
+        self.feed = Feed(self.paths, self.records)
 
     def records(self) -> Records:
         """The records, caught up with the journals; for the thread that answers one request."""
-        return LocalRecords(self.paths)
+        return self.store.another() if self.store else LocalRecords(self.paths)
+
+    def usage(self) -> Usage:
+        if self.store is None:
+            return recorded_usage(self.paths)
+        with self.records() as records:
+            return records.usage()
 
     def waiting(self) -> Waiting:
         """The number of all that waits now; where it cannot be read, the page of it says why."""

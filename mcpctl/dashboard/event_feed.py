@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mcpctl.base.errors import warn
@@ -14,7 +14,7 @@ from mcpctl.dashboard.state_events import StateEvents
 from mcpctl.output import to_json
 from mcpctl.store.events import Event, Events
 from mcpctl.store.filters import EVERYTHING, CallFilter
-from mcpctl.store.records import LocalRecords, Records
+from mcpctl.store.records import Records
 from mcpctl.store.watch import Watch
 
 MOST_OF_LOGIN = 4  # streams: a browser opens six connections to a host, and pages need some
@@ -133,8 +133,9 @@ class Listener:
 
 
 class Feed:
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, records: Callable[[], Records]) -> None:
         self._paths = paths
+        self._records = records
         self._listeners: list[Listener] = []
         self._thread: threading.Thread | None = None
         self._is_closed = False
@@ -177,7 +178,7 @@ class Feed:
 
     def _run(self) -> None:
         try:
-            with LocalRecords(self._paths) as records:
+            with self._records() as records:
                 state, watch = StateEvents(self._paths, records), Watch()
                 while listeners := self._listening():
                     _read_for(listeners, records, state, watch)

@@ -77,7 +77,7 @@ def _row(
     left_out: Collection[str] = (), types: Mapping[str, Any] = {},
 ) -> Any:  # fmt: skip
     """The model of a row. `types` are those that REST makes of a field, or puts beside them."""
-    hints, meanings = get_type_hints(row), fields.meanings(row)
+    hints, meanings = get_type_hints(fields.Stored) | get_type_hints(row), fields.meanings(row)
     members: dict[str, Any] = {}
     for each in names:
         outer, _, inner = each.rest.partition(".")

@@ -36,7 +36,10 @@ def _same(names: Sequence[str]) -> tuple[Name, ...]:
 
 
 _OPTIONAL_OF_SESSION = ("client_name", "client_version", "end_time")
-SESSION = tuple(Name(field, field, field in _OPTIONAL_OF_SESSION) for field in fields.names(fields.Session))
+_STORED = tuple(Name(field, field, True) for field in fields.names(fields.Stored))
+SESSION = (
+    *(Name(field, field, field in _OPTIONAL_OF_SESSION) for field in fields.names(fields.Session)), *_STORED,
+)  # fmt: skip
 _CALL = (
     Name("id", "id"),
     Name("server_name", "server"),
@@ -61,7 +64,7 @@ _CALL = (
     Name("annotations", "annotations", True, _flat, "The hints that were declared or overridden then: {hint: value}."),
     Name("hints", "annotations", note="The same as {hint: {value, source}}, or null."),
 )
-CALL = (*_CALL, *_same([field for field in CALL_FIELDS if field not in {name.field for name in _CALL}]))
+CALL = (*_CALL, *_same([field for field in CALL_FIELDS if field not in {name.field for name in _CALL}]), *_STORED)
 EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if not name.made}  # each field once
 CALLED_TOOL = (
     Name("server_name", "server"), Name("tool_name", "tool"),
@@ -82,7 +85,9 @@ TOOL = (
     Name("relevance", "relevance", True, note="How well it fits the words of the search."),
 )
 TOOL_SHOWN = (*TOOL, *_same(fields.names(fields.ToolShown)[len(fields.names(fields.ToolRow)) :]))
-DISCOVERY, READ, DECISION = (_same(fields.names(row)) for row in (fields.Discovery, fields.Read, fields.Decision))
+DISCOVERY, READ, DECISION = (
+    (*_same(fields.names(row)), *_STORED) for row in (fields.Discovery, fields.Read, fields.Decision)
+)
 DECISION_LISTED = (*DECISION, *_same(("client_name",)))
 HELD = _same(fields.names(fields.Held))
 APPROVAL = _same(fields.names(fields.Approval))

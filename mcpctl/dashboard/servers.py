@@ -23,7 +23,6 @@ from mcpctl.dashboard.rest_names import HEALTH_FIELDS, SERVER
 from mcpctl.oauth.token_store import EXPIRED, NEEDED
 from mcpctl.store import server_logs
 from mcpctl.store.filters import CallFilter, moment
-from mcpctl.store.records import recorded_usage
 from mcpctl.toolsets.toolset_files import NONE
 
 _LINES = 50
@@ -116,7 +115,7 @@ def _tools(dashboard: Dashboard, *servers: str) -> list[Row]:
         wanted = rows.ToolFilter(servers=[name for name in servers if name in catalog.config.servers])
         if servers and not wanted.servers:
             return []  # its entry cannot be used
-        usage = recorded_usage(dashboard.paths)
+        usage = dashboard.usage()
         return list(rows.listed(catalog, wanted, rows.Order(), usage, with_signature=False).rows(None, 0))
 
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from mcpctl.base import fields
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.fields import CALL_FIELDS, CALL_PAYLOADS
 from mcpctl.dashboard.dashboard import Dashboard, dashboard_of, login_of
@@ -35,13 +36,14 @@ EVENT_PARAMETERS = ("since", "payloads", "approvals", *(name for name in OF_CALL
 def export(request: Request, query: Parameters) -> Response:
     """The calls that match the filters, newest first; a million of them take no more memory than one."""
     dashboard, format = dashboard_of(request), query.choice("format", tuple(_EXPORT_TYPES)) or "jsonl"
-    fields = [name for name in CALL_FIELDS if query.flag("payloads") is not False or name not in CALL_PAYLOADS]
+    every = (*CALL_FIELDS, *fields.names(fields.Stored)) if dashboard.store else CALL_FIELDS
+    shown = [name for name in every if query.flag("payloads") is not False or name not in CALL_PAYLOADS]
     wanted = query.calls()
     with dashboard.records() as records:
         wanted = records.resolved(wanted)
     if request.method == "HEAD":
         return Response(media_type=_EXPORT_TYPES[format])
-    return _Export(request, _chunks(dashboard, wanted, fields, format), format)
+    return _Export(request, _chunks(dashboard, wanted, shown, format), format)
 
 
 EXPORT = Operation("/export", export, "", (*OF_CALLS, "format", "payloads"), kinds=tuple(_EXPORT_TYPES.values()))
@@ -64,10 +66,10 @@ class _Export(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def _chunks(dashboard: Dashboard, wanted: CallFilter, fields: list[str], format: str) -> Generator[bytes]:
-    names = [EXPORTED[field] for field in fields]
+def _chunks(dashboard: Dashboard, wanted: CallFilter, shown: list[str], format: str) -> Generator[bytes]:
+    names = [EXPORTED[field] for field in shown]
     with dashboard.records() as records:
-        rows = (dict(zip(names, row.values(), strict=True)) for row in records.calls(wanted, fields).rows(None, 0))
+        rows = (dict(zip(names, row.values(), strict=True)) for row in records.calls(wanted, shown).rows(None, 0))
         lines = csv_lines.lines(rows, names) if format == "csv" else map(to_json, rows)
         chunk = bytearray()
         for line in lines:

@@ -33,7 +33,6 @@ from mcpctl.policy.words import HELD
 from mcpctl.search import providers, search_rows
 from mcpctl.store import clock
 from mcpctl.store.filters import CallFilter
-from mcpctl.store.records import recorded_usage
 from mcpctl.toolsets.toolset_files import NONE, is_path
 
 _MOST_PARAMETERS = 200
@@ -50,15 +49,15 @@ class _Definition(msgspec.Struct):
 
 def tools(request: Request, query: Parameters) -> Response:
     """The tools of all enabled servers, or those that words find."""
-    paths = dashboard_of(request).paths
+    dashboard = dashboard_of(request)
     wanted = rows.ToolFilter(query.several("server"), **{name: query.flag(name) for name in OF_TOOLS})
     order, words = rows.Order(query.choice("sort", rows.SORTS)), query.one("q")
-    usage = recorded_usage(paths)
+    usage = dashboard.usage()
     with _catalog(request, query) as catalog:
         if words is None:
             found = rows.listed(catalog, wanted, order, usage)
         else:
-            found = _ranked(catalog, words, usage, paths, wanted)
+            found = _ranked(catalog, words, usage, dashboard.paths, wanted)
 
         def window(limit: int | None, offset: int) -> Iterator[Row]:
             for row in found.rows(limit, offset):
@@ -70,9 +69,9 @@ def tools(request: Request, query: Parameters) -> Response:
 
 def tool(request: Request, query: Parameters) -> Response:
     """One tool with its definition."""
-    paths = dashboard_of(request).paths
+    dashboard = dashboard_of(request)
     with _catalog(request, query) as catalog:
-        row = rows.show(catalog, request.path_params["key"], recorded_usage(paths), paths)
+        row = rows.show(catalog, request.path_params["key"], dashboard.usage(), dashboard.paths)
     return answer(rest_names.renamed(_as_rest(row, row["definition"]), rest_names.TOOL_SHOWN))
 
 
@@ -108,7 +107,7 @@ def tools_page(request: Request) -> Response:
     words, sort = query.get("q").strip(), query.one_of("sort", _SORTS, "")
     toolset = NONE if query.get("toolset") == NONE else None
     with dashboard.catalog(toolset) as catalog:
-        wanted, order, usage = rows.ToolFilter(), rows.Order(sort or None), recorded_usage(dashboard.paths)
+        wanted, order, usage = rows.ToolFilter(), rows.Order(sort or None), dashboard.usage()
         every = list(rows.listed(catalog, wanted, order, usage, with_signature=False).rows(None, 0))
         matches = every
         if words:
@@ -143,7 +142,7 @@ def tool_page(request: Request) -> Response:
     dashboard, key = dashboard_of(request), request.path_params["key"]
     with dashboard.catalog() as catalog:
         tool = rows.resolve(catalog, key)
-        row = rows.show(catalog, tool.key, recorded_usage(dashboard.paths), dashboard.paths)
+        row = rows.show(catalog, tool.key, dashboard.usage(), dashboard.paths)
         description = msgspec.json.decode(tool.text).get("description")  # without the notes of a toolset
         policy = explained.explain(catalog, tool.key, dashboard.paths)
         about = catalog.toolset.about(tool) if catalog.toolset else None

@@ -173,7 +173,7 @@ class Records(Protocol):
 
     def _of_calls(self, fields: Sequence[str]) -> Mapping[str, str]:
         selections = schema.selections_of_calls(self._db.dialect)
-        return {name: selections[name] for name in fields}
+        return {name: selections[name] for name in (*fields, *self._db.dialect.also)}
 
     def _of_sessions(self, criteria: CallFilter, statuses: Sequence[str]) -> Conditions:
         conditions = query.on_sessions(criteria, self._db.dialect)

@@ -115,7 +115,8 @@ def totals(
     selection = ", ".join(f'{each} AS "{name}"' for name, each in columns.items())
     numbers = ", ".join(str(number) for number, _ in enumerate(by, 1))
     most_first = "" if set(TIMES).intersection(by) else f"{of['calls']} DESC, "
-    grouped = f" GROUP BY {numbers} ORDER BY {most_first}{numbers}" if by else ""
+    in_order = ", ".join(f"{number} NULLS FIRST" for number, _ in enumerate(by, 1))
+    grouped = f" GROUP BY {numbers} ORDER BY {most_first}{in_order}" if by else ""
     rows = db.execute(f"SELECT {selection} FROM {table}{conditions.where}{grouped}", conditions.values)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Records as an object: lists, totals, names and a glance."""
+"""Records as an object, here and in PostgreSQL: lists, totals, names and a glance."""
 
 import sqlite3
 
@@ -9,6 +9,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.store import index, records
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import LocalRecords
+from tests.postgres import Recorded
 from tests.recorded import (
     CLAUDE,
     CURSOR,
@@ -30,9 +31,9 @@ SEARCH = "10d15c00-0000-4000-8000-000000000001"
 # ---- lists and single things
 
 
-def test_lists_and_single_things_are_of_the_same_records(paths: Paths) -> None:
+def test_lists_and_single_things_are_of_the_same_records(paths: Paths, recorded: Recorded) -> None:
     two_sessions(paths)
-    with LocalRecords(paths) as all_of_it:
+    with recorded(paths) as all_of_it:
         assert [row["id"] for row in all_of_it.sessions().rows(None, 0)] == [CURSOR, CLAUDE]
         assert [row["id"] for row in all_of_it.calls(CallFilter(servers=("notes",))).rows(2, 0)] == [
             call_id(6),
@@ -97,21 +98,21 @@ def test_asking_how_much_tools_were_used_makes_no_index(paths: Paths) -> None:
         ),
     ],
 )
-def test_names_are_those_on_record(paths: Paths, noun: str, names: set[str]) -> None:
+def test_names_are_those_on_record(paths: Paths, recorded: Recorded, noun: str, names: set[str]) -> None:
     two_sessions(paths)
     session(paths, "3e551015-0000-4000-8000-000000000000", 30, [searched(3, 31, project="acme")])
-    with LocalRecords(paths) as everything:
+    with recorded(paths) as everything:
         assert set(everything.names(noun)) == names
 
 
 # ---- totals
 
 
-def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: Paths) -> None:
+def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: Paths, recorded: Recorded) -> None:
     two_sessions(paths)
     killed = "3e551015-0000-4000-8000-000000000000"
     opened(paths, created(killed, 30), [started(7, 31, killed)]).close()
-    with LocalRecords(paths) as everything:
+    with recorded(paths) as everything:
         (all_of_them,) = everything.totals()
         assert all_of_them == {
             "calls": 7,
@@ -140,9 +141,9 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
         assert len(both) == 5
 
 
-def test_totals_are_of_what_was_asked_for(paths: Paths) -> None:
+def test_totals_are_of_what_was_asked_for(paths: Paths, recorded: Recorded) -> None:
     two_sessions(paths)
-    with LocalRecords(paths) as everything:
+    with recorded(paths) as everything:
         assert everything.totals(criteria=CallFilter(sessions=(CURSOR,)))[0]["calls"] == 3
         assert everything.totals(criteria=CallFilter(servers=("notes",), since=at(12)))[0]["calls"] == 1
         assert everything.totals("tool", criteria=CallFilter(projects=("acme",))) == []
@@ -152,14 +153,14 @@ def test_totals_are_of_what_was_asked_for(paths: Paths) -> None:
             everything.totals("response")
 
 
-def test_rounds_of_one_call_are_one_in_totals(paths: Paths) -> None:
+def test_rounds_of_one_call_are_one_in_totals(paths: Paths, recorded: Recorded) -> None:
     session(paths, rest=[*call(1, 1, status="input_required"), *call(2, 2, parent_id=call_id(1))])
-    with LocalRecords(paths) as everything:
+    with recorded(paths) as everything:
         (row,) = everything.totals("tool")
         assert (row["calls"], row["failed"], row["output_tokens"]) == (1, 0, 24)
 
 
-def test_a_call_in_rounds_counts_where_it_ended(paths: Paths) -> None:
+def test_a_call_in_rounds_counts_where_it_ended(paths: Paths, recorded: Recorded) -> None:
     text = raw({"content": [{"type": "text", "text": "snow"}]})
     rounds = [
         *call(1, 1, status="input_required"),
@@ -170,7 +171,7 @@ def test_a_call_in_rounds_counts_where_it_ended(paths: Paths) -> None:
         *call(6, 6, via="replay", parent_id=call_id(5)),
     ]
     session(paths, rest=rounds)
-    with LocalRecords(paths) as everything:
+    with recorded(paths) as everything:
         counted = [(row["status"], row["calls"], row["failed"]) for row in everything.totals("status")]
         assert counted == [("input_required", 2, 0), ("ok", 1, 0), ("tool_error", 1, 1)]
         for wanted in (

@@ -1,7 +1,7 @@
 """`mcpctl calls export`"""
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import RecordFilters
+from mcpctl.commands.filter_options import RecordFilters, RecordLocation
 
 
 def export(
@@ -9,7 +9,7 @@ def export(
     format: str = opt.option("--format", "FORMAT", "jsonl or csv.", ("jsonl", "csv"), default="jsonl"),
     no_payloads: bool = opt.flag("--no-payloads", "Leave out what was sent and came back: arguments, response, error."),
     *,
-    data: opt.DataLocation,
+    data: RecordLocation,
 ) -> None:
     """Print the calls on record for another program. They come with all their fields, newest first.
 
@@ -27,8 +27,9 @@ def export(
     from mcpctl.output import csv_lines
 
     opt.one_of("format", format, ("jsonl", "csv"))
-    fields = [name for name in CALL_FIELDS if not (no_payloads and name in CALL_PAYLOADS)]
-    with data.records() as records:
+    every = data.columns(output.Columns(CALL_FIELDS, ())).fields
+    fields = [name for name in every if not (no_payloads and name in CALL_PAYLOADS)]
+    with data.stored() as records:
         rows = records.calls(filters.resolved(records, data.paths()), fields)
         if format == "csv":
             output.write_lines(csv_lines.lines(rows.rows(None, 0), fields))

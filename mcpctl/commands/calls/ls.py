@@ -2,7 +2,7 @@
 
 from mcpctl.base.fields import CALL_SORTS
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import OF_CALLS_ALONE, RecordFilters
+from mcpctl.commands.filter_options import OF_CALLS_ALONE, RecordFilters, RecordLocation
 
 _KINDS = ("call", "discovery", "read")
 _OF_SEARCHES = ("server", "status", "failed", "outcome")
@@ -14,7 +14,7 @@ def ls(
     sort: str | None = opt.option("--sort", "FIELD", "The largest first, of a field such as duration_ms.", CALL_SORTS),
     *,
     listing: opt.Listing,
-    data: opt.DataLocation,
+    data: RecordLocation,
 ) -> None:
     """List the calls on record, newest first.
 
@@ -61,9 +61,9 @@ def ls(
         )
         filters.refuse(noun, *missing)
         opt.refuse_with("--sort", sort, f"--kind {kind}")
-    with data.records() as records:
+    with data.stored() as records:
         criteria = filters.resolved(records, data.paths())
-        shown = columns.with_names(columns.columns("calls ls", kind), data.paths(), options)
+        shown = columns.with_names(data.columns(columns.columns("calls ls", kind)), data.paths(), options)
         if kind == "call":
             found = records.calls(criteria, output.chosen_fields(shown, options), sort)
         else:

@@ -1,9 +1,10 @@
 """`mcpctl calls show`"""
 
 from mcpctl.commands import options as opt
+from mcpctl.commands.filter_options import RecordLocation
 
 
-def show(call: opt.CallId, shown: opt.OneThing, data: opt.DataLocation) -> None:
+def show(call: opt.CallId, shown: opt.OneThing, data: RecordLocation) -> None:
     """Show one call whole: what was sent, and what came back.
 
     Examples:
@@ -14,6 +15,6 @@ def show(call: opt.CallId, shown: opt.OneThing, data: opt.DataLocation) -> None:
     from mcpctl.commands.columns import named
     from mcpctl.output import text
 
-    with data.records() as records:
+    with data.stored() as records:
         row = records.call(call)
     shown.write(row, lambda row: text.call(named(row, data.paths())))

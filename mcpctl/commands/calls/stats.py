@@ -2,7 +2,7 @@
 
 from mcpctl.base.fields import TOTAL_FIELDS
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import OF_CALLS_ALONE, RecordFilters
+from mcpctl.commands.filter_options import OF_CALLS_ALONE, RecordFilters, RecordLocation
 from mcpctl.store.filters import ERROR, GROUPS, grouping, sorts
 
 _BY = (*GROUPS, ERROR)
@@ -19,7 +19,7 @@ def stats(
     kind: str = opt.option("--kind", "KIND", "Count calls, or reads.", ("call", "read"), default="call"),
     *,
     listing: opt.Listing,
-    data: opt.DataLocation,
+    data: RecordLocation,
 ) -> None:
     """Count the calls on record. It says how many, how many failed, how long they took, and their tokens.
 
@@ -55,7 +55,7 @@ def stats(
         filters.refuse("reads", *OF_CALLS_ALONE)
         if ERROR in groups:
             opt.refuse_with("--by error", kind, "--kind read")
-    with data.records() as records:
+    with data.stored() as records:
         criteria = filters.resolved(records, data.paths())
         if ERROR in groups:
             output.write_list(records.errors(criteria, sort), FAILURES, options)

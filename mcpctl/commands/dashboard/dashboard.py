@@ -8,6 +8,7 @@ from mcpctl import output
 from mcpctl.base.errors import NotFound, Refused
 from mcpctl.base.paths import Paths
 from mcpctl.commands import options as opt
+from mcpctl.commands.filter_options import ConfiguredRecordLocation
 
 if TYPE_CHECKING:
     from mcpctl.dashboard.running import Running
@@ -23,7 +24,7 @@ def dashboard(
     print_url: bool = opt.flag("--print-url", "Print a login link to the running dashboard; start none."),
     json: bool = opt.flag("--json", "Print the link as an object: url, port and pid; open no browser."),
     *,
-    place: opt.Location,
+    place: ConfiguredRecordLocation,
 ) -> None:
     """Show sessions, calls and approvals in the browser.
 
@@ -33,6 +34,9 @@ def dashboard(
 
     Approvals are answered only by a person who has started it, and printed the link, in the foreground of a terminal:
     in the background, or where an agent runs the command, it only reads.
+
+    With --store it shows the sessions and calls of all machines that ship their records there; servers, tools and
+    approvals are those of this machine.
 
     Examples:
       mcpctl dashboard
@@ -44,7 +48,7 @@ def dashboard(
     from mcpctl.dashboard.running import claimed, running
     from mcpctl.oauth import browser
 
-    paths = place.paths()
+    paths, store = place.paths(), place.source()
     the_one = the_running(paths) if print_url else None
     is_person = _is_person(read_only)
     opens = is_person and not (no_open or print_url or json) and browser.has_window()
@@ -68,9 +72,11 @@ def dashboard(
 
                 output.say("the link logs in once, within a minute; mcpctl dashboard --print-url prints another")
                 output.say("Ctrl-C ends the dashboard")
-                serve(paths, claim, port, read_only=read_only or not is_person, on_listening=show)
+                serve(paths, claim, port, read_only=read_only or not is_person, store=store, on_listening=show)
                 return
         if here := running(paths):
+            if store:
+                output.say(f"end process {here.pid} first to have it read where --store says", always=True)
             _say_of(here, port, wants_answers=is_person and not read_only)
             show(here)
             return

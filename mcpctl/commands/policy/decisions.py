@@ -2,7 +2,7 @@
 
 from mcpctl.base.fields import DECISIONS
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import WhoAndWhen
+from mcpctl.commands.filter_options import RecordLocation, WhoAndWhen
 
 _CHANNELS = ("rule", "grant", "client", "hook", "terminal", "dashboard")
 
@@ -15,7 +15,7 @@ def decisions(
     ),
     *,
     listing: opt.Listing,
-    data: opt.DataLocation,
+    data: RecordLocation,
 ) -> None:
     """List who said yes or no to which call, and when.
 
@@ -39,7 +39,7 @@ def decisions(
 
     chosen, channels = opt.listed("decision", decision, DECISIONS), opt.listed("channel", channel)
     options = listing.chosen()
-    with data.records() as records:
+    with data.stored() as records:
         criteria = filters.resolved(records, data.paths())
-        shown = columns.with_names(columns.DECISIONS, data.paths(), options)
+        shown = columns.with_names(data.columns(columns.DECISIONS), data.paths(), options)
         output.write_list(records.decisions_made(criteria, chosen, channels), shown, options)

@@ -1,10 +1,10 @@
 """`mcpctl sessions ls`"""
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import SessionFilters
+from mcpctl.commands.filter_options import RecordLocation, SessionFilters
 
 
-def ls(filters: SessionFilters, listing: opt.Listing, data: opt.DataLocation) -> None:
+def ls(filters: SessionFilters, listing: opt.Listing, data: RecordLocation) -> None:
     """List the sessions on record, last activity first. A terminal also gets the number of removed sessions, and why.
 
     With --server, --tool, --failed, --hint, --grep or --min-duration a session has such a call, one that fits them all
@@ -20,11 +20,10 @@ def ls(filters: SessionFilters, listing: opt.Listing, data: opt.DataLocation) ->
     from mcpctl.commands.columns import SESSIONS, with_names
 
     options = listing.chosen()
-    with data.records() as records:
+    with data.stored() as records:
         criteria = filters.resolved(records, data.paths())
-        output.write_list(
-            records.sessions(criteria, *filters.statuses), with_names(SESSIONS, data.paths(), options), options
-        )
+        shown = with_names(data.columns(SESSIONS), data.paths(), options)
+        output.write_list(records.sessions(criteria, *filters.statuses), shown, options)
         if removed := records.evictions():
             from mcpctl.store import retention
 

@@ -1,7 +1,7 @@
 """`mcpctl sessions stats`"""
 
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import SessionFilters
+from mcpctl.commands.filter_options import ConfiguredRecordLocation, SessionFilters
 from mcpctl.store.filters import EVERYTHING
 
 
@@ -12,7 +12,7 @@ def stats(
     ),
     *,
     listing: opt.Listing,
-    place: opt.Location,
+    place: ConfiguredRecordLocation,
 ) -> None:
     """Compare tokens of sessions with and without mcpctl. They are those of the last session, or of those chosen.
 
@@ -41,7 +41,7 @@ def stats(
 
     options = listing.chosen()
     paths = place.paths()
-    with place.records() as records:
+    with place.stored() as records:
         criteria = filters.resolved(records, paths)
         rows = token_savings.rows(
             paths,

@@ -5,10 +5,10 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcpctl.base import extras
 from mcpctl.base.errors import Unusable, WrongUsage
 
 if TYPE_CHECKING:
@@ -30,9 +30,13 @@ class PostgresUrl:
     """The address of a database. Its text has no password."""
 
     def __init__(self, url: str) -> None:
-        """Raises `WrongUsage` for what is no such address, and says nothing of what is in it: that may be a secret."""
-        from psycopg import Error, conninfo
-
+        """Raises `WrongUsage` for what is no such address, and says nothing of what is in it, which may be a secret.
+        Raises `Unusable` without the package."""
+        try:
+            from psycopg import Error, conninfo
+        except ImportError as error:
+            hint = f"install it: {extras.install('postgres')}"
+            raise Unusable(f"PostgreSQL needs the package psycopg: {error}", hint, "postgres_missing") from error
         if not url.startswith(_SCHEMES):
             raise WrongUsage("the store is not a PostgreSQL address", "give it as postgresql://USER@HOST/DATABASE")
         try:
@@ -46,16 +50,6 @@ class PostgresUrl:
         return f"PostgreSQL at {known.get('host') or 'this machine'}" + "".join(
             f"{before}{known[name]}" for name, before in (("port", ":"), ("dbname", ", database ")) if name in known
         )
-
-
-@cache
-def needed() -> None:
-    """Raises `Unusable` where the package is not installed."""
-    try:
-        import psycopg as psycopg
-    except ImportError as error:
-        hint = "install it beside mcpctl: pip install 'mcpctl[postgres]'"
-        raise Unusable(f"PostgreSQL needs the package psycopg: {error}", hint, "postgres_missing") from error
 
 
 def connect(url: PostgresUrl) -> "psycopg.Connection[Any]":
@@ -106,6 +100,17 @@ def failures(url: PostgresUrl) -> Iterator[None]:
     except psycopg.Error as error:
         hint = "see the log of the database, and what is written to it: mcpctl help team-guide"
         raise Unusable(f"{url}: {_told(error)}", hint, "store_failed") from error
+
+
+@contextmanager
+def in_words(url: PostgresUrl) -> Iterator[None]:
+    """The same for those who do not try again: raises `Unusable` alone."""
+    try:
+        with failures(url):
+            yield
+    except Gone as error:
+        hint = "try again later: what was shipped is kept there"
+        raise Unusable(f"{url} cannot be reached: {error}", hint, "store_gone") from error
 
 
 def _told(error: "psycopg.Error") -> str:

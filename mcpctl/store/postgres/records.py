@@ -5,16 +5,14 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from mcpctl.base.errors import Unusable
 from mcpctl.base.models import Row
 from mcpctl.store import clock
 from mcpctl.store.events import RESET, Event
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.postgres import connection, schema
-from mcpctl.store.postgres.connection import Gone, PostgresUrl
+from mcpctl.store.postgres.connection import PostgresUrl
 from mcpctl.store.postgres.dialect import PostgresDialect
 from mcpctl.store.records import Records
 from mcpctl.store.sqlite import Dialect
@@ -96,7 +94,7 @@ class PostgresRecords(Records):
         return PostgresRecords(self._url)
 
     def __enter__(self) -> Self:
-        with _in_words(self._url):
+        with connection.in_words(self._url):
             self._database = PostgresDatabase(self._url)
         return self
 
@@ -105,7 +103,7 @@ class PostgresRecords(Records):
         if database:
             database.close()
         if error:
-            with _in_words(self._url):
+            with connection.in_words(self._url):
                 raise error
 
     @property
@@ -151,13 +149,3 @@ class StoreNews:
         before, self._seen = self._seen, str(self._version())
         if before != self._seen:
             yield Event(RESET, {}, clock.now())
-
-
-@contextmanager
-def _in_words(url: PostgresUrl) -> Iterator[None]:
-    try:
-        with connection.failures(url):
-            yield
-    except Gone as error:
-        hint = "try again; what was shipped is kept there"
-        raise Unusable(f"{url} cannot be reached: {error}", hint, "store_gone") from error

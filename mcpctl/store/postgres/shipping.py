@@ -103,9 +103,9 @@ class Shipper:
         self._failures = 0
 
 
-def drop(paths: Paths, url: PostgresUrl, days: int) -> list[str]:
-    """Drop what began in months that ended so many days ago: rows of all machines, and the lines of their sessions that
-    are closed. Returns these months."""
-    with connection.failures(url), connection.connect(url) as db:
+def drop(url: PostgresUrl, days: int) -> list[str]:
+    """Drop what began in months that ended so many days ago: the rows of all machines, and the lines of their sessions
+    that are closed. Returns these months; raises `Unusable`."""
+    with connection.in_words(url), connection.connect(url) as db:
         schema.check(db, url)
         return schema.drop_partitions(db, days)
