@@ -547,7 +547,7 @@ TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads":
 
 
 class Stored:
-    """What the rows of several machines have besides."""
+    """The fields that rows of several machines have besides."""
 
     machine: Annotated[str, "The name of the machine that has it on record; only over --store."]
 

@@ -126,7 +126,7 @@ class _Stored(opt.Located):
             yield records
 
     def source(self) -> "Records | None":
-        """What --store names."""
+        """The records that --store names."""
         if not self.store:
             return None
         from mcpctl.store.postgres.connection import PostgresUrl

@@ -27,7 +27,7 @@ _LAST_SESSION = f"(via = 'cli' AND tool_call_count = 0), {_BY_ACTIVITY}"  # neve
 
 
 class Records(Protocol):
-    """What is on record, read in a `with` block, of one thread.
+    """All that is on record, read in a `with` block, of one thread.
 
         with LocalRecords(paths) as records:
             for row in records.calls(CallFilter(statuses=("failed",))).rows(20, 0):

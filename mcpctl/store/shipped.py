@@ -1,6 +1,7 @@
-"""What of the journals is in PostgreSQL, as this machine knows it: for retention, which waits for it, and for people.
+"""The part of the journals that is in PostgreSQL, as this machine knows it, for retention and for people.
 
-The database alone says it for certain. What stands here may be less, never more."""
+The database alone says it for certain: here it may be less, never more.
+"""
 
 import hashlib
 import uuid

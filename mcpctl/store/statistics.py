@@ -87,7 +87,7 @@ def _totals(sql: Dialect, of_reads: bool) -> Mapping[str, str]:
 
 
 def overheads(sql: Dialect) -> Mapping[str, str]:
-    """What a row of a session has to be compared with what it would have cost without mcpctl."""
+    """The columns of a session by which its tokens are compared with those without mcpctl."""
     bytes_of_query = " + ".join(map(sql.size.format, ("query", "coalesce(context, '')")))
     return {
         **query.plain("id", "client_name", "project", "last_activity", "discovery_tokens", "direct"),

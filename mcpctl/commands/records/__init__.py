@@ -1,1 +1,1 @@
-"""The records for other systems: traces, and one database of many machines."""
+"""The records for other systems."""

@@ -22,7 +22,7 @@ _ZONES = "/zoneinfo/"
 _KEEPS_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 
 
-class Gone(Exception):
+class StoreGone(Exception):
     """Raised where the database cannot be reached at this moment, or has ended the connection."""
 
 
@@ -53,7 +53,7 @@ class PostgresUrl:
 
 
 def connect(url: PostgresUrl) -> "psycopg.Connection[Any]":
-    """A connection in autocommit mode, whose placeholders are $1, $2; raises `Unusable` or `Gone`."""
+    """A connection in autocommit mode, whose placeholders are $1, $2; raises `Unusable` or `StoreGone`."""
     import psycopg
 
     settings: dict[str, Any] = {"connect_timeout": _CONNECTS_S, "application_name": "mcpctl", **_KEEPS_ALIVE}
@@ -83,7 +83,7 @@ def _zone() -> str:
 
 @contextmanager
 def failures(url: PostgresUrl) -> Iterator[None]:
-    """Raise the failures of a database in words: `Gone` where it may come back by itself, else `Unusable`."""
+    """Raise the failures of a database in words: `StoreGone` where it may come back by itself, else `Unusable`."""
     import psycopg
 
     try:
@@ -93,7 +93,7 @@ def failures(url: PostgresUrl) -> Iterator[None]:
         if _NEVER.search(told):
             hint = "check the address, the roles and pg_hba.conf: mcpctl help team-guide"
             raise Unusable(f"{url} refuses the login: {told}", hint, "store_refused") from error
-        raise Gone(told) from error
+        raise StoreGone(told) from error
     except psycopg.errors.InsufficientPrivilege as error:
         hint = "connect as a member of the role that may: mcpctl help team-guide says what each may"
         raise Unusable(f"{url}: {_told(error)}", hint, "store_permission") from error
@@ -108,7 +108,7 @@ def in_words(url: PostgresUrl) -> Iterator[None]:
     try:
         with failures(url):
             yield
-    except Gone as error:
+    except StoreGone as error:
         hint = "try again later: what was shipped is kept there"
         raise Unusable(f"{url} cannot be reached: {error}", hint, "store_gone") from error
 

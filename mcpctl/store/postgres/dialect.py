@@ -1,4 +1,4 @@
-"""What of the SQL of records differs in PostgreSQL. Its functions `says` and `has_argument` are in `schema.py`."""
+"""The SQL of records that differs in PostgreSQL. Its functions `says` and `has_argument` are in `schema.py`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

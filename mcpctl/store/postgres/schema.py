@@ -150,7 +150,7 @@ def _type(of_sqlite: str) -> str:
 
 
 def _grants() -> Iterator[str]:
-    """What each role may do, where there are those roles."""
+    """The rights of each role, where there are those roles."""
     selects = f"GRANT SELECT ON {', '.join(_INSERTED)}, steps, usage, dead TO"
     writes = [f"GRANT INSERT ON {', '.join(_INSERTED)} TO {WRITER}", f"{selects} {WRITER}"]
     writes += [f"GRANT UPDATE ({', '.join(names)}) ON {table} TO {WRITER}" for table, names in _MOVED.items()]

@@ -10,8 +10,8 @@ from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.paths import Paths
 from mcpctl.store import clock, retention, shipped
 from mcpctl.store.postgres import connection, schema
-from mcpctl.store.postgres.connection import Gone, PostgresUrl
-from mcpctl.store.postgres.lines import Lines
+from mcpctl.store.postgres.connection import PostgresUrl, StoreGone
+from mcpctl.store.postgres.journals import ShippedJournals
 from mcpctl.store.postgres.projecting import Tables
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Shipper:
         self._name = name or socket.gethostname()
         self._wait = wait
         self._machine = shipped.machine(paths)
-        self._lines = Lines(paths.sessions, self._machine)
+        self._journals = ShippedJournals(paths.sessions, self._machine)
         self._failures = 0  # in a row, of the database
         self._noted_at = self._closed_at = float("-inf")
         self._has_begun = False
@@ -55,24 +55,24 @@ class Shipper:
                             break
                         self._wait(max(0.0, _EVERY_S - (time.monotonic() - began)))
                 break
-            except Gone as error:
+            except StoreGone as error:
                 self._is_gone(error, follow)
-        if self._lines.problems:
-            names = ", ".join(sorted(self._lines.problems)[:3])
+        if self._journals.problems:
+            names = ", ".join(sorted(self._journals.problems)[:3])
             hint = "see what was said of each; the others are shipped whole"
-            raise Unusable(f"{len(self._lines.problems)} journals are not shipped: {names}", hint, "not_shipped")
+            raise Unusable(f"{len(self._journals.problems)} journals are not shipped: {names}", hint, "not_shipped")
 
     def _begin(self, db: "psycopg.Connection[Any]") -> None:
         schema.grow(db, self._url)
         db.execute(_MACHINE, (self._machine, self._name))
-        self._lines.begin(db)
+        self._journals.begin(db)
         self._tables = Tables(db, self._machine)
 
     def _ship(self, db: "psycopg.Connection[Any]") -> None:
         if time.monotonic() - self._closed_at > _CLOSES_EVERY_S:
             retention.close_the_dead(self._paths)
             self._closed_at = time.monotonic()
-        for lines in self._lines.ship(db):
+        for lines in self._journals.ship(db):
             self.count += lines
             self._is_back()
             self._note(every_s=_EVERY_S)
@@ -84,10 +84,10 @@ class Shipper:
     def _note(self, every_s: float = 0) -> None:
         """Keep on this machine how far it is, for those who remove journals."""
         if time.monotonic() - self._noted_at >= every_s:
-            shipped.note(self._paths, self._machine, self._lines.positions)
+            shipped.note(self._paths, self._machine, self._journals.positions)
             self._noted_at = time.monotonic()
 
-    def _is_gone(self, error: Gone, follow: bool) -> None:
+    def _is_gone(self, error: StoreGone, follow: bool) -> None:
         self._failures += 1
         wait_s = bounds.back_off(self._failures, _FIRST_S, _LAST_S)
         if self._failures == 1:

@@ -170,7 +170,7 @@ def test_a_text_is_found_however_it_is_escaped(cluster: Cluster, store: str) -> 
     for is_found, table in ((True, FOUND), (False, NOT_FOUND)):
         for text, every in table.items():
             condition, *values = text_search.having_text("told.json", text, db.dialect)
-            for json in every:  # type: ignore[attr-defined]
+            for json in every:
                 told = '(SELECT CAST(? AS text) COLLATE "C" AS json) AS told'
                 rows = db.execute(f"SELECT 1 FROM {told} WHERE {condition}", (json, *values)).fetchall()
                 assert bool(rows) == is_found, (text, json)

@@ -55,7 +55,7 @@ class _Part(NamedTuple):
         return False
 
 
-class Lines:
+class ShippedJournals:
     """The journals of one data directory, and how far each has been put into a database."""
 
     def __init__(self, folder: Path, machine: str) -> None:
@@ -109,8 +109,9 @@ class Lines:
                 for rows in itertools.chain.from_iterable(map(self._rows, parts)):
                     copy.write(b"".join(rows))
                     lines += len(rows)
-            ends = [part.end for part in parts], [part.is_closed for part in parts]
-            db.execute(_MOVE, (self._machine, [part.name for part in parts], *ends))
+            moved = [part for part in parts if part.text]
+            ends = [part.end for part in moved], [part.is_closed for part in moved]
+            db.execute(_MOVE, (self._machine, [part.name for part in moved], *ends))
         self.positions |= {part.name: part.end for part in parts}
         left = {part.name for part in parts if part.text and part.end < part.size}
         untouched = begins.keys() - {part.name for part in parts} - self.problems
