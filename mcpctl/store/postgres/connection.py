@@ -90,6 +90,8 @@ def failures(url: PostgresUrl) -> Iterator[None]:
         yield
     except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction) as error:
         told = _told(error)
+        if isinstance(error, psycopg.errors.ProgramLimitExceeded):
+            raise _failed(url, error) from error
         if _NEVER.search(told):
             hint = "check the address, the roles and pg_hba.conf: mcpctl help team-guide"
             raise Unusable(f"{url} refuses the login: {told}", hint, "store_refused") from error
@@ -98,8 +100,12 @@ def failures(url: PostgresUrl) -> Iterator[None]:
         hint = "connect as a member of the role that may: mcpctl help team-guide says what each may"
         raise Unusable(f"{url}: {_told(error)}", hint, "store_permission") from error
     except psycopg.Error as error:
-        hint = "see the log of the database, and what is written to it: mcpctl help team-guide"
-        raise Unusable(f"{url}: {_told(error)}", hint, "store_failed") from error
+        raise _failed(url, error) from error
+
+
+def _failed(url: PostgresUrl, error: "psycopg.Error") -> Unusable:
+    hint = "see the log of the database; mcpctl help team-guide says what it needs"
+    return Unusable(f"{url}: {_told(error)}", hint, "store_failed")
 
 
 @contextmanager

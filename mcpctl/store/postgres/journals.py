@@ -71,14 +71,18 @@ class ShippedJournals:
         self._seen.clear()
 
     def ship(self, db: "psycopg.Connection[Any]") -> Iterator[int]:
-        """Put in all that is there now, a group in each transaction: the lines of each."""
+        """Put in all that is there now, a group in each transaction: the lines of each. What comes meanwhile is for the
+        next time: a busy session must not be chased."""
         present = index.sizes(self._folder)
         self.problems &= present.keys()
         for name in [name for name in present if not _is_text(os.fsencode(name))]:
             del present[name]
             self._report(name, "its name is not text")
         self._seen = {name: stamp for name, stamp in self._seen.items() if name in present}
-        due = {name: size for name, size in sorted(present.items()) if self._is_due(name)}
+        due = {
+            name: size for name, size in sorted(present.items())
+            if name not in self._seen or self._seen[name] != files.stamp(self._folder / name)
+        }  # fmt: skip
         while due:
             group: list[str] = []
             size = 0
@@ -88,10 +92,8 @@ class ShippedJournals:
                 if size >= _GROUP or len(group) == _JOURNALS:
                     break
             yield self._put(db, group)
-            due = {name: size for name, size in due.items() if name not in group or self._is_due(name)}
-
-    def _is_due(self, name: str) -> bool:
-        return name not in self._seen or self._seen[name] != files.stamp(self._folder / name)
+            left = {name for name in group if name not in self._seen and self.positions.get(name, 0) < due[name]}
+            due = {name: size for name, size in due.items() if name not in group or name in left}
 
     def _put(self, db: "psycopg.Connection[Any]", names: Sequence[str]) -> int:
         """Put in the next lines of these journals; returns their number."""
@@ -114,8 +116,12 @@ class ShippedJournals:
             db.execute(_MOVE, (self._machine, [part.name for part in moved], *ends))
         self.positions |= {part.name: part.end for part in parts}
         left = {part.name for part in parts if part.text and part.end < part.size}
-        untouched = begins.keys() - {part.name for part in parts} - self.problems
-        self._seen |= {name: stamp for name, stamp in stamps.items() if name not in left | untouched}
+        left |= begins.keys() - {part.name for part in parts} - self.problems  # there was no room for these
+        for name, stamp in stamps.items():
+            if name in left:
+                self._seen.pop(name, None)
+            else:
+                self._seen[name] = stamp
         return lines
 
     def _parts(self, begins: Mapping[str, int], last: Mapping[str, tuple[int, str]]) -> Iterator[_Part]:

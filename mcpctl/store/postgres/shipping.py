@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import psycopg
 
 _EVERY_S = 1.0
+_NOTES_EVERY_S = 5.0
+_UNCHANGED_S = 60.0
 _FIRST_S, _LAST_S = 1.0, 60.0  # before a database that is gone is tried again
 _CLOSES_EVERY_S = 60.0  # so often the sessions of killed processes are closed on record
 _MACHINE = """INSERT INTO machines VALUES ($1, $2, now())
@@ -38,7 +40,7 @@ class Shipper:
         self._journals = ShippedJournals(paths.sessions, self._machine)
         self._failures = 0  # in a row, of the database
         self._noted_at = self._closed_at = float("-inf")
-        self._has_begun = False
+        self._noted: dict[str, int] | None = None
         self.count = 0  # the lines that were put in
 
     def run(self, *, follow: bool) -> None:
@@ -50,7 +52,7 @@ class Shipper:
                     self._begin(db)
                     while True:
                         began = time.monotonic()
-                        self._ship(db)
+                        self._ship(db, follow=follow)
                         if not follow:
                             break
                         self._wait(max(0.0, _EVERY_S - (time.monotonic() - began)))
@@ -68,24 +70,26 @@ class Shipper:
         self._journals.begin(db)
         self._tables = Tables(db, self._machine)
 
-    def _ship(self, db: "psycopg.Connection[Any]") -> None:
+    def _ship(self, db: "psycopg.Connection[Any]", *, follow: bool) -> None:
         if time.monotonic() - self._closed_at > _CLOSES_EVERY_S:
             retention.close_the_dead(self._paths)
             self._closed_at = time.monotonic()
         for lines in self._journals.ship(db):
             self.count += lines
             self._is_back()
-            self._note(every_s=_EVERY_S)
+            self._note(every_s=_NOTES_EVERY_S)
         for _ in self._tables.catch_up():
             pass
         self._is_back()
-        self._note()
+        self._note(every_s=_NOTES_EVERY_S if follow else 0)
 
-    def _note(self, every_s: float = 0) -> None:
+    def _note(self, every_s: float) -> None:
         """Keep on this machine how far it is, for those who remove journals."""
+        if self._journals.positions == self._noted:
+            every_s = max(every_s, _UNCHANGED_S)
         if time.monotonic() - self._noted_at >= every_s:
             shipped.note(self._paths, self._machine, self._journals.positions)
-            self._noted_at = time.monotonic()
+            self._noted, self._noted_at = dict(self._journals.positions), time.monotonic()
 
     def _is_gone(self, error: StoreGone, follow: bool) -> None:
         self._failures += 1

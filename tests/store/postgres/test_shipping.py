@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.store import journal_lines, shipped
 from mcpctl.store.postgres import connection, schema, shipping
 from mcpctl.store.postgres.connection import PostgresUrl
+from mcpctl.store.postgres.journals import ShippedJournals
 from mcpctl.store.postgres.records import PostgresRecords
 from mcpctl.store.postgres.shipping import Shipper
 from tests import postgres
@@ -122,6 +124,26 @@ def test_a_long_journal_comes_in_groups_and_a_line_longer_than_one_is_whole(
     assert digest(lines_there(store)) == digest(lines(paths))
     assert execute(store, "SELECT count(*) FROM calls WHERE status <> 'running'") == [(6,)]
     assert execute(store, "SELECT tool_call_count, total_tokens FROM sessions") == [(3, 51), (3, 51)]
+
+
+def test_a_busy_session_is_not_chased(paths: Paths, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = opened(paths, created())
+    put = ShippedJournals._put
+    groups: list[int] = []
+
+    def put_while_more_comes(*given: Any) -> int:
+        journal.append(journal_lines.encode(call(len(groups), 1)[0]))
+        groups.append(put(*given))
+        journal.append(journal_lines.encode(call(f"after-{len(groups)}", 1)[0]))
+        return groups[-1]
+
+    monkeypatch.setattr(ShippedJournals, "_put", put_while_more_comes)
+    ship(paths, store)
+    assert groups == [2]
+    monkeypatch.undo()
+    ship(paths, store)
+    journal.close()
+    assert digest(lines_there(store)) == digest(lines(paths))
 
 
 def test_tables_follow_the_lines_with_a_place_of_their_own(paths: Paths, store: str) -> None:
