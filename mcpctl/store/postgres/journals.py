@@ -71,8 +71,8 @@ class ShippedJournals:
         self._seen.clear()
 
     def ship(self, db: "psycopg.Connection[Any]") -> Iterator[int]:
-        """Put in all that is there now, a group in each transaction: the lines of each. What comes meanwhile is for the
-        next time: a busy session must not be chased."""
+        """Put in all that is there now, a group in each transaction: the lines of each. Lines that come meanwhile are
+        for the next time: a busy session must not be chased."""
         present = index.sizes(self._folder)
         self.problems &= present.keys()
         for name in [name for name in present if not _is_text(os.fsencode(name))]:
