@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -255,19 +255,6 @@ def test_an_old_month_is_dropped_with_the_lines_of_its_closed_sessions(paths: Pa
 
 
 # ---- roles
-
-
-@pytest.fixture
-def roles(cluster: Cluster) -> Iterator[Callable[[str], str]]:
-    """The address of a new database of the owner's, for a login with each of the roles of examples/team."""
-    database = str(PostgresUrl(cluster.database()).parts["dbname"])
-    statements = (Path(__file__).parents[3] / "examples" / "team" / "roles.sql").read_text(encoding="utf-8")
-    execute(cluster.url(database), statements.replace("DATABASE mcpctl", f"DATABASE {database}"))
-    yield lambda login: cluster.url(database, login)
-    execute(cluster.url(database), "DROP OWNED BY mcpctl_owner, mcpctl_writer, mcpctl_reader CASCADE")
-    execute(cluster.url(database), f"ALTER DATABASE {database} OWNER TO postgres")
-    for role in ("shop1", "ann", "admin", "mcpctl_writer", "mcpctl_reader", "mcpctl_owner"):
-        execute(cluster.url(database), f"DROP ROLE {role}")
 
 
 def test_each_role_can_do_what_it_is_for_and_no_more(paths: Paths, roles: Callable[[str], str]) -> None:
