@@ -12,7 +12,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.dashboard.running import Login
 from mcpctl.dashboard.state_events import StateEvents
 from mcpctl.output import to_json
-from mcpctl.store.events import Event, Events
+from mcpctl.store.events import Event, JournalEvents
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
 from mcpctl.store.watch import Watch
@@ -84,7 +84,7 @@ class Listener:
     subscription: Subscription
     outlet: Outlet = field(default_factory=Outlet)
     is_behind: bool = False  # whether there is more to be read for it than was read
-    events: Events | None = None  # none until it has begun
+    events: JournalEvents | None = None  # none until it has begun
     _owed: list[bytes] = field(default_factory=list)
     _dead: set[str] = field(default_factory=set)  # the sessions whose end it got before that was on record
 

@@ -1,21 +1,19 @@
 """The lines of the journals as events: each once, across restarts and processes."""
 
 import heapq
-import os
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 from mcpctl.base.fields import CALL_FIELDS
 from mcpctl.base.models import Newest, Row
-from mcpctl.store import clock, filters, index, journal, journal_lines, projection, query, schema, sqlite
+from mcpctl.store import clock, filters, journal_files, projection, query, schema, sqlite
 from mcpctl.store.cursor import Cursor, JournalPlace, Lost
 from mcpctl.store.filters import EVERYTHING, CallFilter
+from mcpctl.store.journal_files import JournalLine, JournalSource
 from mcpctl.store.journal_lines import (
-    AnyLine,
     CallFinished,
     CallStarted,
     DiscoveryFinished,
@@ -23,7 +21,7 @@ from mcpctl.store.journal_lines import (
     SessionClosed,
     SessionCreated,
 )
-from mcpctl.store.sqlite import SqliteDatabase
+from mcpctl.store.query import Database
 
 RESET = "reset"
 TYPES = (  # `reset`: events before it may be missing; a journal is gone that was not read to its end
@@ -31,8 +29,6 @@ TYPES = (  # `reset`: events before it may be missing; a journal is gone that wa
     "discoveries.finished", "reads.finished", RESET,
 )  # fmt: skip
 START = "start"
-_AT_FIRST = 1 << 12
-_AT_ONCE = 1 << 16  # bytes of a journal that are read at once, or one line where that is longer
 _TICK_S = 1  # a file's time may be so much behind that of the line that was written to it
 _ENDED = 1000  # so many of the last calls that ended are known
 _COUNTS = ("tool_call_count", "total_tokens", "discovery_count", "discovery_tokens")
@@ -49,13 +45,6 @@ class Event:
     timestamp: str
 
 
-class _JournalLine(NamedTuple):
-    journal: str
-    begin: int
-    end: int
-    entry: AnyLine
-
-
 class _EventPlace(NamedTuple):
     timestamp: str
     journal: str
@@ -63,25 +52,15 @@ class _EventPlace(NamedTuple):
     number: int  # the number of the event in its line
 
 
-class Events(Protocol):
-    """The events of records from a position on."""
-
-    def position(self) -> str:
-        """The text from which they can be told again."""
-
-    def look(self) -> object:
-        """A value that differs once something may have come."""
-
-    def read(self) -> Iterator[Event]:
-        """The events up to now, oldest first. Those who stop in the middle go on there."""
-
-
-class JournalEvents(Events):
+class JournalEvents:
     """The events of all journals since a position, or the newest. Rows and totals are the index's at that moment."""
 
-    def __init__(self, db: SqliteDatabase, folder: Path, criteria: CallFilter, without: Collection[str] = ()) -> None:
+    def __init__(
+        self, db: Database, journals: JournalSource, criteria: CallFilter, without: Collection[str] = ()
+    ) -> None:
         self._db = db
-        self._folder = folder
+        self._sql = db.dialect
+        self._journals = journals
         self._criteria = criteria
         self._of_rows = replace(criteria, since=None, until=None)  # the time that is compared is that of the event
         self._is_of_reads = filters.is_of_reads(criteria)
@@ -101,26 +80,28 @@ class JournalEvents(Events):
                 self._cursor.move(name, JournalPlace(begin))
         else:
             try:
-                self._cursor, self._lost = Cursor.read(since, index.offsets(self._db))
+                self._cursor, self._lost = Cursor.read(since, self._journals.ends())
             except Lost:
                 self._cursor, self._lost = self._now(), True
         return self
 
     def position(self) -> str:
+        """The text from which they can be told again."""
         return self._cursor.text()
 
     def look(self) -> object:
-        growing = (self._folder / name for name, place in self._cursor.places.items() if not place.is_closed)
-        return _status(self._folder, "st_mtime_ns"), [_status(path, "st_size") for path in growing]
+        """A value that differs once something may have come."""
+        return self._journals.look(name for name, place in self._cursor.places.items() if not place.is_closed)
 
     def read(self) -> Iterator[Event]:
-        ends = index.offsets(self._db)
+        """The events up to where the tables were filled, oldest first. Those who stop in the middle go on there."""
+        ends = self._journals.ends()
         self._compare(ends)
         if self._lost:
             self._lost = False
             yield Event(RESET, {}, clock.now())
         places = self._cursor.places
-        unread = (_read(self._folder / name, places[name].offset, end) for name, end in ends.items())
+        unread = (self._journals.read(name, places[name].offset, end) for name, end in ends.items())
         for line in heapq.merge(*unread, key=attrgetter("entry.timestamp")):
             given = places[line.journal].given
             after = JournalPlace(line.end, 0, isinstance(line.entry, SessionClosed))
@@ -146,9 +127,9 @@ class JournalEvents(Events):
 
     def _now(self) -> Cursor:
         # Asked first: another process may catch up meanwhile, and what is closed here has to be closed at the end, too.
-        closed = {name for (name,) in self._db.execute("SELECT journal FROM sessions WHERE status = 'closed'")}
+        closed = self._named("status = 'closed'")
         cursor = Cursor()
-        for name, end in index.offsets(self._db).items():
+        for name, end in self._journals.ends().items():
             cursor.move(name, JournalPlace(end, 0, name in closed))
         return cursor
 
@@ -159,7 +140,7 @@ class JournalEvents(Events):
         places: list[_EventPlace] = []
         journals_seen = 0
         ends = {name: place.offset for name, place in self._cursor.places.items()}
-        written = {name: _status(self._folder / name, "st_mtime_ns") for name in ends}
+        written = {name: self._journals.written(name) for name in ends}
         first = self._last_lines()
         having: Collection[str] = ends
         for name in sorted(ends, key=written.__getitem__, reverse=True):
@@ -178,11 +159,11 @@ class JournalEvents(Events):
             self._cursor.move(event.journal, JournalPlace(event.begin, event.number))
 
     def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_EventPlace]:
-        size = _AT_ONCE
+        size = journal_files.AT_ONCE
         while True:
             begin = max(first, end - size)
             events: deque[_EventPlace] = deque(maxlen=number)
-            for line in _read(self._folder / name, begin, end, from_middle=begin > first):
+            for line in self._journals.read(name, begin, end, from_middle=begin > first):
                 of_line = enumerate(self._events(line))
                 events.extend(_EventPlace(event.timestamp, name, line.begin, place) for place, event in of_line)
             if len(events) == number or begin == first:
@@ -191,46 +172,50 @@ class JournalEvents(Events):
 
     def _last_lines(self) -> Mapping[str, int]:
         """The start of the last line of each older journal: it closes the session, perhaps long after its activity."""
-        old = self._db.execute(
-            "SELECT name, offset FROM sessions JOIN journals ON name = journal WHERE last_activity < ?",
-            (self._criteria.since,),
-        )
-        return {name: _last_line(self._folder / name, end) for name, end in old}
+        ends = self._journals.ends()
+        old = self._named("last_activity < ?", self._criteria.since) & ends.keys()
+        return {name: self._journals.last_line(name, ends[name]) for name in old}
+
+    def _named(self, condition: str, *values: Any) -> set[str]:
+        """The journals of the sessions that meet a condition."""
+        names = f"SELECT {self._journals.name} FROM sessions WHERE {condition}"
+        return {name for (name,) in self._db.execute(names, values)}
 
     def _having(self) -> Collection[str]:
         """The journals that may have such events, by the rows of the index."""
         criteria = replace(self._criteria, since=None)
         if "running" in criteria.statuses:
             criteria = replace(criteria, statuses=())  # a call that has ended was running when it began
-        tables = [("session_id FROM calls", query.on_calls(criteria))]
+        tables = [("session_id FROM calls", query.on_calls(criteria, self._sql))]
         if self._is_of_reads:
-            tables.append(("session_id FROM reads", query.on_reads(criteria)))
+            tables.append(("session_id FROM reads", query.on_reads(criteria, self._sql)))
         if not self._is_of_calls:
-            tables.append(("session_id FROM discoveries", query.on_searches(criteria)))
-            tables.append(("id FROM sessions", query.on_sessions(criteria)))
+            tables.append(("session_id FROM discoveries", query.on_searches(criteria, self._sql)))
+            tables.append(("id FROM sessions", query.on_sessions(criteria, self._sql)))
         ids = " UNION ".join(f"SELECT {what}{conditions.where}" for what, conditions in tables)
         values = [value for _, conditions in tables for value in conditions.values]
-        return {name for (name,) in self._db.execute(f"SELECT journal FROM sessions WHERE id IN ({ids})", values)}
+        return self._named(f"id IN ({ids})", *values)
 
     # ---- what a line says
 
-    def _events(self, line: _JournalLine) -> Iterator[Event]:
+    def _events(self, line: JournalLine) -> Iterator[Event]:
         if not (self._criteria.since or "") <= line.entry.timestamp < (self._criteria.until or sqlite.LAST):
             return iter(())
         return (event for event in self._all_events(line) if event.type not in self._without)
 
-    def _all_events(self, line: _JournalLine) -> Iterator[Event]:
+    def _all_events(self, line: JournalLine) -> Iterator[Event]:
         entry = line.entry
         rows: Sequence[Row]
         if isinstance(entry, CallStarted):
             rows = self._has_begun(entry, line.begin)
         elif isinstance(entry, CallFinished):
-            rows = self._rows("calls", query.on_calls(self._of_rows).equal("id", entry.id))
+            rows = self._rows("calls", query.on_calls(self._of_rows, self._sql).equal("id", entry.id))
         elif isinstance(entry, DiscoveryFinished):
-            conditions = query.on_searches(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
+            conditions = query.on_searches(self._of_rows, self._sql)
+            conditions.equal("id", entry.id).when("position = ?", line.begin)
             rows = [] if self._is_of_calls else self._rows("discoveries", conditions)
         elif isinstance(entry, ReadFinished):
-            conditions = query.on_reads(self._of_rows).equal("id", entry.id).when("position = ?", line.begin)
+            conditions = query.on_reads(self._of_rows, self._sql).equal("id", entry.id).when("position = ?", line.begin)
             rows = self._rows("reads", conditions) if self._is_of_reads else []
         elif isinstance(entry, SessionCreated):
             rows = [row | _BEGUN | {"last_activity": entry.timestamp} for row in self._session(entry.id)]
@@ -259,18 +244,20 @@ class JournalEvents(Events):
             criteria.statuses and "running" not in criteria.statuses
         ):
             return []
-        conditions = query.on_calls(replace(criteria, statuses=()))
+        conditions = query.on_calls(replace(criteria, statuses=()), self._sql)
         conditions = conditions.equal("id", entry.id).when("position = ?", begin)
-        rows = query.select(self._db, "calls", schema.ELSEWHERE["calls"], conditions, "id").rows(1, 0)
-        elsewhere = next(rows, None)
-        if elsewhere is None:
+        selections = schema.selections_of_calls(self._sql)
+        elsewhere = {name: selections[name] for name in (*schema.ELSEWHERE["calls"], *self._sql.also)}
+        rows = query.select(self._db, "calls", elsewhere, conditions, "id").rows(1, 0)
+        of_table = next(rows, None)
+        if of_table is None:
             return []
         values = projection.call_row(projection.StartedCall(begin, entry))
         row = dict(zip(projection.CALL, values, strict=True))
-        return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS} | dict(elsewhere)]
+        return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS} | dict(of_table)]
 
     def _session(self, id_: str) -> list[dict[str, Any]]:
-        conditions = query.on_sessions(self._of_rows).equal("id", id_)
+        conditions = query.on_sessions(self._of_rows, self._sql).equal("id", id_)
         rows = [] if self._is_of_calls else self._rows("sessions", conditions)
         return [{"session_id": row["id"], **{name: row[name] for name in row if name != "id"}} for row in rows]
 
@@ -278,44 +265,3 @@ class JournalEvents(Events):
         return list(
             query.select(self._db, table, schema.selections(self._db.dialect)[table], conditions, "id").rows(1, 0)
         )
-
-
-def _status(path: Path, what: str) -> int:
-    try:
-        return int(getattr(path.stat(), what))
-    except OSError:
-        return 0
-
-
-def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Iterator[_JournalLine]:
-    """The lines of a journal, those that can be read; none of one that is gone. Nothing stays open between them."""
-    size = min(_AT_FIRST, _AT_ONCE)  # of many journals little is held until it is their turn
-    while begin < end and (text := _chunk(path, begin, min(end, begin + size))):
-        size = min(4 * size, _AT_ONCE)
-        rest = text.partition(b"\n")[2] if from_middle else text
-        begin += len(text) - len(rest)
-        from_middle = False
-        for line in rest.split(b"\n")[:-1]:
-            after = begin + len(line) + 1
-            # Unreadable lines were reported when the index took them.
-            for _, entry in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
-                yield _JournalLine(path.name, begin, after, entry)
-            begin = after
-
-
-def _last_line(path: Path, end: int) -> int:
-    lines = deque(_read(path, max(0, end - _AT_FIRST), end, from_middle=end > _AT_FIRST), maxlen=1)
-    return lines[0].begin if lines else end
-
-
-def _chunk(path: Path, begin: int, end: int) -> bytes:
-    """The whole lines in this part of a journal, or its next line where that is longer."""
-    try:
-        with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
-            file.seek(begin)
-            text = file.read(end - begin)
-            if b"\n" not in text:
-                text += file.readline()
-    except OSError:
-        return b""
-    return text[: text.rfind(b"\n") + 1]

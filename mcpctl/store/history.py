@@ -35,10 +35,10 @@ class History:
 
     def calls(self) -> Iterator[Called]:
         columns = f"server, tool, project, {_IS_COMMAND}"
-        unknown = query.on_calls(self._criteria).when(_UNKNOWN)
+        unknown = query.on_calls(self._criteria, self._db.dialect).when(_UNKNOWN)
         selection = f"SELECT {columns}, count(*) FROM calls{unknown.where} GROUP BY {_GROUP}"
         never = {tuple(key): count for *key, count in self._db.execute(selection, unknown.values)}
-        conditions, counted = query.on_calls(self._criteria), statistics.calls(self._db.dialect)
+        conditions, counted = query.on_calls(self._criteria, self._db.dialect), statistics.calls(self._db.dialect)
         rows = self._db.execute(
             # SQLite takes the hints from the row that has the newest start.
             f"SELECT {columns}, {counted}, count(DISTINCT session_id), hints, max(started_at)"
@@ -54,13 +54,13 @@ class History:
 
     def reads(self) -> Sequence[tuple[str | None, str, str, str | None, bool, int]]:
         """The server, kind, name, project, whether a person read it at the command line, and how often."""
-        conditions = query.on_reads(self._criteria)
+        conditions = query.on_reads(self._criteria, self._db.dialect)
         grouped = f"SELECT server, kind, name, project, {_IS_COMMAND}, count(*) FROM reads{conditions.where}"
         return self._db.execute(f"{grouped} GROUP BY 1, 2, 3, 4, 5", conditions.values).fetchall()
 
     def moments(self, tools: Collection[tuple[str, str]]) -> Iterator[tuple[float, tuple[str, str, str | None, bool]]]:
         """The seconds of each call of these tools, in their order, with what `calls` has it under."""
-        conditions = query.on_calls(self._criteria).when("status <> 'input_required'")
+        conditions = query.on_calls(self._criteria, self._db.dialect).when("status <> 'input_required'")
         rows = self._db.execute(
             f"SELECT started_at, server, tool, project, {_IS_COMMAND} FROM calls{conditions.where} ORDER BY started_at",
             conditions.values,

@@ -186,7 +186,7 @@ def _has_argument(recorded: str | None, path: str, value: str) -> bool:
 # ---- the conditions of a filter on each table
 
 
-def on_calls(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
+def on_calls(criteria: CallFilter, sql: Dialect) -> Conditions:
     conditions = Conditions(sql).any_of("session_id", criteria.sessions).any_of("parent_id", criteria.parents)
     # The index by server has none of these: each row would have to be read, from all over the file.
     named = criteria.statuses or criteria.errors or criteria.hints or criteria.clients or criteria.projects
@@ -202,7 +202,7 @@ def on_calls(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
     return _text(conditions, criteria.grep, ("arguments", "error", "response"))
 
 
-def on_searches(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
+def on_searches(criteria: CallFilter, sql: Dialect) -> Conditions:
     """The conditions on rows of `discoveries`, which have no server, tool, status or hints."""
     conditions = Conditions(sql).any_of("session_id", criteria.sessions).any_of("project", criteria.projects)
     _of_clients(conditions, criteria)
@@ -210,7 +210,7 @@ def on_searches(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
     return _text(conditions, criteria.grep, ("query", "context", "results"))
 
 
-def on_reads(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
+def on_reads(criteria: CallFilter, sql: Dialect) -> Conditions:
     """The conditions on rows of `reads`, the prompts and resources, which have no tool, hints or arguments."""
     conditions = Conditions(sql).any_of("session_id", criteria.sessions).any_of("server", criteria.servers)
     conditions.any_of("status", criteria.statuses).any_of("project", criteria.projects)
@@ -219,7 +219,7 @@ def on_reads(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
     return _text(conditions, criteria.grep, ("name", "error"))
 
 
-def on_decisions(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
+def on_decisions(criteria: CallFilter, sql: Dialect) -> Conditions:
     """The conditions on rows of `decisions`: of a server and tool by their key, of a client by its session."""
     conditions = Conditions(sql).any_of("session_id", criteria.sessions).any_of("project", criteria.projects)
     _either(conditions, [sql.fits("key", f"{server}:*") for server in criteria.servers])
@@ -242,7 +242,7 @@ def _of_key(tool: str, sql: Dialect) -> tuple[str, ...]:
     return f"({alone} OR {whole})", name, key
 
 
-def on_sessions(criteria: CallFilter, sql: Dialect = SQLITE) -> Conditions:
+def on_sessions(criteria: CallFilter, sql: Dialect) -> Conditions:
     """The conditions on rows of `sessions`: active in that time, and with such calls if it asks for calls."""
     conditions = Conditions(sql).any_of("id", criteria.sessions).any_of("project", criteria.projects)
     conditions.any_of("client_name", criteria.clients)

@@ -18,7 +18,7 @@ from mcpctl.store.query import BY_TIME, Conditions, Database
 from mcpctl.store.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
-    from mcpctl.store.events import Events, JournalEvents
+    from mcpctl.store.events import JournalEvents
     from mcpctl.store.history import History
 
 _PATIENCE_S = 0.5
@@ -163,17 +163,16 @@ class Records(Protocol):
         """A call whole, or a search; `ref` is a full id, a unique prefix, or `last` for the last call."""
         if ref != "last" and not query.is_any(self._db, "calls", ref) and query.is_any(self._db, "discoveries", ref):
             search = query.resolve(self._db, "discoveries", ref, BY_TIME, "mcpctl calls ls --kind discovery")
-            (row,) = query.with_id(self._db, "discoveries", search)
-            return row
+            return query.with_id(self._db, "discoveries", search)[0]
         (call,) = query.with_id(self._db, "calls", self.call_id(ref))
-        return {**call, "decisions": list(self.decisions(call=call["id"]).rows(None, 0))}
+        return {**call, "decisions": [*self.decisions(call=call["id"]).rows(None, 0)]}
 
     def _selections(self, table: str) -> Mapping[str, str]:
         return schema.selections(self._db.dialect)[table]
 
     def _of_calls(self, fields: Sequence[str]) -> Mapping[str, str]:
-        selections = schema.selections_of_calls(self._db.dialect)
-        return {name: selections[name] for name in (*fields, *self._db.dialect.also)}
+        made = schema.selections_of_calls(self._db.dialect)
+        return {name: made[name] for name in (*fields, *self._db.dialect.also)}
 
     def _of_sessions(self, criteria: CallFilter, statuses: Sequence[str]) -> Conditions:
         conditions = query.on_sessions(criteria, self._db.dialect)
@@ -192,9 +191,7 @@ class Records(Protocol):
         from mcpctl.store import statistics
 
         rows = statistics.totals(self._db, by, criteria, of_reads=of_reads)
-        if not sort:
-            return rows
-        return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
+        return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True) if sort else rows
 
     def counted(self, by: Sequence[str], criteria: CallFilter = EVERYTHING) -> Counter[str]:
         """The rows of `calls` by some of `statistics.GROUPS`, with a colon between several."""
@@ -235,7 +232,7 @@ class Records(Protocol):
     def events(
         self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
-    ) -> "Events":  # fmt: skip
+    ) -> "JournalEvents":  # fmt: skip
         """The events since a position (of their `position`, or `events.START`), else so many of the newest and those
         that follow, without some types. The first is a `reset` if some may be missing since the position."""
 
@@ -312,8 +309,10 @@ class LocalRecords(Records):
         without: Collection[str] = (),
     ) -> "JournalEvents":  # fmt: skip
         from mcpctl.store.events import JournalEvents
+        from mcpctl.store.journal_files import JournalFiles
 
-        return JournalEvents(self._db, self._paths.sessions, criteria, without).beginning(since, newest)
+        source = JournalFiles(self._db, self._paths.sessions)
+        return JournalEvents(self._db, source, criteria, without).beginning(since, newest)
 
     def refreshed(self) -> bool:
         try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcpctl.store.events import Event, Events
+    from mcpctl.store.events import Event, JournalEvents
     from mcpctl.store.records import Records
 
 _PAUSES = 20  # after so many everything is looked at again: not every file system shows that a folder has changed
@@ -29,7 +29,7 @@ class Watch:
         self._seen = None
 
 
-def follow(records: "Records", events: "Events", pause: Callable[[], object]) -> "Iterator[Event]":
+def follow(records: "Records", events: "JournalEvents", pause: Callable[[], object]) -> "Iterator[Event]":
     """The events without end; `pause` is called after all that was new, and ends it by raising."""
     watch = Watch()
     while True:

@@ -10,7 +10,7 @@ from mcpctl.dashboard.app import app
 from mcpctl.dashboard.dashboard import Dashboard
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 from tests.postgres import shipped
-from tests.recorded import CLAUDE, call_id, session, two_sessions
+from tests.recorded import CLAUDE, call_id, two_sessions
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -44,16 +44,3 @@ def test_pages_and_rest_show_what_was_shipped_and_from_where(paths: Paths, store
             answer = browser.get(page)
             assert answer.status_code == 200, page
         assert "here" in browser.get(f"/tool-calls/{call_id(1)}").text
-
-
-def test_a_stream_says_that_something_came(paths: Paths, store: str) -> None:
-    two_sessions(paths)
-    with shipped(paths, store) as there:
-        events = there.events()
-        assert list(events.read()) == []
-        session(paths, "3e551015-0000-4000-8000-000000000000", 20)
-        shipped(paths, store)
-        assert there.refreshed()
-        assert [event.type for event in events.read()] == ["reset"]
-        assert list(events.read()) == []
-        assert list(there.events(since=events.position()).read()) == []

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mcpctl.base.paths import Paths
-from mcpctl.store import events, journal_lines, sqlite, watch
+from mcpctl.store import journal_files, journal_lines, sqlite, watch
 from mcpctl.store.events import START, Event
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.journal import Journal
@@ -150,7 +150,7 @@ def test_lines_longer_than_what_is_read_at_once_come_too(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     two_sessions(paths)
-    monkeypatch.setattr(events, "_AT_ONCE", at_once)
+    monkeypatch.setattr(journal_files, "AT_ONCE", at_once)
     assert len(since(paths, START)[0]) == 24
     with LocalRecords(paths) as records:
         for number in range(26):
@@ -286,7 +286,7 @@ def test_of_old_sessions_only_the_end_is_read(paths: Paths, monkeypatch: pytest.
     long_ago = session(paths, CLAUDE, 0, [line for number in range(9) for line in call(number, 1)])
     killed = opened(paths, created(CURSOR, 0), call("killed", 1, CURSOR))
     killed.close(journal_lines.encode(closed(CURSOR, 30)))
-    monkeypatch.setattr(events, "_AT_FIRST", 512)
+    monkeypatch.setattr(journal_files, "AT_FIRST", 512)
     with LocalRecords(paths) as records:
         read = chunks(monkeypatch)
         stream = records.events(CallFilter(since=at(20)), since=START)
@@ -334,14 +334,14 @@ def test_journals_that_were_written_before_are_not_read_for_the_newest(
 def chunks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     """How many bytes are read at once from now on, by journal."""
     read: dict[str, list[int]] = {}
-    chunk = events._chunk
+    chunk = journal_files._chunk
 
     def noted(path: Path, begin: int, end: int) -> bytes:
         text = chunk(path, begin, end)
         read.setdefault(path.name, []).append(len(text))
         return text
 
-    monkeypatch.setattr(events, "_chunk", noted)
+    monkeypatch.setattr(journal_files, "_chunk", noted)
     return read
 
 

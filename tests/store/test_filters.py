@@ -6,6 +6,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.store import filters, index, query, statistics
 from mcpctl.store.filters import FAILED, MOST_VALUES, CallFilter
 from mcpctl.store.records import LocalRecords
+from mcpctl.store.sqlite import SQLITE
 from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
 
 NEWEST_FIRST = [
@@ -56,7 +57,7 @@ def test_calls_of_a_session_are_sorted_without_their_responses(paths: Paths) -> 
 
 
 def test_a_glob_of_all_tools_of_a_server_asks_only_for_the_server() -> None:
-    assert query.on_calls(CallFilter(tools=("notes:*",))).where == " WHERE server = ?"
+    assert query.on_calls(CallFilter(tools=("notes:*",)), SQLITE).where == " WHERE server = ?"
 
 
 def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> None:
@@ -71,7 +72,7 @@ def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> Non
 def test_what_failed_is_found_by_the_index_of_what_was_not_ok(paths: Paths) -> None:
     two_sessions(paths)
     with index.opened(paths) as db:
-        conditions = query.on_calls(CallFilter(statuses=FAILED, since="2100"))
+        conditions = query.on_calls(CallFilter(statuses=FAILED, since="2100"), SQLITE)
         ask = f"EXPLAIN QUERY PLAN SELECT id FROM calls{conditions.where} ORDER BY started_at DESC"
         assert "calls_not_ok" in db.execute(ask, conditions.values).fetchone()[3]
 

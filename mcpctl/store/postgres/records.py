@@ -3,17 +3,16 @@
 import functools
 import itertools
 import re
-import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from mcpctl.base.models import Row
-from mcpctl.store import clock
-from mcpctl.store.events import RESET, Event
+from mcpctl.store.events import JournalEvents
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.postgres import connection, schema
 from mcpctl.store.postgres.connection import PostgresUrl
 from mcpctl.store.postgres.dialect import PostgresDialect
+from mcpctl.store.postgres.events import JournalRows
 from mcpctl.store.records import Records
 from mcpctl.store.sqlite import Dialect
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     import psycopg
 
 _FETCHED = 500  # rows that are fetched at once
-_LOOKS_EVERY_S = 1.0
 
 
 class PostgresDatabase:
@@ -127,25 +125,5 @@ class PostgresRecords(Records):
     def events(
         self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
-    ) -> "StoreNews":  # fmt: skip
-        return StoreNews(self.version, since)
-
-
-class StoreNews:
-    """That something came, for pages that read themselves again. The lines of many machines come late and in no order:
-    each event is a `reset`."""
-
-    def __init__(self, version: Callable[[], Hashable], since: str | None) -> None:
-        self._version = version
-        self._seen = str(version()) if since is None else since
-
-    def position(self) -> str:
-        return self._seen
-
-    def look(self) -> object:
-        return time.monotonic() // _LOOKS_EVERY_S
-
-    def read(self) -> Iterator[Event]:
-        before, self._seen = self._seen, str(self._version())
-        if before != self._seen:
-            yield Event(RESET, {}, clock.now())
+    ) -> JournalEvents:  # fmt: skip
+        return JournalEvents(self._db, JournalRows(self._db), criteria, without).beginning(since, newest)

@@ -10,6 +10,7 @@ from mcpctl.base.models import Found
 from mcpctl.base.paths import Paths
 from mcpctl.store import statistics
 from mcpctl.store.filters import CallFilter
+from mcpctl.store.postgres import events
 from mcpctl.store.records import LocalRecords, Records
 from tests.postgres import Cluster, shipped
 from tests.recorded import (
@@ -175,3 +176,36 @@ def test_a_text_is_found_however_it_is_escaped(cluster: Cluster, store: str) -> 
                 rows = db.execute(f"SELECT 1 FROM {told} WHERE {condition}", (json, *values)).fetchall()
                 assert bool(rows) == is_found, (text, json)
     db.close()
+
+
+def told(records: Records, wanted: CallFilter, **where: Any) -> list[Any]:
+    """The events from the start, or so many of the newest: each with all that it has."""
+    return [(event.type, plain(event.data), event.timestamp) for event in records.events(wanted, **where).read()]
+
+
+def test_events_are_the_same_from_the_start(
+    everything: tuple[Records, Records], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = everything
+    for at_once in (1000, 3):
+        monkeypatch.setattr("mcpctl.store.postgres.events._AT_ONCE", at_once)
+        monkeypatch.setattr("mcpctl.store.postgres.events._LINES", events._LINES.replace("1000", str(at_once)))
+        for wanted in FILTERS[:-1]:
+            assert sorted(map(repr, told(there, wanted, since="start"))) == sorted(
+                map(repr, told(here, wanted, since="start"))
+            ), wanted
+
+
+def test_events_go_on_after_a_restart_and_each_comes_once(paths: Paths, store: str) -> None:
+    two_sessions(paths)
+    with shipped(paths, store) as there:
+        stream = there.events(since="start")
+        first = [event.type for event in stream.read()]
+        position = stream.position()
+        for number in (1, 4, 9, 100):
+            assert [event.type for event in there.events(newest=number).read()] == first[-number:]
+    session(paths, OTHER, 30, call(7, 31, OTHER))
+    with shipped(paths, store) as there:
+        later = [event.type for event in there.events(since=position).read()]
+        assert [event.type for event in there.events(since="start").read()] == first + later
+    assert later == ["sessions.created", "calls.started", "calls.finished", "sessions.updated", "sessions.closed"]
