@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcpctl.base.models import Row
 from mcpctl.commands import options as opt
-from mcpctl.commands.filter_options import RecordFilters
+from mcpctl.commands.filter_options import RecordFilters, RecordLocation
 from mcpctl.output import text, to_json
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def tail(
     ),
     json: bool = opt.flag("--json --jsonl", "Print one JSON object a line."),
     *,
-    data: opt.DataLocation,
+    data: RecordLocation,
 ) -> None:
     """Print the last events of all sessions. Those of all processes are printed, one a line, and with -f those that
     follow.
@@ -65,7 +65,7 @@ def tail(
         raise WrongUsage("--since-position says where to begin, and so does --lines", "give one of them")
     if filters.since and lines is None:
         since_position = since_position or "start"
-    with data.records() as records:
+    with data.stored() as records:
         criteria = filters.resolved(records, data.paths())
         newest = 10 if lines is None else min(lines, output.MOST)
         events = records.events(criteria, since=since_position, newest=newest, without=() if json else _LEFT_OUT)

@@ -93,6 +93,8 @@ def test_every_list_of_the_command_line_is_the_same_over_the_store(mcpctl: Mcpct
     here, there = mcpctl("calls", "export").jsonl, mcpctl("calls", "export", "--store", store).jsonl
     assert there == [{**row, "machine": "shop"} for row in here]
     assert mcpctl("calls", "show", "last", "--json", "--store", store).json["id"] == call_id(6)
+    (*_, last) = mcpctl("calls", "tail", "--json", "--store", store).jsonl
+    assert (last["type"], last["data"]["machine"]) == ("sessions.closed", "shop")
     shown = mcpctl("sessions", "show", CLAUDE[:4], "--json", "--store", store).json
     assert (shown["machine"], len(shown["calls"])) == ("shop", 3)
     table = mcpctl("sessions", "ls", "--store", store, tty=True).out
