@@ -1,5 +1,6 @@
 """Connections to PostgreSQL: their addresses and failures in words. The package psycopg is imported here alone."""
 
+import logging
 import os
 import re
 import time
@@ -56,6 +57,7 @@ def connect(url: PostgresUrl) -> "psycopg.Connection[Any]":
     """A connection in autocommit mode, whose placeholders are $1, $2; raises `Unusable` or `StoreGone`."""
     import psycopg
 
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # all that it says there is raised, too
     settings: dict[str, Any] = {"connect_timeout": _CONNECTS_S, "application_name": "mcpctl", **_KEEPS_ALIVE}
     settings |= url.parts | {"client_encoding": "utf8", "options": _options(url)}
     with failures(url):
