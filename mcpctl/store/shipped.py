@@ -4,6 +4,7 @@ The database alone says it for certain: here it may be less, never more.
 """
 
 import hashlib
+import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -80,15 +81,18 @@ def machine(paths: Paths) -> str:
 @contextmanager
 def alone(paths: Paths) -> Iterator[None]:
     """Be the one shipper of a data directory; raises `Unusable` where there is another."""
+    private_dir(paths.data)
     try:
-        private_dir(paths.data)
-        with posix.opened(paths.shipper, 0o102) as fd:  # read and write, made if need be
-            if not posix.lock(fd):
-                hint = "let it go on, or end it first; what it has shipped: mcpctl records ship --status"
-                raise Unusable(f"another mcpctl ships the records of {paths.data}", hint, "shipping")
-            yield
+        fd = os.open(paths.shipper, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise cannot_write(paths.shipper, error) from error
+    try:
+        if not posix.lock(fd):
+            hint = "let it go on, or end it first; what it has shipped: mcpctl records ship --status"
+            raise Unusable(f"another mcpctl ships the records of {paths.data}", hint, "shipping")
+        yield
+    finally:
+        os.close(fd)
 
 
 def status(paths: Paths) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ def connect(url: PostgresUrl) -> "psycopg.Connection[Any]":
 
     logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # all that it says there is raised, too
     settings: dict[str, Any] = {"connect_timeout": _CONNECTS_S, "application_name": "mcpctl", **_KEEPS_ALIVE}
-    settings |= url.parts | {"client_encoding": "utf8", "options": _options(url)}
+    settings |= url.parts | {"client_encoding": "utf8"}
     with failures(url):
         connection = psycopg.connect(**settings, autocommit=True, cursor_factory=psycopg.RawCursor)
         encoding = connection.info.parameter_status("server_encoding")
@@ -70,17 +70,17 @@ def connect(url: PostgresUrl) -> "psycopg.Connection[Any]":
         return connection
 
 
-def _options(url: PostgresUrl) -> str:
-    # Constraints and texts are compared as SQLite does it; days and hours are those of the place where this runs.
-    return f"{url.parts.get('options') or ''} -c timezone={_zone()} -c standard_conforming_strings=on".strip()
+def be_here(connection: "psycopg.Connection[Any]") -> None:
+    """Let its days and hours be those of the place where this runs."""
+    import psycopg
 
-
-def _zone() -> str:
     named = os.environ.get("TZ") or str(Path("/etc/localtime").resolve()).partition(_ZONES)[2]
-    if named and re.fullmatch(r"[A-Za-z0-9_+/-]+", named):
-        return named
-    seconds = -time.localtime().tm_gmtoff  # POSIX counts west of Greenwich
-    return f"<here>{'-' if seconds < 0 else '+'}{abs(seconds) // 3600:02}:{abs(seconds) // 60 % 60:02}"
+    west = -time.localtime().tm_gmtoff  # POSIX counts west of Greenwich
+    offset = f"<here>{'-' if west < 0 else '+'}{abs(west) // 3600:02}:{abs(west) // 60 % 60:02}"
+    for zone in filter(None, (named, offset)):
+        with suppress(psycopg.DataError):  # it does not know a zone of that name
+            connection.execute("SELECT set_config('timezone', $1, false)", (zone,))
+            return
 
 
 @contextmanager

@@ -153,18 +153,16 @@ class ShippedJournals:
 
     def _rows(self, part: _Part) -> Iterator[list[bytes]]:
         """The lines as COPY takes them, some at a time: the database puts in what it has while others are made."""
-        prefix = b"%b\t%b\t" % (self._machine.encode(), _escaped(part.name.encode()))
+        prefix = b"%b\t%b\t" % (self._machine.encode(), _escaped(part.name.encode()).replace(b"\n", b"\\n"))
         position, rest = part.begin, part.text
         while rest:
             end = rest.find(b"\n", _AT_ONCE) + 1 or len(rest)
             text, rest = rest[:end], rest[end:]
-            lines = (text if _is_text(text) else self._readable(part.name, position, text)).split(b"\n")[:-1]
-            rows = list[bytes]()
-            for line, written in zip(text.split(b"\n"), lines, strict=False):
-                escaped = _escaped(written) if b"\\" in written or b"\t" in written or b"\r" in written else written
-                rows.append(b"%b%d\t%b\n" % (prefix, position, escaped))
-                position += len(line) + 1
-            yield rows
+            lines = text.split(b"\n")[:-1]
+            begins = list(itertools.accumulate(map(len, lines), lambda begin, size: begin + size + 1, initial=position))
+            position = begins.pop()
+            written = _escaped(text if _is_text(text) else self._readable(part.name, begins[0], text)).split(b"\n")
+            yield [b"%b%d\t%b\n" % (prefix, begin, line) for begin, line in zip(begins, written, strict=False)]
 
     def _readable(self, name: str, position: int, text: bytes) -> bytes:
         """The lines, with a mark in place of what is not text, which no database takes."""
@@ -201,7 +199,7 @@ def _as_text(line: bytes) -> str:
 
 
 def _escaped(text: bytes) -> bytes:
-    """A text as COPY takes it."""
-    for special, letter in ((b"\\", b"\\"), (b"\t", b"t"), (b"\r", b"r"), (b"\n", b"n")):
+    """Lines as COPY takes them."""
+    for special, letter in ((b"\\", b"\\"), (b"\t", b"t"), (b"\r", b"r")):
         text = text.replace(special, b"\\" + letter)
     return text

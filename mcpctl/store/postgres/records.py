@@ -35,6 +35,7 @@ class PostgresDatabase:
         self._connection.adapters.register_loader("numeric", _number_loader())
         try:
             schema.check(self._connection, url)
+            connection.be_here(self._connection)
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             self._connection.read_only = True
             self._connection.autocommit = False

@@ -52,6 +52,7 @@ def test_without_the_package_the_command_that_installs_it_is_told(
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_no_other_command_imports_the_package(paths: Paths) -> None:
     two_sessions(paths)
     code = (
