@@ -12,7 +12,7 @@ class PostgresDialect(Dialect):
     number = "id"
     every = None
     also: Mapping[str, str] = {
-        "machine": "(SELECT coalesce(name, CAST(id AS text)) FROM machines WHERE id = {}.machine)"
+        "machine": "coalesce((SELECT name FROM machines WHERE id = {0}.machine), CAST({0}.machine AS text))"
     }
     p50 = "percentile_disc(0.5) WITHIN GROUP (ORDER BY {}) FILTER (WHERE {})"
     p95 = "percentile_disc(0.95) WITHIN GROUP (ORDER BY {}) FILTER (WHERE {})"

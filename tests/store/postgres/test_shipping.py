@@ -204,6 +204,15 @@ def test_a_login_that_is_refused_ends_it_at_once_and_no_password_is_told(cluster
     assert "s3cret" not in told.value.message + told.value.hint
 
 
+def test_a_database_of_another_encoding_is_refused_with_the_command_that_makes_one(
+    paths: Paths, cluster: Cluster
+) -> None:
+    execute(cluster.url(), "CREATE DATABASE odd ENCODING 'SQL_ASCII' TEMPLATE template0")
+    with pytest.raises(Unusable, match="SQL_ASCII") as told:
+        ship(paths, cluster.url("odd"))
+    assert "createdb --encoding UTF8" in told.value.hint
+
+
 def test_tables_of_a_newer_mcpctl_are_left_alone(paths: Paths, store: str) -> None:
     two_sessions(paths)
     execute(store, "INSERT INTO steps VALUES (10000)")
