@@ -30,7 +30,7 @@ def ship(
 
     Each line is there once, whatever is killed meanwhile. It exits 0 only if all that was there when it began is there.
     A journal that has shrunk or was replaced is named, and the others go on. A database that is gone is tried again
-    after 1 second, then 2, up to 60; without --follow for two minutes. One process ships the records of a data
+    after 1 second, then 2, up to 60; without --follow for a minute. One process ships the records of a data
     directory. Nothing of it is in the way of a call.
 
     With ship = true in [records], no session is removed from the record of this machine before it is shipped, but where
@@ -40,9 +40,9 @@ def ship(
     roles. It needs the extra mcpctl[postgres].
 
     Examples:
-      mcpctl records ship --to postgresql://mcpctl_writer@db.example.com/mcpctl --follow
+      mcpctl records ship --to postgresql://shop1@db.example.com/mcpctl --follow
       mcpctl records ship --status
-      mcpctl records ship --to postgresql://mcpctl_owner@db.example.com/mcpctl --keep-days 365
+      mcpctl records ship --to postgresql://admin@db.example.com/mcpctl --keep-days 365
     """
     from mcpctl import output
     from mcpctl.base.errors import WrongUsage

@@ -45,7 +45,7 @@ class Shipper:
 
     def run(self, *, follow: bool) -> None:
         """Ship all that is there; with `follow` go on with what comes. A database that is gone is tried again, without
-        `follow` for some two minutes. Raises `Unusable` where not all that was there is shipped."""
+        `follow` for a minute. Raises `Unusable` where not all that was there is shipped."""
         while True:
             try:
                 with connection.failures(self._url), connection.connect(self._url) as db:

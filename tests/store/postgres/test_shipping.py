@@ -189,7 +189,7 @@ def test_a_database_that_is_gone_is_tried_again_later_and_later_and_told_twice(
     assert "is reached again since" in back
 
 
-def test_without_follow_it_gives_up_after_two_minutes(paths: Paths, tmp_path: Path) -> None:
+def test_without_follow_it_gives_up_after_a_minute(paths: Paths, tmp_path: Path) -> None:
     waits: list[float] = []
     with pytest.raises(Unusable) as told:
         ship(paths, f"postgresql://postgres@/none?host={tmp_path}", waits.append)
