@@ -20,7 +20,7 @@ CONTRACT = {
         "annotations", "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated",
         "delivered_bytes", "shortened", "response_file", "decision_id", "error_message", "error_code",
         "error_line", "error_group", "arguments_redacted", "response_redacted", "config_path", "http", "http_status",
-        "transport", "token_id",
+        "transport", "token_id", "trace",
     ),
     fields.Discovery: (
         "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms",

@@ -140,6 +140,11 @@ class CallStarted(Line, tag="calls.started"):
         "JSON: of a tool of an HTTP API the request, as {method, path}; the path is as the API's document has it, with"
         " its holes. Null, and in no journal, for other tools.",
     ] = UNSET
+    trace: Annotated[
+        str | UnsetType | None,
+        "The traceparent in _meta of the request (W3C Trace Context), by which it is a part of a trace; null, and in no"
+        " journal, for a request without one.",
+    ] = UNSET
 
 
 class CallFinished(Line, tag="calls.finished"):
@@ -351,6 +356,7 @@ class Call:
     http_status: int | None
     transport: str | None
     token_id: str | None
+    trace: str | None
 
 
 class Discovery(DiscoveryFinished):
@@ -542,7 +548,7 @@ class Held:
     shown: Annotated[str, "A hash of all that is approved, which an approval has to name."]
 
 
-INDEX_VERSION = 15  # one more whenever a field of these rows comes or goes
+INDEX_VERSION = 16  # one more whenever a field of these rows comes or goes
 TABLES = {"sessions": Session, "calls": Call, "discoveries": Discovery, "reads": Read, "decisions": Decision}
 
 

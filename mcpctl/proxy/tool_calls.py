@@ -100,6 +100,7 @@ class CallRecord(Record):
             call.server, call.name, call.passed or b"{}",
             request_id=call.incoming.id, annotations=hints.snapshot(call.tool), parent_id=call.parent_id,
             origin=call.view.origin, via=call.incoming.via and DIRECT, http=self.http,
+            traceparent=call.incoming.meta.get("traceparent", b""),
         )  # fmt: skip
         self.id = self._open.id
 

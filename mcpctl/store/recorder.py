@@ -68,10 +68,11 @@ class Recorder:
 
     def call_started(
         self, server: str, tool: str, arguments: Json, *, request_id: bytes, annotations: bytes, origin: Origin,
-        parent_id: str | None = None, via: str = "", http: tuple[str, str] | None = None,
+        parent_id: str | None = None, via: str = "", http: tuple[str, str] | None = None, traceparent: bytes = b"",
     ) -> OpenCall:  # fmt: skip
         """Put a call on record before it is sent; `parent_id` is the call that this one goes on with, or repeats. `via`
-        is the session's where it is not given; `http` is the method and path of a request to an HTTP API."""
+        is the session's where it is not given; `http` is the method and path of a request to an HTTP API, and
+        `traceparent` JSON as the client sent it."""
         if self._journal is None:
             self._open(origin)
         call, client, input_tokens = OpenCall(new_id(), time.monotonic()), origin.client, tokens(len(arguments))
@@ -92,6 +93,8 @@ class Recorder:
             line.token_id = origin.token_id
         if http:
             line.http = Raw(msgspec.json.encode(dict(zip(("method", "path"), self.values.names(http), strict=True))))
+        if traceparent and (trace := _checked(traceparent)):
+            line.trace = trace
         self._unwritten.append((self, journal_lines.encode_all((line,))))
         return call
 
@@ -303,6 +306,15 @@ class Recorder:
 def person_of(login: str) -> str:
     """Who answers: the system's user, with the terminal or the `login` of the dashboard."""
     return posix.person(f"login {login} of the dashboard" if login else "")
+
+
+def _checked(traceparent: bytes) -> str | None:
+    from mcpctl.base import trace_context  # most requests are part of no trace
+
+    try:
+        return trace_context.checked(msgspec.json.decode(traceparent[: bounds.NAME]))
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
 
 
 def tokens(size: int) -> int:

@@ -21,7 +21,8 @@ _INSERT = {
     )
 }  # fmt: skip
 _DEFAULTS = {  # the values of most calls, which SQLite fills in sooner than it takes them
-    **dict.fromkeys(("parent_id", "toolset", "error", "http", "http_status", "token_id", *projection.OF_ERROR)),
+    **dict.fromkeys(("parent_id", "toolset", "error", "http", "http_status", "token_id", "trace")),
+    **dict.fromkeys(projection.OF_ERROR),
     **dict.fromkeys(schema.MARKS, 0),
 }  # fmt: skip
 _PLAIN = tuple(name for name in projection.CALL if name not in _DEFAULTS)

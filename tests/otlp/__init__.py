@@ -1,0 +1,1 @@
+"""`mcpctl records export --otlp`: records as traces and metrics of OpenTelemetry."""
