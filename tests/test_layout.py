@@ -26,7 +26,7 @@ LAYERS = (
     ("secrets",),
     ("config", "checks", "output"),
     ("store", "wire"),
-    ("answers", "oauth", "openapi", "registry", "toolsets"),
+    ("answers", "oauth", "openapi", "otlp", "registry", "toolsets"),
     ("policy",),
     ("catalog", "upstreams"),
     ("search", "servers"),
@@ -140,8 +140,14 @@ def test_what_is_imported_comes_with_the_package_and_not_only_with_its_tests() -
     declared = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = (each for name, each in declared["optional-dependencies"].items() if name != "dev")
     words = [re.split(r"[<>=\[]", text)[0].lower() for text in (*declared["dependencies"], *chain(*extras))]
-    known = {{"python-dotenv": "dotenv", "pyyaml": "yaml"}.get(word, word.replace("-", "_")) for word in words}
-    known |= {"anyio", "markupsafe", "mcpctl", *sys.stdlib_module_names}  # the SDK needs the one, and Jinja the other
+    named = {"opentelemetry-proto": "opentelemetry", "python-dotenv": "dotenv", "pyyaml": "yaml"}
+    known = {named.get(word, word.replace("-", "_")) for word in words}
+    known |= {
+        "anyio",
+        "markupsafe",
+        "google",
+    }  # the SDK needs the first, Jinja the next, OTLP's messages google.protobuf
+    known |= {"mcpctl", *sys.stdlib_module_names}
     imported = {name.partition(".")[0] for file in MODULES for name in modules_imported(file)}
     assert imported - known == set()
 

@@ -196,6 +196,7 @@ LISTS = {
     *((f"tools {verb}", name) for verb in ("ls", "show", "call") for name in ("--header", "--env", "--")),
     *(("policy decisions", f"--{filter_}") for filter_ in (*FILTERS, "decision", "channel")),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
+    ("records export", "--header"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
     ("tokens create", "--project"), ("tokens create", "--server"),

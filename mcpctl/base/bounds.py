@@ -92,6 +92,15 @@ API_REST = 4096  # characters of one header of an answer that is passed on
 UPLOAD = 64 << 20  # bytes of one file that is sent to an API
 UPLOADS = 2 * UPLOAD  # and of all files of one request
 
+OTLP_SPANS = 512  # spans, or points of metrics, of one request to a receiver of OpenTelemetry's protocol
+OTLP_GROUP = 4 << 20  # bytes of spans after which such a request ends, too
+OTLP_SERIES = 2000  # sets of attributes of one metric; what comes with others is counted together
+OTLP_MESSAGE = 1000  # characters of the text of an error in a span
+OTLP_ATTRIBUTES = 128  # attributes of a resource, and headers
+OTLP_S = 30  # seconds in which the answer to it has to come
+OTLP_PATIENCE_S = 60  # seconds for which the same is sent again, unless records are followed
+OTLP_WAIT_S = 3600  # seconds of a Retry-After
+
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0  # before a stream is opened again, whatever its server asks for
 
 

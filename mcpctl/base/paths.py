@@ -35,6 +35,7 @@ class Paths:
     toolsets = _InData("toolsets")  # those that are not in a repository, one file each
     state = _InData("state.db")  # not a record, such as the catalog cache
     policy = _InData("policy.db")  # people's decisions: pins, consent, tokens. Nothing else has them.
+    otlp = _InData("otlp")  # how far the records were sent to each receiver that gets what follows
     oauth = _InData("oauth")  # logins to remote servers, one file each; several configurations may share them
     openapi = _InData("openapi")  # the compiled documents of HTTP APIs, one file for each of their entries
     installs = _InData("installs")  # clients' files before and after mcpctl was installed there

@@ -2,11 +2,9 @@
 
 import math
 import re
-import shlex
-import sys
 from typing import Any
 
-from mcpctl.base import bounds
+from mcpctl.base import bounds, extras
 from mcpctl.openapi.faults import WrongDocument
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
@@ -20,18 +18,6 @@ _LONGEST_NUMBER = 30  # digits of an integer
 _STRING, *_TAGS = (f"tag:yaml.org,2002:{kind}" for kind in ("str", "map", "seq"))
 
 
-def _extra() -> str:
-    """How PyYAML gets into the installation that runs this."""
-    python = sys.executable
-    if "/uv/tools/" in python:
-        command = "uv tool install 'mcpctl[openapi]'"
-    elif "/pipx/venvs/" in python:
-        command = "pipx install --force 'mcpctl[openapi]'"
-    else:
-        command = f"{shlex.quote(python)} -m pip install 'mcpctl[openapi]'"
-    return f"install it with: {command}; or convert the document to JSON"
-
-
 class _Wrong(ValueError):
     """A document of YAML that is none of JSON."""
 
@@ -41,7 +27,8 @@ def decoded(content: bytes, name: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise WrongDocument(f"{name} is not JSON, and YAML needs PyYAML", _extra(), "yaml_missing") from None
+        hint = f"install it with: {extras.install('openapi')}; or convert the document to JSON"
+        raise WrongDocument(f"{name} is not JSON, and YAML needs PyYAML", hint, "yaml_missing") from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return _Values(yaml, loader(content)).document()

@@ -23,9 +23,9 @@ from mcpctl.store.journal_lines import (
 )
 from mcpctl.store.query import Database
 
-RESET = "reset"
+RESET, _UPDATED = "reset", "sessions.updated"
 TYPES = (  # `reset`: events before it may be missing; a journal is gone that was not read to its end
-    "sessions.created", "sessions.updated", "sessions.closed", "calls.started", "calls.finished",
+    "sessions.created", _UPDATED, "sessions.closed", "calls.started", "calls.finished",
     "discoveries.finished", "reads.finished", RESET,
 )  # fmt: skip
 START = "start"
@@ -201,6 +201,9 @@ class JournalEvents:
     def _events(self, line: JournalLine) -> Iterator[Event]:
         if not (self._criteria.since or "") <= line.entry.timestamp < (self._criteria.until or sqlite.LAST):
             return iter(())
+        kind = line.entry.__struct_config__.tag
+        if kind in self._without and kind != "calls.finished":  # which has two events: else nothing is looked up
+            return iter(())
         return (event for event in self._all_events(line) if event.type not in self._without)
 
     def _all_events(self, line: JournalLine) -> Iterator[Event]:
@@ -225,9 +228,9 @@ class JournalEvents:
             return
         for row in rows:
             yield Event(str(entry.__struct_config__.tag), row, entry.timestamp)
-        if rows and isinstance(entry, CallFinished):
+        if rows and isinstance(entry, CallFinished) and _UPDATED not in self._without:
             for row in self._session(entry.session_id):
-                yield Event("sessions.updated", {name: row[name] for name in _TOTALS}, entry.timestamp)
+                yield Event(_UPDATED, {name: row[name] for name in _TOTALS}, entry.timestamp)
 
     def _has_begun(self, entry: CallStarted, begin: int) -> list[Row]:
         """The call as it was then. A line that was written twice counts once, as in the index."""

@@ -29,7 +29,7 @@ def test_the_index_and_its_folder_are_their_owners_alone(mcpctl: Mcpctl, paths: 
 
 
 def test_data_dir_names_another_place(mcpctl: Mcpctl, tmp_path: Path) -> None:
-    assert mcpctl("db", "path", "--data-dir", str(tmp_path / "x")).out == f"{tmp_path / 'x' / 'index-v15.db'}\n"
+    assert mcpctl("db", "path", "--data-dir", str(tmp_path / "x")).out == f"{tmp_path / 'x' / 'index-v16.db'}\n"
 
 
 def test_a_data_directory_that_cannot_be_is_reported(mcpctl: Mcpctl, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Records as traces and metrics, for a receiver of OpenTelemetry's protocol."""
