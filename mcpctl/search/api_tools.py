@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.base.models import Tool
+from mcpctl.search.steps import CHANGING, DELETING, LEAD, READING
 
 _CALLER = "selfcaller"  # stands for the words by which an API calls its caller, and by which people call themselves
 _UNFITTING = 0.5  # how much a tool counts that reads where something is to be changed, or the other way round
@@ -65,29 +66,16 @@ def _properties(schema: Any) -> dict[str, Any]:
 
 # ---- queries
 
-_LEAD = re.compile(
-    r"(?:(?:please|(?:can|could|would) you|how (?:do|can|to)(?: i| you| we)?|i (?:want|need|would like|'d like) to"
-    r"|(?:an? |the )?tools? (?:to|that|for|which)|help me|let me|let us|let's|to) )+"
-)
 _WORD = re.compile(r"[a-z0-9'-]+")
-_READING = """
-    get list show find search read see view fetch look lookup display describe check count compare download query
-    browse inspect retrieve monitor print tell explain what which who whom whose how when where why is are was
-    were has have had did does do am any all my our the a an
-"""
-_DELETING = "delete remove drop erase destroy revoke purge clear unfollow unstar unsubscribe discard"
-_CHANGING = """
-    create add make set update open start stop cancel publish send enable disable change edit write put give invite run
-    store register merge fork insert replace rename approve reject upload submit assign close require propose squash
-    withdraw attach react dismiss sync transfer install trigger retry restart reset lock unlock pin unpin share schedule
-    capture confirm verify generate scale evict drain cordon grant deploy apply move restore suspend resume renew reopen
+_QUESTIONS = """
+    what which who whom whose how when where why is are was were has have had did does do am any all my our the a an
 """
 _AFTER_VERBS = """
     a an the my our this that these those his her their its your someone somebody anyone everyone everything something
     another all any one two some every each to on off up over out down in into with from for new old me us it them
     people users and
 """
-_LOOK, _TAKE, _DO = (frozenset(verbs.split()) for verbs in (_READING, _DELETING, _CHANGING))
+_LOOK, _TAKE, _DO = (frozenset(verbs.split()) for verbs in (READING + _QUESTIONS, DELETING, CHANGING))
 _AFTER_A_VERB = frozenset(_AFTER_VERBS.split())
 """Words that follow a verb rather than a noun: `attach a file`, but `members of a team`."""
 _PRONOUN = re.compile(r"\b(?:i|me|my|mine|myself)\b")
@@ -122,7 +110,7 @@ class ApiTools:
 def _wanted(query: str) -> int:
     """The kind of tool that a query wants: a bare noun is looked for."""
     said = " ".join(query[:_READ].lower().split())
-    lead = _LEAD.match(said)
+    lead = LEAD.match(said)
     first, second = [*_WORD.findall(said, lead.end() if lead else 0), "", ""][:2]
     if first in _TAKE:
         return _DELETES

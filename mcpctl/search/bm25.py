@@ -1,7 +1,7 @@
 """The default ranking: BM25 over weighted fields and nearness of meaning, exact names first."""
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import compress
 from operator import attrgetter
@@ -16,10 +16,12 @@ from mcpctl.search import explaining, index_file
 from mcpctl.search.explaining import QueryScores
 from mcpctl.search.fields import texts
 from mcpctl.search.meaning import Meaning, shipped
+from mcpctl.search.pins import Pins
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
-from mcpctl.search.tokens import COURTEOUS_WORDS, folded, is_cjk, meaning_words, sentences, stem
+from mcpctl.search.steps import steps
+from mcpctl.search.tokens import COURTEOUS_WORDS, is_cjk, meaning_words, sentences, stem
 
 if TYPE_CHECKING:
     from mcpctl.search.api_tools import ApiTools
@@ -39,55 +41,6 @@ MEANING_BESIDE_NEAR = 0.5  # the same beside an embedding model, which tells too
 CONTEXT = 0.2  # the most that a context adds: it helped if it was about the task, and did not hurt if not
 
 Near = Callable[[str], Scores]
-
-
-class Pins:
-    """Finds the tools that a query names: by key, else by name or `server.tool`, else by key or name without case and
-    separators, where one tool alone has it. A query that names a server names no tool of another, whatever that is
-    called."""
-
-    LEVELS = ("key", "name", "name without case and separators")
-
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        self._levels: tuple[dict[str, list[int]], ...] = ({}, {}, {})
-        self.folded_names: Container[str] = self._levels[-1].keys()
-        self._servers: list[str] = []
-        for number, tool in enumerate(tools):
-            self._servers.append(folded(tool.server))
-            names = ({tool.key}, {tool.name, f"{tool.server}.{tool.name}"}, {folded(tool.key), folded(tool.name)})
-            for level, forms in zip(self._levels, names, strict=True):
-                for form in forms:
-                    level.setdefault(form, []).append(number)
-        self._known = frozenset(self._servers)
-
-    def only(self, numbers: Sequence[int]) -> "Pins":
-        """Those of these tools, which are numbered in this order from now on."""
-        pins, place = Pins(()), {number: new for new, number in enumerate(numbers)}
-        for level, names in zip(pins._levels, self._levels, strict=True):
-            for form, with_it in names.items():
-                if found := [place[number] for number in with_it if number in place]:
-                    level[form] = found
-        pins._servers = [self._servers[number] for number in numbers]
-        pins._known = frozenset(pins._servers)
-        return pins
-
-    def find(self, query: str) -> dict[int, str]:
-        """The tools that a query names, each with the kind of name that matched."""
-        query = query.strip()
-        server = self._server_of(query)
-        for level, form, how in zip(self._levels, (query, query, folded(query)), self.LEVELS, strict=True):
-            numbers = [number for number in level.get(form, ()) if server in (None, self._servers[number])]
-            if numbers and (how != self.LEVELS[-1] or len(numbers) == 1):
-                return dict.fromkeys(numbers, how)
-        return {}
-
-    def _server_of(self, query: str) -> str | None:
-        """The server that a query names in the way of a key, known or not; before a dot, one that is known."""
-        before, colon, _ = query.partition(":")
-        if colon:
-            return folded(before)
-        before, dot, _ = query.partition(".")
-        return folded(before) if dot and folded(before) in self._known else None
 
 
 class Bm25:
@@ -136,7 +89,7 @@ class Bm25:
     ) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them. `near` adds to the
         relevance."""
-        queries = queries[:MAX_QUERIES]
+        queries, context = self.parted(queries[:MAX_QUERIES], context)
         answers = [self._answer(query, near) for query in queries]
         weak = [answer.best < weak_below(len(self._keys), in_english=answer.query.in_english) for answer in answers]
         # A query with a lower best hit is lifted half the way (the geometric mean) to the highest one, so that the best
@@ -179,6 +132,12 @@ class Bm25:
             weak=is_weak,
             explain=lambda hits: list(map(explained, hits)),
         )
+
+    def parted(self, queries: Sequence[str], context: str | None) -> tuple[Sequence[str], str | None]:
+        """The steps of a single query that has several, beside all of it, which says what `it` is; else as they are."""
+        if len(queries) != 1 or len(parts := steps(queries[0])) == 1 or self._pins.find(queries[0]):
+            return queries, context
+        return parts, context or queries[0]
 
     def _best_of(
         self, queries: Sequence[str], named: Sequence[Mapping[int, str]], lifted: Sequence[Scores],

@@ -47,7 +47,7 @@ class Semantic:
         embeddings.begin(self._texts)
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        queries = queries[:MAX_QUERIES]
+        queries, context = self._words.parted(queries[:MAX_QUERIES], context)
         inputs = [*queries, context] if context else queries
         most = max(MAX_SENTENCES // len(inputs), 1) if inputs else 0
         try:

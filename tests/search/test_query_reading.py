@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from mcpctl.base.models import Tool
-from mcpctl.search.bm25 import Bm25, Pins
+from mcpctl.search.bm25 import Bm25
 from mcpctl.search.fields import texts
 from mcpctl.search.meaning import WordTable
+from mcpctl.search.pins import Pins
 from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.query_reading import Query, Reader
 from mcpctl.search.tokens import stem
