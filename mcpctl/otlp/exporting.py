@@ -216,7 +216,7 @@ def follow(
     """Send what is on record, and go on with what follows, until `pause` raises. It begins where the last run for this
     receiver has ended, unless at a time, and waits for the receiver for as long as it takes."""
     with ExitStack() as stack:
-        place = stack.enter_context(_place(paths.otlp, to.traces))
+        place = stack.enter_context(_place(paths.otlp, records.source, to.traces))
         kept = None if since else _kept(place)
         read = _events(records, since, kept or events.START)
         export = stack.enter_context(closing(Export(records, to, patience_s=math.inf, content=content)))
@@ -247,10 +247,11 @@ def _events(records: Records, since: str | None, position: str) -> JournalEvents
 
 
 @contextmanager
-def _place(folder: Path, url: str) -> Iterator[Path]:
-    """The file of the position for a receiver; raises `Unusable` while another process follows for it."""
+def _place(folder: Path, source: str, url: str) -> Iterator[Path]:
+    """The file of the position for a receiver of these records; raises `Unusable` while another process follows them
+    for it."""
     private_dir(folder)
-    name = hashlib.sha256(url.encode()).hexdigest()[:_LONGEST_NAME]
+    name = hashlib.sha256((source + url).encode()).hexdigest()[:_LONGEST_NAME]
     with posix.opened(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT) as lock:
         if not posix.lock(lock):
             host = urlsplit(url).hostname

@@ -167,6 +167,7 @@ def _details(call: Row, content: bool) -> Mapping[str, Any]:
         details["mcpctl.error.code"] = code
     if call["error_code"] in NOT_THERE:
         details |= _target(call)
+    details["mcpctl.machine.name"] = call.get("machine")  # only over --store
     if content:
         details["gen_ai.tool.call.arguments"] = _decoded(call["arguments"])
         if call["status"] == "ok":

@@ -37,6 +37,9 @@ class Records(Protocol):
     are none. Their fields are in `mcpctl.base.fields`.
     """
 
+    source: str = ""
+    """The database that has them, where it is not that of a data directory."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: Any) -> bool | None: ...

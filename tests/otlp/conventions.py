@@ -33,7 +33,7 @@ METRICS = {
 }  # fmt: skip
 BOUNDARIES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 WELL_KNOWN = {"gen_ai.operation.name": {"execute_tool"}, "network.transport": {"tcp", "pipe"}}
-OWN = {"mcpctl.server.name", "mcpctl.call.id", "mcpctl.call.status", "mcpctl.error.code"}
+OWN = {"mcpctl.server.name", "mcpctl.call.id", "mcpctl.call.status", "mcpctl.error.code", "mcpctl.machine.name"}
 NOT_ERRORS_OF_SERVERS = {"-32700", "-32600", "-32601", "-32602", "-32002"}
 
 

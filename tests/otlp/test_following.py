@@ -18,7 +18,8 @@ from tests.otlp.conftest import Paused
 from tests.otlp.conventions import values
 from tests.otlp.receiver import METRICS, TRACES, Answer, OwnReceiver, own_receiver, status
 from tests.otlp.test_spans import first
-from tests.recorded import CURSOR, at, call, call_id, created, finished, opened, session, started
+from tests.postgres import shipped
+from tests.recorded import CURSOR, at, call, call_id, created, finished, opened, session, started, two_sessions
 
 Follow = Callable[..., None]
 
@@ -170,6 +171,26 @@ def test_durations_add_up_while_it_runs(follow: Follow, journal: Journal, receiv
     assert [point.count for point in points] == [1, 2, 3]
     assert len({point.start_time_unix_nano for point in points}) == 1
     assert len({point.time_unix_nano for point in points}) == 3
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_over_a_store_the_spans_are_the_same_with_the_machine_and_a_position_of_their_own(
+    follow: Follow, receiver: OwnReceiver, paths: Paths, store: str
+) -> None:
+    two_sessions(paths)
+    shipped(paths, store)
+    follow()
+    here = [values(span.attributes) | {"id": span.span_id, "of": span.trace_id} for span in receiver.spans]
+    receiver.asked.clear()
+    follow(options=("--store", store))
+    there = [values(span.attributes) | {"id": span.span_id, "of": span.trace_id} for span in receiver.spans]
+    assert here
+    assert there == [each | {"mcpctl.machine.name": "here"} for each in here]
+    receiver.asked.clear()
+    follow()
+    follow(options=("--store", store))
+    assert receiver.asked == []
 
 
 @pytest.mark.usefixtures("sigint_counts")

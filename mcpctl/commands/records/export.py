@@ -3,6 +3,7 @@
 from typing import Any
 
 from mcpctl.commands import options as opt
+from mcpctl.commands.filter_options import RecordLocation
 
 
 def export(
@@ -17,7 +18,7 @@ def export(
     content: bool = opt.flag("--content", "Send arguments and results, too, redacted as they are on record."),
     json: bool = opt.JSON,
     *,
-    data: opt.DataLocation,
+    data: RecordLocation,
 ) -> None:
     """Send the calls on record as OpenTelemetry traces. A receiver of OTLP over HTTP gets a span for each request of a
     client, one beneath for what its server was asked, and their durations as metrics.
@@ -32,6 +33,8 @@ def export(
     OTEL_EXPORTER_OTLP_HEADERS, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME count, too. It has an https address, or
     one on this machine. It needs the extra mcpctl[otel].
 
+    With --store the calls of all machines are sent, each span with mcpctl.machine.name.
+
     Examples:
       mcpctl records export --otlp http://127.0.0.1:4318 --since 1d
       mcpctl records export --otlp https://otlp.example.com --header 'api-key=${API_KEY}' --follow
@@ -44,7 +47,7 @@ def export(
 
     start, to = filters.moment("--since", since), destination(otlp, header or (), os.environ)
     exporting = _exporting()
-    with data.records() as records:
+    with data.stored() as records:
         if follow:
             exporting.follow(records, data.paths(), to, start, output.pause, content=content)
         else:

@@ -87,6 +87,7 @@ class PostgresRecords(Records):
 
     def __init__(self, url: PostgresUrl) -> None:
         self._url = url
+        self.source = str(url)
         self._database: PostgresDatabase | None = None
 
     def another(self) -> "PostgresRecords":
