@@ -122,8 +122,9 @@ async def pages(name: str, connection: Connection, caller: Caller, kind: ListOf)
                 return definitions
             definitions.append(definition)
         if following in (b"", b"null", b'""', cursor):
-            break
+            return definitions
         cursor = following
+    warn(f"server '{name}' lists its {kind.member} on more than {bounds.PAGES} pages: the rest is left out")
     return definitions
 
 

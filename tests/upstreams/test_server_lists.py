@@ -3,7 +3,10 @@
 import asyncio
 from typing import Any
 
-from mcpctl.base.callers import LEGACY_REVISIONS, Caller
+import pytest
+
+from mcpctl.base import bounds
+from mcpctl.base.callers import ANYBODY, LEGACY_REVISIONS, Caller
 from mcpctl.base.failure import failed
 from mcpctl.upstreams.server_lists import ListOf, ListRefresher, pages
 
@@ -47,3 +50,20 @@ async def listed_in_turn() -> list[list[bytes]]:
     async with asyncio.timeout(20):
         await heard.wait()
     return listed
+
+
+def test_a_list_without_end_is_cut_and_that_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Endless:
+        count = 0
+
+        async def ask(self, *_: Any) -> bytes:
+            self.count += 1
+            return b'{"tools": [{"name": "a%d"}], "nextCursor": "%d"}' % (self.count, self.count)
+
+    monkeypatch.setattr(bounds, "PAGES", 3)
+    endless: Any = Endless()
+    for most, words in ((9, "on more than 3 pages"), (2, "more than 2 tools")):
+        assert len(asyncio.run(pages("s", endless, ANYBODY, ListOf("tools/list", "tools", most)))) == min(3, most)
+        assert words in capsys.readouterr().err
