@@ -100,13 +100,21 @@ class Client:
         self.socket = socket.create_connection(("127.0.0.1", self._port), timeout=60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def stay(self) -> None:
-        """Connect again if the other side has closed what was not used for some seconds."""
+    def again(self, *, is_idle: bool) -> None:
+        """Connect again, and send the call: the other side may close what was not used for some seconds at any time."""
+        if self.buffer or not is_idle:
+            raise Unavailable(f"a connection was closed after {self.buffer[:300]!r}")
+        self.socket.close()
+        self._connect()
         self.socket.setblocking(False)
-        with contextlib.suppress(BlockingIOError):
-            if not self.socket.recv(1, socket.MSG_PEEK):
-                self.socket.close()
-                self._connect()
+        self.begin(time.perf_counter())
+
+    def part(self) -> bytes:
+        """What has come of an answer; nothing where the connection is closed."""
+        try:
+            return self.socket.recv(_READ)
+        except ConnectionError:
+            return b""
 
     def ask(self, request: bytes) -> bytes:
         """Send bytes, and wait for the whole answer, which is returned."""
@@ -122,7 +130,8 @@ class Client:
     def begin(self, now: float) -> None:
         """Send the call."""
         self.sent_at = now
-        self.socket.send(self.request)
+        with contextlib.suppress(ConnectionError):  # which is seen where its answer is read
+            self.socket.send(self.request)
 
     def close(self) -> None:
         """Leave."""
@@ -149,11 +158,12 @@ def is_good(answer: bytes) -> bool:
 
 
 def called(clients: Sequence[Client], count: int) -> float:
-    """Have each client call `count` times, one call after the other; the seconds until the last answer."""
+    """Have each client call `count` times, one call after the other; the seconds until the last answer. A connection
+    that was closed since its last turn is opened again, as every client of HTTP does it."""
     poll = select.epoll()
     by_fd = {}
+    idle = set(clients)
     for client in clients:
-        client.stay()
         client.left, client.times, client.buffer = count, [], b""
         client.socket.setblocking(False)
         by_fd[client.socket.fileno()] = client
@@ -166,9 +176,13 @@ def called(clients: Sequence[Client], count: int) -> float:
     while waiting:
         for fd, _ in poll.poll(60):
             client = by_fd[fd]
-            part = client.socket.recv(_READ)
+            part = client.part()
             if not part:
-                raise Unavailable(f"a connection was closed after {client.buffer[:300]!r}")
+                client.again(is_idle=client in idle)
+                idle.remove(client)
+                by_fd[client.socket.fileno()] = client
+                poll.register(client.socket.fileno(), select.EPOLLIN)
+                continue
             data = client.buffer + part if client.buffer else part
             if not whole(data):
                 client.buffer = data
@@ -176,12 +190,14 @@ def called(clients: Sequence[Client], count: int) -> float:
             if not is_good(data):
                 raise Unavailable(f"answered {data[:600]!r}")
             client.buffer = b""
+            idle.discard(client)
             now = clock()
             client.times.append(now - client.sent_at)
             client.left -= 1
             if client.left:
                 client.begin(now)
             else:
+                poll.unregister(fd)  # its connection may be closed while others go on
                 waiting -= 1
     seconds = clock() - start
     poll.close()
