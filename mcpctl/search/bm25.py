@@ -20,6 +20,7 @@ from mcpctl.search.pins import Pins
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
+from mcpctl.search.soft_words import SoftWords
 from mcpctl.search.steps import steps
 from mcpctl.search.tokens import COURTEOUS_WORDS, is_cjk, meaning_words, sentences, stem
 
@@ -66,6 +67,7 @@ class Bm25:
             self._pins = Pins(self.tools)
             self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
         self._of_apis = _of_apis(self.tools)
+        self._soft_words = SoftWords(self._engine, self._meaning, shipped())
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
 
     def only(self, tools: Sequence[Tool]) -> "Bm25 | None":
@@ -189,12 +191,14 @@ class Bm25:
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
+        near_words = {} if near else self._soft_words.near(query, vectors)  # a model knows what is near
+        counted = self._soft_words.scores(query, near_words) if near_words else words
         sums = np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])])
         # The nearest sentence counts, since a long text as a whole is near to no tool.
-        meaning = self._meaning.nearness(sums, words)
-        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(meaning.max(initial=0.0))))] = 0
+        meaning = self._meaning.nearness(sums, counted)
+        meaning[(counted <= 0) & (meaning < max(LEAST, ALONE * float(meaning.max(initial=0.0))))] = 0
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        measures = [(words, 1.0, ceiling), (meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
+        measures = [(counted, 1.0, ceiling), (meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
         if near:
             measures.append((near(text) * self._engine.corpus.trust, NEAR, 1.0))
         parts, units, largest = [], [], []
@@ -209,10 +213,9 @@ class Bm25:
         if fitting is not None:
             parts = [part * fitting for part in parts]
         relevance = sum(parts[1:], parts[0])
-        by_words, *others = largest
-        # The best hit is as relevant as it is sure; the others in proportion.
+        # The best hit is as relevant as it is sure, by the words as they are written; the others in proportion.
         most = float(relevance.max(initial=0.0))
-        unit = confidence(by_words / (ceiling or 1.0), max(others)) / (most or 1.0)
+        unit = confidence(float(words.max(initial=0.0)) / (ceiling or 1.0), max(largest[1:])) / (most or 1.0)
         return QueryScores(
             query,
             relevance=relevance * unit,
@@ -223,6 +226,7 @@ class Bm25:
             vectors=vectors,
             sentences=said,
             fitting=fitting,
+            near_words=near_words,
         )
 
     def _best(self, relevance: Scores, pinned: list[int], firsts: list[int], limit: int) -> Iterable[Hit]:

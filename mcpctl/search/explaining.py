@@ -1,7 +1,7 @@
 """The parts of a relevance: how much each word of a query adds, in each field and by its meaning."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -11,6 +11,7 @@ from mcpctl.search.meaning import Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import Query
 from mcpctl.search.ranking import EMBEDDING_PART, LEAST_NEAR, MEANING_PART, NearWord, Part
+from mcpctl.search.soft_words import NearWords
 from mcpctl.search.tokens import stem, words
 
 
@@ -23,6 +24,7 @@ class QueryScores(Struct, frozen=True):
     embedding: Scores | None
     vectors: Matrix  # a row for each of `query.meaning`
     sentences: Sequence[Sequence[int]]  # the rows of the whole query, and of each sentence if it has several
+    near_words: NearWords = {}
     fitting: Scores | None = None  # by how much the scores of words count, where there are tools of an HTTP API
 
 
@@ -34,18 +36,40 @@ def parts(
     corpus, unit = engine.corpus, lift * answer.scale
     unit *= 1.0 if answer.fitting is None else float(answer.fitting[number])
     counts = _counts(texts)
-    scores: dict[tuple[str, str], float] = defaultdict(float)
-    for term, word in answer.query.terms.items():
+
+    def of_term(term: str, weight: float) -> dict[str, float]:
+        """What a term adds in each field."""
         shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
-        if tf := sum(shares):
-            saturated = engine.idf[term] * (K1 + 1) / (tf + K1) * float(corpus.trust[number])
-            for field, share in zip(fields_of(texts), shares, strict=True):
-                scores[word, field.name] += share * saturated * answer.query.shares[term] * unit
-    yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
+        if not (tf := sum(shares)):
+            return {}
+        saturated = engine.idf[term] * (K1 + 1) / (tf + K1) * float(corpus.trust[number]) * weight * unit
+        return {field.name: share * saturated for field, share in zip(fields_of(texts), shares, strict=True) if share}
+
+    by_word: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for term, word in answer.query.terms.items():
+        for field, score in of_term(term, answer.query.shares[term]).items():
+            by_word[word][field] += score
+    for word, fields, near in _by_neighbours(answer.near_words, by_word, of_term, counts):
+        yield from (Part(word, field, score, near) for field, score in fields.items() if score)
     if score := lift * float(answer.meaning[number]):
         yield from _meaning_parts(meaning, answer, number, counts, score)
     if answer.embedding is not None and answer.embedding[number]:
         yield Part("", EMBEDDING_PART, lift * float(answer.embedding[number]))
+
+
+def _by_neighbours(
+    near_words: NearWords, by_word: Mapping[str, Mapping[str, float]],
+    of_term: Callable[[str, float], Mapping[str, float]], words_of_tool: Mapping[str, Sequence[int]],
+) -> Iterator[tuple[str, Mapping[str, float], NearWord | None]]:  # fmt: skip
+    """What each word of a query adds in each field: as it is written, or by the nearest word, whichever is more."""
+    for word in {**by_word, **near_words}:
+        most, near = by_word.get(word, {}), None
+        for each in near_words[word].neighbours if word in near_words else ():
+            fields = of_term(each.term, each.weight)
+            if sum(fields.values()) > sum(most.values()):
+                met = next(met for met, counts in words_of_tool.items() if any(counts) and stemmed(met) == each.term)
+                most, near = fields, NearWord(met, round(each.cosine, 2))
+        yield word, most, near
 
 
 def _meaning_parts(

@@ -128,7 +128,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
     def numbers(self) -> Mapping[str, int]:
         return {term: number for number, term in enumerate(self.idf)}
 
-    def _postings(self, term: str) -> tuple[Numbers, Floats]:
+    def postings(self, term: str) -> tuple[Numbers, Floats]:
         """The documents that have a term, and its score in each; kept, since queries say the same words."""
         found = self._kept.get(term)
         if found is None:
@@ -143,7 +143,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         """A score for each document, in the corpus's order. Terms may have weights other than 1."""
         holders, added = [], []
         for term in query:
-            documents, values = self._postings(term)
+            documents, values = self.postings(term)
             weight = weights[term] if weights else 1.0
             holders.append(documents)
             added.append(values if weight == 1 else values * weight)

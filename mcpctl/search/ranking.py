@@ -33,7 +33,7 @@ class NearWord(Struct, frozen=True):
     cosine: float  # from -1 to 1; words of one meaning have about .6 or more
 
     def __str__(self) -> str:
-        return f"{MEANING_PART} (≈ {self.word} {self.cosine:.2f})"
+        return f"≈ {self.word} {self.cosine:.2f}"
 
 
 class Part(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Part(Struct, frozen=True):
     """A field's name, `meaning` (near to words of the tool), `embedding` (similar for an embedding model), `context`,
     or `exact` (the query names the tool)."""
     score: float
-    near: NearWord | None = None  # the tool's nearest word, of a part of the meaning, if it is another one
+    near: NearWord | None = None  # the tool's word that is near to it, if it is another one
 
 
 class Explanation(Struct, frozen=True):
@@ -91,12 +91,13 @@ class Explanation(Struct, frozen=True):
         reasons = [f"the query is its {self.pinned}"] if self.pinned else []
         words = self.by_word()
         rest = words.pop("", {})
-        near: dict[str, NearWord] = {}
+        near: dict[tuple[str, str], NearWord] = {}
         for part in self.parts:
-            if part.near and (part.word not in near or part.near.cosine > near[part.word].cosine):
-                near[part.word] = part.near
+            place = part.word, part.field
+            if part.near and (place not in near or part.near.cosine > near[place].cosine):
+                near[place] = part.near
         for word, fields in list(words.items())[:8]:
-            places = [str(near[word]) if field == MEANING_PART and word in near else field for field in fields]
+            places = [f"{field} ({near[word, field]})" if (word, field) in near else field for field in fields]
             reasons.append(f"'{word}' in {', '.join(places)}: {sum(fields.values()):.2f}")
         reasons += [f"{field}: {score:.2f}" for field, score in rest.items()]
         return "; ".join(reasons)
