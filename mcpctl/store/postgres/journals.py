@@ -143,6 +143,10 @@ class ShippedJournals:
                 self._report(name, f"cannot be read: {error.strerror}")
                 continue
             self.problems.discard(name)
+            is_endless = len(text) >= bounds.ENDLESS and b"\n" not in text
+            if is_endless:
+                self._report(name, f"the line at byte {begin} does not end")
+                continue
             text = text[: text.rfind(b"\n") + 1]
             room -= len(text)
             yield _Part(name, begin, text, size)

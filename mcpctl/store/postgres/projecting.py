@@ -31,6 +31,7 @@ _MOVE = """UPDATE projected SET position = moved.position
     WHERE machine = $1 AND projected.journal = moved.journal"""
 _MONTHS = "SELECT substr(inhrelid::regclass::text, 7) FROM pg_inherits WHERE inhparent = 'calls'::regclass"
 _LENGTH = len("2026-11-26T12:00:00.000Z")
+_FIRST = "1000"  # the years before have no partitions
 
 
 class Tables:
@@ -93,6 +94,6 @@ def _decoded(name: str, rows: Iterator[tuple[str, int, str]]) -> Iterator[tuple[
 
 def _check_time(time: str) -> None:
     """Raise ValueError for what is no time: by it a partition is chosen, and a day."""
-    if len(time) != _LENGTH or time[-1] != "Z" or not time.isascii():
+    if len(time) != _LENGTH or time[-1] != "Z" or not time.isascii() or time < _FIRST:
         raise ValueError(time)
     datetime.fromisoformat(time)

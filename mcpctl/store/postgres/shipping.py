@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcpctl.base import bounds
 from mcpctl.base.errors import Unusable, warn
 from mcpctl.base.paths import Paths
+from mcpctl.base.texts import counted
 from mcpctl.store import clock, retention, shipped
 from mcpctl.store.postgres import connection, schema
 from mcpctl.store.postgres.connection import PostgresUrl, StoreGone
@@ -62,7 +63,9 @@ class Shipper:
         if self._journals.problems:
             names = ", ".join(sorted(self._journals.problems)[:3])
             hint = "see what was said of each; the others are shipped whole"
-            raise Unusable(f"{len(self._journals.problems)} journals are not shipped: {names}", hint, "not_shipped")
+            raise Unusable(
+                f"{counted(len(self._journals.problems), 'journal')} not shipped: {names}", hint, "not_shipped"
+            )
 
     def _begin(self, db: "psycopg.Connection[Any]") -> None:
         schema.grow(db, self._url)
@@ -71,9 +74,15 @@ class Shipper:
         self._tables = Tables(db, self._machine)
 
     def _ship(self, db: "psycopg.Connection[Any]", *, follow: bool) -> None:
+        self._copy(db)
         if time.monotonic() - self._closed_at > _CLOSES_EVERY_S:
+            # To know killed processes, all journals may have to be read: first is what is there already.
             retention.close_the_dead(self._paths)
             self._closed_at = time.monotonic()
+            self._copy(db)
+        self._note(every_s=_NOTES_EVERY_S if follow else 0)
+
+    def _copy(self, db: "psycopg.Connection[Any]") -> None:
         for lines in self._journals.ship(db):
             self.count += lines
             self._is_back()
@@ -81,7 +90,6 @@ class Shipper:
         for _ in self._tables.catch_up():
             pass
         self._is_back()
-        self._note(every_s=_NOTES_EVERY_S if follow else 0)
 
     def _note(self, every_s: float) -> None:
         """Keep on this machine how far it is, for those who remove journals."""

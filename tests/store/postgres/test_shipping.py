@@ -24,10 +24,11 @@ from mcpctl.store.postgres.shipping import Shipper
 from tests import postgres
 from tests.conftest import MCPCTL
 from tests.postgres import Cluster
-from tests.recorded import CLAUDE, CURSOR, call, created, opened, session, two_sessions
+from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session, two_sessions
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 execute = Cluster.execute
+TIMES = "0001-01-01T00:00:00.000Z", "2026-02-30T00:00:00.000Z", "2026-01-01T00:00:00Z", ""
 
 
 def ship(paths: Paths, store: str, wait: Callable[[float], object] = time.sleep) -> Shipper:
@@ -126,6 +127,48 @@ def test_a_long_journal_comes_in_groups_and_a_line_longer_than_one_is_whole(
     assert execute(store, "SELECT tool_call_count, total_tokens FROM sessions") == [(3, 51), (3, 51)]
 
 
+def test_a_line_that_does_not_end_is_told_and_the_other_journals_go_on(
+    paths: Paths, store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("mcpctl.base.bounds.ENDLESS", 1 << 20)
+    monkeypatch.setattr("mcpctl.store.postgres.journals._GROUP", 1 << 18)
+    journal = opened(paths, created())
+    before = lines(paths)
+    with journal.path.open("ab") as file:
+        file.write(b"x" * (2 << 20))
+    other = session(paths, CURSOR, 1, call(9, 2))
+    with pytest.raises(Unusable):
+        ship(paths, store)
+    assert f"the line at byte {len(before[0]) + 1} does not end" in capsys.readouterr().err
+    assert digest(lines_there(store)) == digest(before + other.path.read_bytes().split(b"\n")[:-1])
+    journal.close()
+
+
+def test_a_line_whose_time_is_in_no_month_keeps_no_other_from_the_tables(
+    paths: Paths, store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = [line for number in range(len(TIMES)) for line in call(f"odd-{number}", 3)]
+    for line, moment in zip(odd[::2], TIMES, strict=True):
+        line.timestamp = moment
+    session(paths, CURSOR, 1, [*odd, *call(9, 4, CURSOR)])
+    ship(paths, store)
+    assert execute(store, "SELECT id FROM calls") == [(call_id(9),)]
+    assert capsys.readouterr().err.count("cannot be read; lists over PostgreSQL do not have it") == len(TIMES)
+
+
+def test_who_ends_while_it_looks_for_killed_sessions_has_shipped_what_was_there(
+    paths: Paths, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(_: Paths) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mcpctl.store.retention.close_the_dead", killed)
+    two_sessions(paths)
+    with pytest.raises(KeyboardInterrupt):
+        ship(paths, store)
+    assert digest(lines_there(store)) == digest(lines(paths))
+
+
 def test_a_busy_session_is_not_chased(paths: Paths, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = opened(paths, created())
     put = ShippedJournals._put
@@ -139,7 +182,7 @@ def test_a_busy_session_is_not_chased(paths: Paths, store: str, monkeypatch: pyt
 
     monkeypatch.setattr(ShippedJournals, "_put", put_while_more_comes)
     ship(paths, store)
-    assert groups == [2]
+    assert groups == [2, 2]  # what was there, and then the ends of killed sessions
     monkeypatch.undo()
     ship(paths, store)
     journal.close()
