@@ -9,7 +9,7 @@ from mcpctl.base import bounds
 from mcpctl.base.callers import Client
 from mcpctl.config.settings import HttpSettings
 from mcpctl.over_http.http_exchange import HttpExchange, HttpRefusal, busy
-from mcpctl.policy.tokens import LONGEST, digest_of, identified
+from mcpctl.policy.tokens import digest_of, identified
 from mcpctl.policy.view import NO_TOKEN, NOT_VALID
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.store.recorder import Origin, Recorder
@@ -109,7 +109,7 @@ class Admission:
 
     def _is_valid(self, text: str) -> bool:
         tokens = self._gateway.follower.snapshot.standing.tokens
-        return 0 < len(text) <= LONGEST and identified(text, tokens, time.time()) is not None
+        return identified(text, tokens, time.time()) is not None
 
     def knows_tokens(self) -> bool:
         """Whether `policy.db` can be read, if there is one."""

@@ -151,7 +151,6 @@ class NewerClients:
         for each in self._recorded.values():
             each.parts.close()
             await each.session.close(last)
-        self._recorded.clear()
 
 
 class Acknowledged(Exception):

@@ -61,7 +61,6 @@ class OlderSession:
         self.guest = guest
         self.used = asyncio.get_running_loop().time()
         self._gateway = gateway
-        self._offer = offer
         self._posts: set[SessionPart] = set()
         self._transport = SessionTransport()
         who = speaker(guest.token, self.id, is_checked=guest.is_checked, is_default=guest.is_default)
@@ -239,7 +238,6 @@ class OlderClients:
     async def close(self, last: float) -> None:
         for session in list(self._sessions.values()):
             await session.close(last)
-        self._sessions.clear()
 
 
 def _is_request(message: Any) -> bool:

@@ -201,7 +201,7 @@ class PostAnswer(StreamedLines):
         lines = await self._lines() if not streams else []
         if self.is_gone:
             return
-        if self.is_over and not self._ready and self._is_single and len(lines) == 1 and not streams:
+        if self.is_over and self._is_single and len(lines) == 1:
             line = lines[0].rstrip(b"\n")
             await http.answer(self._status(line), line, *headers())
             self.was_plain = len(line) < bounds.LITTLE and b"input_required" not in line

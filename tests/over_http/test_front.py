@@ -13,7 +13,7 @@ from mcpctl.base.paths import Paths
 from mcpctl.over_http import post_answer
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
-from tests.over_http.asgi import HOST, PlayWeb, Web, play_web, token_of
+from tests.over_http.asgi import HOST, Answer, PlayWeb, Web, play_web, token_of
 from tests.proxy.client import META, MODERN
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, echo, tool
 
@@ -69,6 +69,7 @@ def test_pages_of_an_allowed_origin_read_answers_and_no_others_do(web: PlayWeb, 
         other = await at.ask("OPTIONS", None, origin="https://evil.example", **before).whole()
         assert (other.status, "access-control-allow-origin" in other.headers) == (403, False)
         assert "access-control-allow-origin" not in (await at.call("files:read", token=text).whole()).headers
+        assert (await at.ask("OPTIONS", None, origin=page, token=text).whole()).status == 405
 
     web(scene, http={"require_token": True, "allowed_origins": [page]})
 
@@ -104,16 +105,19 @@ def test_host_and_origin_and_token_let_in_only_who_may_ask(web: PlayWeb, paths: 
                     expected[case] = next((each for each in (of_host, of_origin, of_token) if each != 200), 200)
                     if answer.status == 401:
                         assert answer.headers["www-authenticate"] == "Bearer"
+                        assert ("a token is needed" in answer.json["error"]["message"]) == (token is None)
         assert found == expected
         two = at.call("files:read", token=text, more=[("host", "evil.example")])
         assert (await two.whole()).status == 403
         # The socket's address alone counts.
-        told = at.call("files:read", x_forwarded_for="127.0.0.1", forwarded="for=127.0.0.1", address="10.0.0.9")
-        assert (await told.whole()).status == 401
+        for address in ("10.0.0.9", ""):
+            told = at.call("files:read", x_forwarded_for="127.0.0.1", forwarded="for=127.0.0.1", address=address)
+            assert (await told.whole()).status == 401
+        assert len(lines(paths, "decisions.made")) == 3  # on record before it is answered
 
     web(scene, http={"require_token": True, "allowed_origins": ["https://app.example"]})
     refused = [row for row in lines(paths, "decisions.made") if row["rule"] in ("no_token", "token_not_valid")]
-    assert sorted(row["key"] for row in refused) == ["10.0.0.9", "127.0.0.1"]
+    assert sorted(row["key"] for row in refused) == ["10.0.0.9", "127.0.0.1", "http"]
     of_refused = [row["id"] for row in lines(paths, "sessions.created") if row["client_name"] == "refused requests"]
     assert {row["session_id"] for row in refused} == set(of_refused)
     assert {row["token_id"] for row in calls(paths)} == {id_}
@@ -151,6 +155,9 @@ def test_the_token_of_a_file_is_that_of_requests_without_one(web: PlayWeb, paths
     async def scene(at: Web) -> None:
         assert (await at.call("files:read").whole()).status == 200
         assert (await at.call("files:read", token="wrong").whole()).status == 401
+        with PolicyFile.connect(paths) as file:
+            tokens.revoke(file, [id_])
+        assert (await at.call("files:read").whole()).status == 401
 
     web(scene, token=text, http={"require_token": True}, policy={})
     assert [row["token_id"] for row in calls(paths)] == [id_]
@@ -193,6 +200,14 @@ def test_headers_that_differ_from_the_body_are_refused_and_nothing_is_called(web
         assert ((await without.whole()).status, without.json["error"]["code"]) == (400, -32602)
         other = at.call("files:read", meta={META + "protocolVersion": "2099-01-01"}, mcp_protocol_version=MODERN)
         assert ((await other.whole()).status, other.json["error"]["code"]) == (400, -32020)
+        of_other: dict[str, Any] = {META + "protocolVersion": "2099-01-01"}
+        noted = {"jsonrpc": "2.0", "method": "notifications/x", "params": {"_meta": of_other}}
+        hello = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {}}
+        for body, id_ in ((noted, None), (hello, 7), ([hello], 7), ([hello, hello], None)):
+            refused = await at.ask("POST", body, mcp_protocol_version="2099-01-01").whole()
+            assert (refused.status, refused.json["id"]) == (400, id_)
+            data = {"supported": [MODERN], "requested": "2099-01-01"}
+            assert (refused.json["error"]["code"], refused.json["error"]["data"]) == (-32022, data)
         for version in ("2099-01-01", "2025-11-25"):
             same = at.call("files:read", meta={META + "protocolVersion": version}, mcp_protocol_version=version)
             assert ((await same.whole()).status, same.json["error"]["code"]) == (400, -32022)
@@ -215,6 +230,8 @@ def test_a_newer_client_has_no_session_and_only_posts(web: PlayWeb) -> None:
         assert (await told.whole()).status == 400
         batch = at.ask("POST", [{"jsonrpc": "2.0", "id": 1, "method": "ping"}], mcp_protocol_version=MODERN)
         assert (await batch.whole()).status == 400
+        for wrong in (5, {"jsonrpc": "2.0", "id": 1, "method": 5}):
+            assert (await at.ask("POST", wrong, mcp_protocol_version=MODERN).whole()).status == 400
         noted = at.ask("POST", {"jsonrpc": "2.0", "method": "notifications/x"}, mcp_protocol_version=MODERN)
         assert (await noted.whole()).status == 202
 
@@ -240,6 +257,7 @@ def test_what_comes_before_an_answer_makes_it_a_stream_of_its_request_alone(web:
         await asyncio.gather(told.whole(), plain.whole())
         assert [each.get("id") for each in told.messages] == [None, "a"]
         assert told.messages[0]["params"]["progressToken"] == "t"
+        assert b": \r\n" not in told.body  # nothing was silent for long
         assert plain.json["id"] == "b"
 
     web(scene, servers={"files": lambda: MemoryServer(tool("read"), answer=progressing)})
@@ -255,6 +273,37 @@ def test_a_stream_is_kept_alive_in_silence(web: PlayWeb, monkeypatch: pytest.Mon
         at.world.servers["files"].connections[-1].may_end.set()
         await answer.whole()
         assert len(answer.messages) == 1
+        at.world.servers["files"].connections[-1].may_end.clear()
+        told = at.call("files:read", meta={"progressToken": "t"})
+        await told.until(lambda answer: answer.messages if answer.status else None)
+        await told.until(lambda answer: answer.body.count(b": \r\n\r\n") >= 2)
+        at.world.servers["files"].connections[-1].may_end.set()
+        await told.whole()
+
+    web(scene, servers={"files": lambda: MemoryServer(tool("read"), answer=progressing)})
+
+
+def test_what_comes_while_a_client_takes_nothing_leaves_once_it_takes_again(
+    web: PlayWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(post_answer, "_ALIVE_S", 3600)  # nothing else wakes it
+
+    async def scene(at: Web) -> None:
+        server = at.world.servers["files"]
+        answer = at.call("files:read", meta={"progressToken": "t"})
+        await answer.until(lambda answer: answer.messages if answer.status else None)
+        connection = server.connections[-1]
+        answer.may_read.clear()
+        token = server.calls[0]["_meta"]["progressToken"]
+        for progress in (2, 3):
+            connection.say(method="notifications/progress", params={"progressToken": token, "progress": progress})
+            for _ in range(20):
+                await asyncio.sleep(0)
+        connection.may_end.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        answer.may_read.set()
+        assert len((await answer.whole()).messages) == 4
 
     web(scene, servers={"files": lambda: MemoryServer(tool("read"), answer=progressing)})
 
@@ -381,6 +430,47 @@ def test_a_batch_of_the_first_revision_is_answered_in_one_stream(web: PlayWeb) -
         batch = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(3)]
         answer = await client.ask("POST", batch).whole()
         assert sorted(each["id"] for each in answer.messages) == [0, 1, 2]
+        answer = await client.ask("POST", [*batch[:1], 5]).whole()
+        assert [each["id"] for each in answer.messages] == [0, None]
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+        for body in ([hello, *batch], {**hello, "id": None}, {"jsonrpc": "2.0", "method": "initialize"}):
+            assert (await at.ask("POST", body).whole()).status == 400
+        assert len(at.front.older) == 1
+
+    web(scene)
+
+
+def test_a_server_speaks_outside_of_calls_on_the_stream_that_its_session_opened_last(web: PlayWeb) -> None:
+    def log(words: str) -> dict[str, Any]:
+        return {"method": "notifications/message", "params": {"level": "error", "data": words}}
+
+    def told(answer: Answer) -> list[str]:
+        return [message["params"]["data"].rpartition(" ")[2] for message in answer.messages]
+
+    async def scene(at: Web) -> None:
+        client, other = await at.open(), await at.open()
+        for one in (client, other):
+            await one.call("files:read").whole()
+        of_other = other.ask("GET")
+        first = client.ask("GET")
+        for each in (of_other, first):
+            await each.until(lambda answer: answer.status)
+        server = at.world.servers["files"].connections[0]
+        server.say(**log("one"))
+        await first.until(lambda answer: b"one" in answer.body)
+        second = client.ask("GET")
+        await first.whole()
+        server.say(**log("two"))
+        await second.until(lambda answer: b"two" in answer.body)
+        second.leave()
+        await second.whole()
+        server.say(**log("nobody is there"))
+        assert (await client.call("files:read").whole()).status == 200
+        third = client.ask("GET")
+        await third.until(lambda answer: answer.status)
+        server.say(**log("three"))
+        await third.until(lambda answer: b"three" in answer.body)
+        assert [told(each) for each in (first, second, third, of_other)] == [["one"], ["two"], ["three"], []]
 
     web(scene)
 
@@ -396,6 +486,11 @@ def test_a_session_that_nothing_is_heard_of_ends_with_its_servers(web: PlayWeb) 
         assert len(at.front.older) == 1
         stream.leave()
         await stream.whole()
+        assert at.front.admission.listening == 0
+        at.front.older._sessions[client.id].used -= 7200
+        await client.call("files:read").whole()
+        await at.front.older.end_idle()
+        assert len(at.front.older) == 1
         at.front.older._sessions[client.id].used -= 7200
         await at.front.older.end_idle()
         assert len(at.front.older) == 0
@@ -447,7 +542,9 @@ def test_a_body_that_is_too_large_or_too_slow_or_cannot_be_read_is_refused(
         for body in (b"", b"{", b"[]", b'"x"', b"\xff"):
             assert (await at.ask("POST", body).whole()).status == 400, body
         both = at.ask("POST", b"{}", content_length="2", transfer_encoding="chunked")
-        assert (await both.whole()).status == 400
+        assert "has one length" in (await both.whole()).json["error"]["message"]
+        chunked = at.ask("POST", b"{}", transfer_encoding="chunked")
+        assert "has one length" not in (await chunked.whole()).json["error"]["message"]
         monkeypatch.setattr(bounds, "BODY_S", 0.01)
         slow = at.ask("POST", parts=[])
         assert (await slow.whole()).status == 408
@@ -505,6 +602,10 @@ def test_its_health_is_told_without_a_token_and_its_counts_with_one_and_neither_
         assert (await at.ask("GET", path="/healthz").whole()).status == 200
         # Whether a token is valid is not known then: its client is not told that it is not.
         assert (await at.call("files:read", token=text).whole()).status == 503
+        assert (await at.ask("GET", path="/metrics").whole()).status == 401
+        at.world.configure(http={"require_token": False})
+        await at.world.gateway.current()
+        assert (await at.ask("GET", path="/metrics").whole()).status == 404
 
     web(scene, http={"metrics": True})
 
@@ -514,12 +615,14 @@ def test_at_the_end_what_is_in_flight_is_answered_and_nothing_new_is_taken(web: 
         server = at.world.servers["files"]
         client = await at.open()
         stream = client.ask("GET")
-        await stream.until(lambda answer: answer.status)
+        listen = at.newer("subscriptions/listen", {"notifications": {"promptsListChanged": True}})
+        for each in (stream, listen):
+            await each.until(lambda answer: answer.status)
         answered, left = at.call("files:read", id=1), client.call("files:read", id=2)
         while len(server.calls) < 2:
             await asyncio.sleep(0)
         draining = asyncio.ensure_future(at.front.drain(1000))
-        await stream.whole()
+        await asyncio.gather(stream.whole(), listen.whole())
         refused = await at.call("files:read").whole()
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert (await at.call("files:read", token="no token").whole()).status == 503

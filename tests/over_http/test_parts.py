@@ -45,6 +45,10 @@ def test_a_part_serves_the_next_post_unless_its_own_has_asked_or_streamed_or_was
         going.set()
         assert [(await at.call("files:read", id=number).whole()).json["id"] for number in range(2)] == [0, 1]
 
+        client = await at.open()
+        assert len((await client.call("files:read", _meta={"progressToken": "t"}).whole()).messages) == 2
+        assert [len(each.parts) for each in (*at.front.newer.sessions, *at.front.older.sessions)] == [0, 0]
+
     tools = tool("read", readOnlyHint=True), tool("delete", destructiveHint=True)
     play_web(
         home, paths, scene, servers={"files": lambda: MemoryServer(*tools, answer=answer)}, policy={"confirm": "always"}

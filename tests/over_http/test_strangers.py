@@ -95,17 +95,39 @@ def test_a_token_that_is_revoked_takes_its_open_streams_with_it(web: PlayWeb, pa
     web(scene, http={"require_token": True})
 
 
+def test_whoever_has_to_leave_gets_the_answers_to_the_calls_that_go_on(web: PlayWeb, paths: Paths) -> None:
+    async def scene(at: Web) -> None:
+        client = await at.open()
+        stream, answer = client.ask("GET"), client.call("files:read", {"n": 1})
+        await at.world.servers["files"].was_called.wait()
+        at.world.configure(http={"require_token": True})
+        await at.world.gateway.current()
+        await at.front.end_unwelcome()
+        await stream.whole()
+        assert len(at.front.older) == 1
+        at.world.servers["files"].connections[0].may_end.set()
+        assert (await answer.whole()).json["result"]["content"][0]["text"] == '{"n": 1}'
+        await at.front.end_unwelcome()
+        assert len(at.front.older) == 0
+
+    web(scene, servers={"files": slow})
+    assert [row["status"] for row in calls(paths)] == ["ok"]
+
+
 def test_nobody_opens_so_many_sessions_that_others_find_none(web: PlayWeb, paths: Paths) -> None:
-    of_ann, of_bob = (token_of(paths)[1] for _ in "ab")
+    of_ann, of_bob, of_carl = (token_of(paths)[1] for _ in "abc")
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}
 
     async def scene(at: Web) -> None:
-        sessions = [await at.open(of_ann) for _ in range(3)]
+        sessions = [await at.open(of_carl), *[await at.open(of_ann) for _ in range(2)]]
+        for each in sessions[1:]:
+            assert (await each.call("files:read").whole()).status == 200
         assert (await at.ask("POST", hello, token=of_ann).whole()).status == 503
         await at.open(of_bob)
         assert (await at.ask("POST", hello, token=of_bob).whole()).status == 503
         there = [(await each.send(id=1, method="ping").whole()).status for each in sessions]
-        assert there == [404, 200, 200]
+        assert there == [200, 404, 200]
+        await at.world.servers["files"].connections[0].gone.wait()
 
     web(scene, http={"max_sessions": 3})
 
@@ -125,15 +147,23 @@ def test_a_client_with_ever_new_names_takes_no_session_of_another(web: PlayWeb, 
     assert Counter(Counter(row["session_id"] for row in calls(paths)).values()) == {1: 5, 2: 1}
 
 
-def test_each_token_that_is_only_claimed_has_a_session_of_its_own(web: PlayWeb, paths: Paths) -> None:
+def test_each_token_that_is_only_claimed_has_a_session_of_its_own_unless_another_came_in_a_header(
+    web: PlayWeb, paths: Paths
+) -> None:
     of_ann, of_bob = (token_of(paths)[1] for _ in "ab")
 
     async def scene(at: Web) -> None:
-        for token in (of_ann, of_bob, of_ann):
-            assert (await at.call("files:read", meta={"token": token}).whole()).status == 200
+        for claimed in (of_ann, of_bob, of_ann):
+            assert (await at.call("files:read", meta={"token": claimed}).whole()).status == 200
+        assert len(at.front.newer) == 2
+        for claimed in (of_ann, of_bob):
+            assert (await at.call("files:read", token=of_ann, meta={"token": claimed}).whole()).status == 200
+        assert len(at.front.newer) == 3
 
     web(scene)
-    assert len({row["session_id"] for row in calls(paths)}) == 2
+    assert len({row["session_id"] for row in calls(paths)}) == 3
+    web(scene, token=of_bob)
+    assert len({row["session_id"] for row in calls(paths)}) == 6
 
 
 # ---- what clients say
