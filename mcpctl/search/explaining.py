@@ -38,7 +38,7 @@ def parts(
     counts = _counts(texts)
 
     def of_term(term: str, weight: float) -> dict[str, float]:
-        """What a term adds in each field."""
+        """The share of a term in each field."""
         shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
         if not (tf := sum(shares)):
             return {}
@@ -61,7 +61,7 @@ def _by_neighbours(
     near_words: NearWords, by_word: Mapping[str, Mapping[str, float]],
     of_term: Callable[[str, float], Mapping[str, float]], words_of_tool: Mapping[str, Sequence[int]],
 ) -> Iterator[tuple[str, Mapping[str, float], NearWord | None]]:  # fmt: skip
-    """What each word of a query adds in each field: as it is written, or by the nearest word, whichever is more."""
+    """The share of each word of a query in each field: as it is written, or by the nearest word, whichever is more."""
     for word in {**by_word, **near_words}:
         most, near = by_word.get(word, {}), None
         for each in near_words[word].neighbours if word in near_words else ():

@@ -52,7 +52,7 @@ class SoftWords:
         self._size = 0
 
     def near(self, query: Query, vectors: Matrix) -> NearWords:
-        """What is near to each word; nothing if tools have most words. `vectors` has a row for each of
+        """The words near to each word; none if tools have most words. `vectors` has a row for each of
         `query.meaning`."""
         missing = sum(f"{stem}~" not in self._engine.idf for stem in query.meaning)
         if query.in_english and missing < LACKING * len(query.meaning):
