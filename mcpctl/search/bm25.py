@@ -15,6 +15,7 @@ from mcpctl.base.posix import give_back_memory
 from mcpctl.search import explaining, index_file
 from mcpctl.search.explaining import QueryScores
 from mcpctl.search.fields import texts
+from mcpctl.search.idioms import without_idioms
 from mcpctl.search.meaning import Meaning, shipped
 from mcpctl.search.pins import Pins
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
@@ -185,12 +186,14 @@ class Bm25:
         return texts(tool, self._notes.get(tool.key, ""))
 
     def _answer(self, text: str, near: Near | None) -> QueryScores:
-        query = self._reader.read(text)
+        asked, idioms = without_idioms(text)
+        query = self._reader.read(asked)
+        query.read_as = idioms | query.read_as
         if self._of_apis and (pronoun := self._of_apis.pronoun(text)):
             query.mean(self._of_apis.caller, pronoun, self._engine.idf)
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
-        said = list(_said(text, query))
+        said = list(_said(asked, query))
         near_words = {} if near else self._soft_words.near(query, vectors)  # a model knows what is near
         counted = self._soft_words.scores(query, near_words) if near_words else words
         sums = np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])])
@@ -209,7 +212,7 @@ class Bm25:
             whole = most if near else max(largest[-1], HALF * most)
             units.append(weight / (whole or 1.0))
             parts.append(scores * units[-1])
-        fitting = self._of_apis.fitting(text) if self._of_apis else None
+        fitting = self._of_apis.fitting(asked) if self._of_apis else None
         if fitting is not None:
             parts = [part * fitting for part in parts]
         relevance = sum(parts[1:], parts[0])
@@ -291,8 +294,9 @@ def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
 
 def _known_words(queries: Sequence[Query]) -> tuple[str, ...]:
     """The words of the queries that tools have; no courtesies, and none that the notice says are read as others."""
+    meant = {word for query in queries for phrase in query.read_as.values() for word in " ".join(phrase).split()}
     known = [word for query in queries for word in query.terms.values() if word not in query.read_as or is_cjk(word)]
-    return tuple(word for word in dict.fromkeys(known) if word not in COURTEOUS_WORDS)
+    return tuple(word for word in dict.fromkeys(known) if word not in COURTEOUS_WORDS | meant)
 
 
 def _notice(queries: Sequence[Query]) -> str:

@@ -1,0 +1,51 @@
+"""Idioms, as people say them to people, in the words of tools: by its own words, `get rid of` is near to `get`."""
+
+import re
+from functools import cache
+
+# Phrases of everyday English whose words, one by one, mean something else. The forms of one begin with a letter each.
+_IDIOMS = {
+    "remove": r"get(?:ting)? rid of | got rid of | throw(?:ing)? (?:away|out) | do away with | tak(?:e|ing) out",
+    "search": r"look(?:ing)? (?:(?:something|it|this|that|them) )?up | find(?:ing)? out(?: about)?"
+    r" | google(?= (?:an?|the|for|how|what|who|where|when|why|if|whether|some|my)\b)",
+    "find": r"look(?:ing)? for",
+    "view": r"have a look at | take a look at | look(?:ing)? at",
+    "size": r"how (?:big|large|heavy)(?: (?:is|are|was|were))?",
+    "count": r"how (?:many|often)",
+    "duration": r"how long (?:does|did|do|will|is|was)",
+    "price": r"how (?:expensive|much (?:do|does|did|is|are))",
+    "list contents": r"what(?:'s| is| are) (?:in|inside)",
+    "current time": r"what time is it | what(?:'s| is) the time",
+    "current date": r"what day is it | what(?:'s| is) (?:today's|the) date(?: today)?",
+    "add note": r"writ(?:e|ing) (?:(?:it|this|that|them) )?down | jot(?:ting)? (?:(?:it|this|that|them) )?down"
+    r" | not(?:e|ing) (?:it )?down | put(?:ting)? (?:it |this )?down | make a note(?: of)? | take notes",
+    "store memory": r"keep in mind | remember(?= that| to|:)",
+    "convert": r"turn(?:ing)? (?:(?:it|this|them) )?into | chang(?:e|ing) (?:(?:it|this|them) )?into",
+    "restore": r"bring(?:ing)? back",
+    "reset": r"start(?:ing)? over",
+}
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
+    """All idioms, and those of each meaning. A letter of either case in front tells at once where none begins."""
+    forms = {
+        meant: "|".join(f"[{form[0]}{form[0].upper()}]{form[1:]}" for form in said.split(" | "))
+        for meant, said in _IDIOMS.items()
+    }
+    return re.compile(rf"\b(?:{'|'.join(forms.values())})\b"), {
+        meant: re.compile(said) for meant, said in forms.items()
+    }
+
+
+def without_idioms(text: str) -> tuple[str, dict[str, list[str]]]:
+    """A text with words of tools in place of its idioms, and those that it had, each with what is meant."""
+    read_as: dict[str, list[str]] = {}
+    every, of_meaning = _patterns()
+
+    def words_of_tools(match: re.Match[str]) -> str:
+        meant = next(meant for meant, said in of_meaning.items() if said.match(match.string, match.start()))
+        read_as[match[0].lower()] = [meant]
+        return meant
+
+    return every.sub(words_of_tools, text.replace("\u2019", "'")), read_as
