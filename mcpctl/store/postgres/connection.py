@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import psycopg
 
 _SCHEMES = ("postgresql://", "postgres://")
+_HALVED = re.compile(r"\w+://[^?]*[@/][^?]*@")  # a password that has @ or / as they are
+_PORTS = re.compile(r"([0-9]{1,5}(,|$))*")
 _CONNECTS_S = 10
 _NEVER = re.compile(r'authentication failed|no pg_hba\.conf entry|(?:role|database) ".*" does not exist|no password')
 _ZONES = "/zoneinfo/"
@@ -42,6 +44,8 @@ class PostgresUrl:
             raise WrongUsage("the store is not a PostgreSQL address", "give it as postgresql://USER@HOST/DATABASE")
         try:
             self.parts = dict(conninfo.conninfo_to_dict(url))
+            if _HALVED.match(url) or not _PORTS.fullmatch(str(self.parts.get("port") or "")):
+                raise Error  # the rest of a password would be a host or a database, which are told
         except Error:
             hint = "write @ : / % in a user or password as %40 %3A %2F %25, or leave the password to ~/.pgpass"
             raise WrongUsage("the store's address cannot be read", hint) from None
@@ -98,6 +102,8 @@ def failures(url: PostgresUrl) -> Iterator[None]:
             hint = "check the address, the roles and pg_hba.conf: mcpctl help team-guide"
             raise Unusable(f"{url} refuses the login: {told}", hint, "store_refused") from error
         raise StoreGone(told) from error
+    except psycopg.errors.CheckViolation as error:  # the partition was dropped at this moment; it is made again
+        raise StoreGone(_told(error)) from error
     except psycopg.errors.InsufficientPrivilege as error:
         hint = "connect as a member of the role that may: mcpctl help team-guide says what each may"
         raise Unusable(f"{url}: {_told(error)}", hint, "store_permission") from error
