@@ -40,7 +40,7 @@ def measure(paths: Paths, url: str) -> tuple[float, float, float]:
             copy.write(text)
         plain_s = time.perf_counter() - start
         start = time.perf_counter()
-        for _ in Tables(db, MACHINE).catch_up():
+        for _ in Tables(db, to, MACHINE).catch_up():
             pass
         rows_s = time.perf_counter() - start
         (calls,) = db.execute("SELECT count(*) FROM calls").fetchone() or (0,)

@@ -11,8 +11,8 @@ import msgspec
 from mcpctl.base.errors import warn
 from mcpctl.store import journal_lines, projection
 from mcpctl.store.journal_lines import AnyLine, DiscoveryFinished, ReadFinished
-from mcpctl.store.postgres import tables
-from mcpctl.store.projection import Changes
+from mcpctl.store.postgres import schema, tables
+from mcpctl.store.postgres.connection import PostgresUrl
 
 if TYPE_CHECKING:
     import psycopg
@@ -29,7 +29,6 @@ _LINES = """SELECT lines.journal, lines.position, lines.line
 _MOVE = """UPDATE projected SET position = moved.position
     FROM unnest($2::text[], $3::bigint[]) AS moved (journal, position)
     WHERE machine = $1 AND projected.journal = moved.journal"""
-_MONTHS = "SELECT substr(inhrelid::regclass::text, 7) FROM pg_inherits WHERE inhparent = 'calls'::regclass"
 _LENGTH = len("2026-11-26T12:00:00.000Z")
 _FIRST = "1000"  # the years before have no partitions
 
@@ -37,10 +36,10 @@ _FIRST = "1000"  # the years before have no partitions
 class Tables:
     """The tables of one machine in a database."""
 
-    def __init__(self, db: "psycopg.Connection[Any]", machine: str) -> None:
+    def __init__(self, db: "psycopg.Connection[Any]", url: PostgresUrl, machine: str) -> None:
         self._db = db
+        self._url = url
         self._machine = machine
-        self._months = {month.replace("_", "-") for (month,) in db.execute(_MONTHS)}
 
     def catch_up(self) -> Iterator[int]:
         """Take the lines that are not in them, some in each transaction: the number of these."""
@@ -53,29 +52,27 @@ class Tables:
             yield self._take(*map(list, zip(*part, strict=True)))
 
     def _take(self, names: list[str], begins: list[int], ends: list[int]) -> int:
+        rows = self._db.execute(_LINES, (self._machine, names, begins, ends)).fetchall()
+        journals = {
+            name: list(projection.batches(_decoded(name, lines))) for name, lines in groupby(rows, itemgetter(0))
+        }
+        # Journals know nothing of each other: the first changes of all are made at once, then the second ones.
+        rounds = [
+            [(name, changes) for name, changes in zip(journals, each, strict=True) if changes]
+            for each in zip_longest(*journals.values())
+        ]
+        # Before the transaction: all other machines wait for whoever makes partitions.
+        for month in sorted(set().union(*map(tables.months, rounds)) - schema.months(self._db)):
+            self._db.execute("SELECT make_partitions($1)", (month,))
         with self._db.transaction():
             locked = [at for (at,) in self._db.execute(_LOCK, (self._machine, names)).fetchall()]
+            schema.check(self._db, self._url)  # a newer mcpctl may have made the tables anew meanwhile
             if locked != begins:
                 return 0  # taken by another process meanwhile
-            rows = self._db.execute(_LINES, (self._machine, names, begins, ends)).fetchall()
-            journals = {
-                name: list(projection.batches(_decoded(name, lines))) for name, lines in groupby(rows, itemgetter(0))
-            }
-            # Journals know nothing of each other: the first changes of all are made at once, then the second ones.
-            rounds = [
-                [(name, changes) for name, changes in zip(journals, each, strict=True) if changes]
-                for each in zip_longest(*journals.values())
-            ]
-            self._make_partitions(rounds)
             for batch in rounds:
                 tables.apply(self._db, self._machine, batch)
             self._db.execute(_MOVE, (self._machine, names, ends))
         return len(rows)
-
-    def _make_partitions(self, rounds: list[list[tuple[str, Changes]]]) -> None:
-        for month in sorted(set().union(*map(tables.months, rounds)) - self._months):
-            self._db.execute("SELECT make_partitions($1)", (month,))
-            self._months.add(month)
 
 
 def _decoded(name: str, rows: Iterator[tuple[str, int, str]]) -> Iterator[tuple[int, AnyLine]]:

@@ -79,13 +79,17 @@ END $$;
 -- Partitions belong to the owner: who may only write has them made by this.
 CREATE OR REPLACE FUNCTION make_partitions(month text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-DECLARE parent text;
+DECLARE parent text; partition text;
 BEGIN
     IF month !~ '^[1-9][0-9]{3}-(0[1-9]|1[0-2])$' THEN RAISE EXCEPTION 'no month: %', month; END IF;
     PERFORM pg_advisory_xact_lock({lock});
     FOREACH parent IN ARRAY ARRAY[{parents}] LOOP
-        EXECUTE format('CREATE TABLE IF NOT EXISTS %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
-            parent || '_' || replace(month, '-', '_'), parent, month, month || 'z');
+        partition := parent || '_' || replace(month, '-', '_');
+        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
+        -- Made as a part of its table it would wait until nobody reads that, and everybody else for it.
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', partition, parent);
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+            parent, partition, month, month || 'z');
     END LOOP;
 END $$;
 REVOKE EXECUTE ON FUNCTION make_partitions FROM PUBLIC;
@@ -122,10 +126,12 @@ _MOVED = {  # the columns of each table that who writes may change
     "used": ("calls", "last_used"),
 }
 _INSERTED = ("machines", "journals", "journal_lines", "projected", *BEGINS)
+_PATIENCE_S = 10  # whoever waits for readers to end keeps all others waiting
 
 
 def _tables() -> Iterator[str]:
-    yield f"DROP TABLE IF EXISTS {', '.join(BEGINS)} CASCADE;\n"
+    # In the order in which shippers have them, who may be at work.
+    yield f"LOCK TABLE projected IN EXCLUSIVE MODE; DROP TABLE IF EXISTS {', '.join(BEGINS)} CASCADE;\n"
     for table in fields.TABLES:
         columns = {name: _type(kept) for name, kept in schema.stored(table).items()}
         listed = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
@@ -169,7 +175,7 @@ def grow(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> None:
     if _known(connection, url) == _NEWEST:
         return
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock($1)", (LOCK,))
+        _lock(connection)
         is_member = f"SELECT pg_has_role(rolname, 'MEMBER') FROM pg_roles WHERE rolname = '{OWNER}'"
         if (row := connection.execute(is_member).fetchone()) and row[0]:
             connection.execute(f"SET LOCAL ROLE {OWNER}")
@@ -190,22 +196,33 @@ def check(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> None:
         raise Unusable(f"{url} {what}", hint, "store_older")
 
 
+def months(db: "psycopg.Connection[Any]") -> set[str]:
+    """Those that have partitions."""
+    names = "SELECT substr(inhrelid::regclass::text, 7) FROM pg_inherits WHERE inhparent = 'calls'::regclass"
+    return {month.replace("_", "-") for (month,) in db.execute(names).fetchall()}
+
+
 def drop_partitions(db: "psycopg.Connection[Any]", days: int) -> list[str]:
     """Drop the months that ended so many days ago, and the lines of closed sessions that began in them."""
-    ended = "to_char(now() AT TIME ZONE 'UTC' - $1 * interval '1 day', 'YYYY-MM')"
-    months = "SELECT substr(inhrelid::regclass::text, 7) FROM pg_inherits WHERE inhparent = 'calls'::regclass"
+    ended = "SELECT to_char(now() AT TIME ZONE 'UTC' - $1 * interval '1 day', 'YYYY-MM')"
+    lines = """DELETE FROM journal_lines USING sessions WHERE journal_lines.machine = sessions.machine
+        AND journal_lines.journal = sessions.journal AND start_time < $1 AND status = 'closed'"""
     with db.transaction():
-        db.execute("SELECT pg_advisory_xact_lock($1)", (LOCK,))
-        (first,) = db.execute(f"SELECT {ended}", (days,)).fetchone() or ("",)
-        every = (month.replace("_", "-") for (month,) in db.execute(months).fetchall())
-        gone = sorted(month for month in every if month < first)
+        _lock(db)
+        (first,) = db.execute(ended, (days,)).fetchone() or ("",)
+        gone = sorted(month for month in months(db) if month < first)
         if gone:
-            sessions = "SELECT journal FROM sessions WHERE start_time < $1 AND status = 'closed'"
-            db.execute(f"DELETE FROM journal_lines WHERE journal IN ({sessions})", (gone[-1] + "z",))
+            db.execute(lines, (gone[-1] + "z",))
         for month in gone:
             names = ", ".join(f"{table}_{month.replace('-', '_')}" for table in BEGINS)
             db.execute(f"DROP TABLE {names}")
     return gone
+
+
+def _lock(db: "psycopg.Connection[Any]") -> None:
+    """Be the only one who changes tables, until the end of the transaction."""
+    db.execute(f"SET LOCAL lock_timeout = '{_PATIENCE_S}s'")
+    db.execute("SELECT pg_advisory_xact_lock($1)", (LOCK,))
 
 
 def _known(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> int:

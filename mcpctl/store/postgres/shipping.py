@@ -71,7 +71,7 @@ class Shipper:
         schema.grow(db, self._url)
         db.execute(_MACHINE, (self._machine, self._name))
         self._journals.begin(db)
-        self._tables = Tables(db, self._machine)
+        self._tables = Tables(db, self._url, self._machine)
 
     def _ship(self, db: "psycopg.Connection[Any]", *, follow: bool) -> None:
         self._copy(db)
@@ -118,6 +118,12 @@ class Shipper:
 def drop(url: PostgresUrl, days: int) -> list[str]:
     """Drop what began in months that ended so many days ago: the rows of all machines, and the lines of their sessions
     that are closed. Returns these months; raises `Unusable`."""
+    import psycopg
+
     with connection.in_words(url), connection.connect(url) as db:
         schema.check(db, url)
-        return schema.drop_partitions(db, days)
+        try:
+            return schema.drop_partitions(db, days)
+        except psycopg.errors.LockNotAvailable as error:
+            hint = "try again, or end those that read for long, such as records export --store --follow"
+            raise Unusable(f"{url}: somebody reads what is to be dropped", hint, "store_busy") from error
