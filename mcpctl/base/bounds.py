@@ -65,6 +65,7 @@ BRACKETS = 6_000  # brackets of a message over HTTP that are looked at one by on
 ADDRESSES = 10_000  # addresses of refused requests over HTTP that are remembered for a minute
 REQUEST_HEAD, REQUEST_HEADERS = 1 << 15, 200  # bytes of the head of a request over HTTP, and headers in it
 REQUEST_HEAD_S = 10  # seconds in which a connection has to send it
+ACCEPTED = 16  # connections that are accepted at once, and have a descriptor before they are counted
 UNTAKEN = 1 << 16  # bytes of a body that nobody has taken yet, after which no more is read
 UNREAD_S = 600  # seconds for which an answer over HTTP waits for a client that does not read it
 IDLE_S = 75  # seconds for which a connection to `serve --http` may be idle: longer than those of balancers

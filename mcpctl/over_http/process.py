@@ -52,7 +52,7 @@ def run(
         if not where.is_loopback:
             held.listens(f"{where.host}:{port}")
         gateway = partial(made, most_processes=bounds.PROCESSES, run=held)
-        HttpConnection.most = max(100, int(posix.most_descriptors() * _CONNECTIONS))
+        HttpConnection.most = max(50, int(posix.most_descriptors() * _CONNECTIONS) - 4 * bounds.ACCEPTED)
         sys.setswitchinterval(0.001)
         gc.freeze()
         gc.set_threshold(5000)  # hundreds of requests that are in flight are no garbage

@@ -70,12 +70,13 @@ class HttpConnection(asyncio.Protocol):
         self._await_head()
         if len(self._state.connections) > self.most:
             longest = next(iter(_heads))
-            (longest if longest is not self else next(iter(_idle), self)).transport.abort()
+            longest = longest if longest is not self else next(iter(_idle), self)
+            _forget(longest)  # which ends once, however many come before it has
+            longest.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._state.connections.discard(self)
-        _heads.pop(self, None)
-        _idle.pop(self, None)
+        _forget(self)
         self._is_ending = True
         self._have_room()
         for each in self._asked:
@@ -269,6 +270,11 @@ class HttpConnection(asyncio.Protocol):
         room, self.room = self.room, None
         if room and not room.done():
             room.set_result(None)
+
+
+def _forget(connection: HttpConnection) -> None:
+    _heads.pop(connection, None)
+    _idle.pop(connection, None)
 
 
 def look(now: float) -> None:

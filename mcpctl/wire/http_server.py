@@ -10,11 +10,13 @@ from typing import Any
 
 import uvicorn
 
+from mcpctl.base import bounds
 from mcpctl.base.errors import Unusable
 from mcpctl.wire import http_connection
 from mcpctl.wire.http_connection import HttpConnection
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_WAITING = 1024  # connections that wait in the kernel until they are accepted
 
 
 def loopback(ports: Sequence[int]) -> list[socket.socket]:
@@ -34,7 +36,7 @@ def loopback(ports: Sequence[int]) -> list[socket.socket]:
 
 def listening(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    made = socket.create_server((address, port), family=family, backlog=1024)
+    made = socket.create_server((address, port), family=family, backlog=_WAITING)
     # With its protocol given, asyncio sends answers without waiting for an acknowledgement, 40 ms each.
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=made.detach())
 
@@ -44,7 +46,7 @@ def settings(app: Any, connection: type[HttpConnection], *, idle_s: int = 5) -> 
     return uvicorn.Config(
         app, http=connection, loop="asyncio", ws="none", log_config=None, log_level="critical",
         access_log=False, proxy_headers=False, server_header=False, date_header=False,
-        timeout_keep_alive=idle_s,
+        timeout_keep_alive=idle_s, backlog=bounds.ACCEPTED,
     )  # fmt: skip
 
 
@@ -52,6 +54,11 @@ class HttpServer(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield  # our own handlers wait for nothing
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(_WAITING)  # which was as few as are accepted at once
 
     async def on_tick(self, counter: int) -> bool:
         http_connection.look(asyncio.get_running_loop().time())

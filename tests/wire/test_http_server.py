@@ -1,7 +1,10 @@
 """Connections over HTTP: so many, and none that only pretends to ask."""
 
 import asyncio
+import select
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -295,6 +298,27 @@ def test_beyond_the_bound_the_connection_ends_that_has_asked_for_nothing_for_lon
             assert (await reader.readline()).startswith(b"HTTP/1.1 200")
         for _, writer in (asks, idle, late):
             writer.close()
+
+    served(talk)
+
+
+def test_a_crowd_that_connects_at_once_waits_in_the_kernel_and_not_in_descriptors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection.HttpConnection, "most", 2)
+
+    def opened() -> int:
+        return len(list(Path("/dev/fd").iterdir()))
+
+    async def talk(port: int) -> None:
+        crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]  # nothing of ours runs meanwhile
+        before, most = opened(), 0
+        while sum(each.fileno() >= 0 and bool(select.select([each], [], [], 0)[0]) for each in crowd) < 190:
+            await asyncio.sleep(0)
+            most = max(most, opened())
+        assert most - before <= 2 + 4 * bounds.ACCEPTED
+        for each in crowd:
+            each.close()
 
     served(talk)
 
