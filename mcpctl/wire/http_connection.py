@@ -98,7 +98,6 @@ class HttpConnection(asyncio.Protocol):
             self.transport.close()
             return
         self.transport.write_eof()
-        self._body_of = None
         if not self.room:
             self._await_head()
 

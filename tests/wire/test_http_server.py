@@ -11,6 +11,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.server import ServerState
 
 from mcpctl.base import bounds
 from mcpctl.wire import http_connection as connection
@@ -183,6 +184,11 @@ ANSWERED_SO: dict[str, tuple[bytes, list[bytes]]] = {
     "nothing after it has said that it closes": (
         b"GET /1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n", [b"/1 "],
     ),
+    "nor where it wished for another protocol": (
+        b"GET /1 HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nUpgrade: x\r\n\r\n"
+        b"GET /2 HTTP/1.1\r\nHost: x\r\n\r\n",
+        [b"/1 "],
+    ),
     "an older version": (b"GET /1 HTTP/1.0\r\nHost: x\r\n\r\n", [b"/1 "]),
 }  # fmt: skip
 """What is sent, and the bodies of the answers."""
@@ -200,9 +206,105 @@ def test_requests_are_answered_in_their_order_however_they_come(width: int) -> N
                 head = await reader.readuntil(b"\r\n\r\n")
                 assert head.startswith(b"HTTP/1.1 200 "), (name, head)
                 assert await reader.readexactly(len(body)) == body, name
+            writer.write_eof()
+            assert await reader.read() == b"", name
             writer.close()
 
     served(talk, echo)
+
+
+def test_what_comes_while_nothing_is_read_is_answered_in_its_order() -> None:
+    class Transport(asyncio.Transport):
+        """One that goes on to hand over what it has read."""
+
+        written = b""
+
+        def write(self, data: bytes | bytearray | memoryview) -> None:
+            self.written += data
+
+        def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+            """It takes all at once."""
+
+        def pause_reading(self) -> None:
+            paused.append(True)
+
+        def resume_reading(self) -> None:
+            paused.append(False)
+
+        def is_closing(self) -> bool:
+            return False
+
+    paused: list[bool] = []
+
+    async def scene() -> None:
+        config = server.settings(echo, connection.HttpConnection)
+        config.load()
+        transport, going = Transport(), connection.HttpConnection(config, ServerState(), {})
+        going.connection_made(transport)
+        requests = [b"POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n%d" % (n, n) for n in range(5)]
+        going.data_received(b"".join(requests[:2]))
+        assert paused == [True]
+        for request in requests[2:]:
+            going.data_received(request[:20])
+            going.data_received(request[20:])
+        while transport.written.count(b"HTTP/1.1 200") < len(requests):
+            await asyncio.sleep(0)
+        bodies = [answer.rpartition(b"\r\n\r\n")[2] for answer in transport.written.split(b"HTTP/1.1 ")[1:]]
+        assert bodies == [b"/%d %d" % (n, n) for n in range(5)]
+        going.connection_lost(None)
+
+    asyncio.run(scene())
+
+
+def test_a_connection_that_nobody_closes_after_its_last_answer_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "REQUEST_HEAD_S", 0.2)
+
+    async def talk(port: int) -> None:
+        for sent in (b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            async with asyncio.timeout(ENOUGH_S):
+                assert (await reader.read()).startswith(b"HTTP/1.1 ")
+                with pytest.raises(ConnectionError):
+                    while True:
+                        writer.write(b"x")
+                        await writer.drain()
+                        await asyncio.sleep(0.01)
+            writer.close()
+
+    served(talk)
+
+
+def test_at_its_end_what_was_asked_is_answered_and_idle_connections_are_closed() -> None:
+    going, was_asked = asyncio.Event(), asyncio.Event()
+
+    async def later(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/later":
+            was_asked.set()
+            await going.wait()
+        await ANSWERED(scope, receive, send)
+
+    async def scene() -> None:
+        listening = server.loopback([0])
+        running = server.HttpServer(server.settings(later, connection.HttpConnection))
+        task = asyncio.create_task(running.serve(listening))
+        idle, asks = [await asyncio.open_connection(*listening[0].getsockname()) for _ in range(2)]
+        idle[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await idle[0].readuntil(b"answered")
+        asks[1].write(b"GET /later HTTP/1.1\r\nHost: x\r\n\r\n")
+        await was_asked.wait()
+        running.should_exit = True
+        async with asyncio.timeout(ENOUGH_S):
+            assert await idle[0].read() == b""
+            going.set()
+            answer = await asks[0].read()
+            assert b"connection: close" in answer
+            assert answer.endswith(b"answered")
+            for _, writer in (idle, asks):
+                writer.close()
+            await task
+
+    asyncio.run(scene())
 
 
 def test_a_client_that_asks_to_be_told_to_go_on_is() -> None:
