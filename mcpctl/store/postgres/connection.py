@@ -19,7 +19,10 @@ _SCHEMES = ("postgresql://", "postgres://")
 _HALVED = re.compile(r"\w+://[^?]*[@/][^?]*@")  # a password that has @ or / as they are
 _PORTS = re.compile(r"([0-9]{1,5}(,|$))*")
 _CONNECTS_S = 10
-_NEVER = re.compile(r'authentication failed|no pg_hba\.conf entry|(?:role|database) ".*" does not exist|no password')
+_NEVER = re.compile(
+    r"authentication failed|no password|no pg_hba\.conf entry|pg_hba\.conf rejects|certificate|does not support SSL"
+    r'|(?:role|database) ".*" does not exist'
+)
 _ZONES = "/zoneinfo/"
 # A peer that has gone without a word is noticed within a minute, and not after hours.
 _KEEPS_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
@@ -99,7 +102,7 @@ def failures(url: PostgresUrl) -> Iterator[None]:
         if isinstance(error, psycopg.errors.ProgramLimitExceeded):
             raise _failed(url, error) from error
         if _NEVER.search(told):
-            hint = "check the address, the roles and pg_hba.conf: mcpctl help team-guide"
+            hint = "check the address, its sslmode, the roles and pg_hba.conf: mcpctl help team-guide"
             raise Unusable(f"{url} refuses the login: {told}", hint, "store_refused") from error
         raise StoreGone(told) from error
     except psycopg.errors.CheckViolation as error:  # the partition was dropped at this moment; it is made again

@@ -171,9 +171,18 @@ _NEWEST = fields.INDEX_VERSION
 
 
 def grow(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> None:
-    """Apply the steps that are missing, all or none; raises `Unusable` where a newer mcpctl was there."""
-    if _known(connection, url) == _NEWEST:
-        return
+    """Apply the steps that are missing, all or none; raises `Unusable` where a newer mcpctl was there, or who connects
+    may not make tables."""
+    import psycopg
+
+    try:
+        if _known(connection, url) != _NEWEST:
+            _apply(connection, url)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise _without_tables(connection, url) from error
+
+
+def _apply(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> None:
     with connection.transaction():
         _lock(connection)
         is_member = f"SELECT pg_has_role(rolname, 'MEMBER') FROM pg_roles WHERE rolname = '{OWNER}'"
@@ -190,10 +199,14 @@ def grow(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> None:
 
 def check(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> None:
     """Raises `Unusable` where the tables are not those that this mcpctl reads."""
-    if (known := _known(connection, url)) < _NEWEST:
-        what = "was filled by an older mcpctl" if known else "has no records of mcpctl"
-        hint = "fill it: mcpctl records ship --to postgresql://USER@HOST/DATABASE"
-        raise Unusable(f"{url} {what}", hint, "store_older")
+    if _known(connection, url) < _NEWEST:
+        raise _without_tables(connection, url)
+
+
+def _without_tables(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> Unusable:
+    what = "was filled by an older mcpctl" if _known(connection, url) else "has no records of mcpctl"
+    hint = f"ship once as a member of {OWNER}: mcpctl records ship --to postgresql://USER@HOST/DATABASE"
+    return Unusable(f"{url} {what}", hint, "store_older")
 
 
 def months(db: "psycopg.Connection[Any]") -> set[str]:

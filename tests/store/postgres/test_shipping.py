@@ -25,6 +25,7 @@ from tests import postgres
 from tests.conftest import MCPCTL
 from tests.postgres import Cluster
 from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session, two_sessions
+from tests.table import for_each
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 execute = Cluster.execute
@@ -247,6 +248,25 @@ def test_a_login_that_is_refused_ends_it_at_once_and_no_password_is_told(cluster
     assert "s3cret" not in told.value.message + told.value.hint
 
 
+@for_each("told, is_tried_again", [
+    ('FATAL:  password authentication failed for user "shop1"', False),
+    ('FATAL:  pg_hba.conf rejects connection for host "10.0.0.7", user "ann", no encryption', False),
+    ('FATAL:  no pg_hba.conf entry for host "10.0.0.7"', False),
+    ("SSL error: certificate verify failed", False),
+    ('server certificate for "localhost" does not match host name "127.0.0.1"', False),
+    ("server does not support SSL, but SSL was required", False),
+    ("FATAL:  the database system is starting up", True),
+    ("server closed the connection unexpectedly", True),
+    ('could not translate host name "db" to address', True),
+])  # fmt: skip
+def test_what_does_not_mend_itself_is_not_tried_again(told: str, is_tried_again: bool) -> None:
+    import psycopg
+
+    url = PostgresUrl("postgresql://db/mcpctl")
+    with pytest.raises(connection.StoreGone if is_tried_again else Unusable), connection.failures(url):
+        raise psycopg.OperationalError(told)
+
+
 def test_a_database_of_another_encoding_is_refused_with_the_command_that_makes_one(
     paths: Paths, cluster: Cluster
 ) -> None:
@@ -315,7 +335,7 @@ def test_each_role_can_do_what_it_is_for_and_no_more(paths: Paths, roles: Callab
     two_sessions(paths)
     with pytest.raises(Unusable) as told:
         ship(paths, roles("shop1"))  # there are no tables yet
-    assert told.value.code == "store_permission"
+    assert (told.value.code, "as a member of mcpctl_owner" in str(told.value.hint)) == ("store_older", True)
     url = PostgresUrl(roles("admin"))
     with connection.connect(url) as db:
         schema.grow(db, url)
