@@ -60,6 +60,9 @@ _NAME, _TITLE, _SUMMARY, _DESCRIPTION, _PARAMETERS, _ABOUT_PARAMETERS = (
 LEAST = 0.3
 """How much the words of a list count beside those of sentences, in which one word of three binds others. One in eighty
 of 3,600 tools of real servers has a text that is taken for a list here."""
+DEPRECATED = 0.85
+"""How much the words of a tool count that says that another stands for it: enough to come after that one."""
+_SAYS_DEPRECATED = re.compile(r"\bDEPRECATED\b|[(\[][Dd]eprecated\b|\A\s*Deprecated\b")
 _SENTENCES, _LIST = 0.85, 0.95  # the shares of words that bind no others in sentences, at most, and in a list, at least
 _SHORTEST = 16
 _FULL, _OVERFULL = 20, 24  # so many different words that bind no others, and one sentence is a list, too
@@ -127,14 +130,15 @@ def _items(schema: Any) -> Any:
 
 
 def trust(texts: Sequence[str]) -> float:
-    """How much the words of a tool count, from `LEAST` to 1, by the texts of its `FIELDS`."""
+    """How much the words of a tool count, up to 1, by the texts of its `FIELDS`."""
     # The texts after the summary of an operation hardly count.
     rest = "" if isinstance(texts, OperationTexts) else texts[_DESCRIPTION]
     described = (texts[_SUMMARY] + rest)[:MAX_TEXT]
     # Few parameters may be described in a word each.
     parameters = texts[_ABOUT_PARAMETERS] if texts[_PARAMETERS].count(" ") >= _SHORTEST - 1 else ""
     name = _PARTS_OF_NAME.sub(" ", texts[_NAME])
-    return 1 - (1 - LEAST) * max(map(_listed, (name, texts[_TITLE], described, parameters)))
+    current = DEPRECATED if _SAYS_DEPRECATED.search(described) else 1.0
+    return current * (1 - (1 - LEAST) * max(map(_listed, (name, texts[_TITLE], described, parameters))))
 
 
 def _listed(text: str) -> float:

@@ -8,6 +8,8 @@ _IDIOMS = {
     "remove": r"get(?:ting)? rid of | got rid of | throw(?:ing)? (?:away|out) | do away with | tak(?:e|ing) out",
     "search": r"look(?:ing)? (?:(?:something|it|this|that|them) )?up | find(?:ing)? out(?: about)?"
     r" | google(?= (?:an?|the|for|how|what|who|where|when|why|if|whether|some|my)\b)",
+    "create": r"open(?:ing)?(?= (?:an?|another) (?:new )?(?:pull request|pr|merge request|issue|ticket|bug)\b)",
+    "add staging": r"stage(?<!(?:is|he| a) stage)(?= (?:my|the|all|these|this|our)\b)",
     "find": r"look(?:ing)? for",
     "view": r"have a look at | take a look at | look(?:ing)? at",
     "size": r"how (?:big|large|heavy)(?: (?:is|are|was|were))?",

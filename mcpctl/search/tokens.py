@@ -8,7 +8,7 @@ from itertools import islice
 
 MAX_TEXT = 10_000  # the most characters of a text that are read: real descriptions are shorter
 MAX_RUN = 64  # the most characters of one run of letters and digits, which may be a base64 image
-LAYOUT = 4  # the version of how texts become words: an index on disk that was made by another is made again
+LAYOUT = 5  # the version of how texts become words: an index on disk that was made by another is made again
 
 NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
 """Stop words that tell sibling tools apart, such as `turn_on` and `turn_off`."""

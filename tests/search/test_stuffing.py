@@ -9,6 +9,7 @@ from mcpctl.search.fields import LEAST, texts, trust
 from mcpctl.search.providers import build
 from tests.bench import crowding, search_quality
 from tests.search.test_bm25 import CATALOG, tool
+from tests.table import for_each
 
 MANY = (
     "issue ticket bug repository problem defect report error create open file submit tracker team github title log new"
@@ -102,3 +103,14 @@ def test_lists_beside_lists_count_wholly() -> None:
     listed = build([tool("acme:helper", MANY), tool("acme:other", f"{MANY} letter mail")]).search(["open a ticket"])
     assert len(listed.hits) == 2
     assert not listed.weak
+
+
+@for_each("said", ["DEPRECATED: Use read_text instead.", "[deprecated] Use read_text.", "It is DEPRECATED."])
+def test_a_deprecated_tool_comes_after_the_one_in_its_place(said: str) -> None:
+    both = [tool("a:read_file", f"Read a file as text. {said}"), tool("b:read_file", "Read a file as text, in lines.")]
+    assert [hit.key for hit in build(both).search(["read a file as text"]).hits] == ["b:read_file", "a:read_file"]
+    assert build(both[:1]).search(["read a file"]).hits[0].relevance > 0.5
+
+
+def test_a_tool_that_finds_what_is_deprecated_is_trusted() -> None:
+    assert trust(texts(tool("a:list", "List the deprecated operations of an API."))) == 1.0
