@@ -31,8 +31,7 @@ _NEXT = "then|after that|afterwards|finally|dann|danach|anschließend|anschliess
 _CUT = re.compile(
     rf"(?P<next>(?:[,;]\s*|\s+)(?:(?:and|und|y|et)\s+)?(?:{_NEXT})\b,?\s+|;\s+"
     "|[,\uff0c\u3001\u3002]?(?:然后|接着|それから|その後))"
-    r"|,\s+(?:and\s+)?|\s+and\s+",
-    re.IGNORECASE,
+    r"|,\s+(?:and\s+)?|\s+and\s+"
 )
 _WORD = re.compile("[a-z0-9'\u2019-]+")
 _END = re.compile("[.?!]\\s+\\S|[\u3002\uff1f\uff01\n]\\s*\\S")
@@ -44,7 +43,7 @@ _MOST = 6
 def steps(text: str) -> list[str]:
     """The parts of one sentence, each of which asks for something; the text alone if that is one thing."""
     text = text.strip()
-    if len(text) > _READ or not _CUT.search(text) or _END.search(text):
+    if len(text) > _READ or _END.search(text) or not _CUT.search(text):
         return [text]
     parts, start = [], 0
     for cut in _CUT.finditer(text):
