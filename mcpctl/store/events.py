@@ -101,7 +101,10 @@ class JournalEvents:
             self._lost = False
             yield Event(RESET, {}, clock.now())
         places = self._cursor.places
-        unread = (self._journals.read(name, places[name].offset, end) for name, end in ends.items())
+        unread = (
+            self._journals.read(name, places[name].offset, end)
+            for name, end in ends.items() if places[name].offset < end
+        )  # fmt: skip
         for line in heapq.merge(*unread, key=attrgetter("entry.timestamp")):
             given = places[line.journal].given
             after = JournalPlace(line.end, 0, isinstance(line.entry, SessionClosed))
@@ -140,10 +143,10 @@ class JournalEvents:
         places: list[_EventPlace] = []
         journals_seen = 0
         ends = {name: place.offset for name, place in self._cursor.places.items()}
-        written = {name: self._journals.written(name) for name in ends}
+        written = self._journals.written(ends) if number else {}
         first = self._last_lines()
         having: Collection[str] = ends
-        for name in sorted(ends, key=written.__getitem__, reverse=True):
+        for name in sorted(written, key=written.__getitem__, reverse=True):
             if journals_seen == number:
                 break  # what is left was written before
             if len(places) == number and clock.iso(written[name] / 1e9 + _TICK_S) < places[-1].timestamp:

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -33,8 +33,8 @@ class JournalSource(Protocol):
     def look(self, growing: Iterable[str]) -> object:
         """A value that differs once one of these gained something, or journals came or went."""
 
-    def written(self, name: str) -> int:
-        """When it was written to last, in nanoseconds, or later."""
+    def written(self, names: Collection[str]) -> Mapping[str, int]:
+        """When each was written to last, in nanoseconds, or later."""
 
     def read(self, name: str, begin: int, end: int, *, from_middle: bool = False) -> Iterator[JournalLine]:
         """The lines of a journal, those that can be read; none of one that is gone. Nothing stays open between them."""
@@ -58,8 +58,8 @@ class JournalFiles(JournalSource):
     def look(self, growing: Iterable[str]) -> object:
         return _status(self._folder, "st_mtime_ns"), [_status(self._folder / name, "st_size") for name in growing]
 
-    def written(self, name: str) -> int:
-        return _status(self._folder / name, "st_mtime_ns")
+    def written(self, names: Collection[str]) -> Mapping[str, int]:
+        return {name: _status(self._folder / name, "st_mtime_ns") for name in names}
 
     def read(self, name: str, begin: int, end: int, *, from_middle: bool = False) -> Iterator[JournalLine]:
         return _read(self._folder / name, begin, end, from_middle=from_middle)

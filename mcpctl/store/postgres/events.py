@@ -1,7 +1,7 @@
 """The lines of journals as events are read of them: from PostgreSQL, where each journal is one of a machine."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
@@ -14,12 +14,15 @@ from mcpctl.store.journal_files import JournalLine, JournalSource
 from mcpctl.store.query import Database
 
 _LOOKS_EVERY_S = 1.0
-_ANY_END = (1 << 63) - 1
 _AT_ONCE = 1000  # lines
 _ENDS = "SELECT journal || '/' || CAST(machine AS text), position FROM projected"
+_WRITTEN = """SELECT journal || '/' || CAST(machine AS text), (
+    SELECT substring(line FROM '"timestamp":"([^"]*)"') FROM journal_lines
+    WHERE journal_lines.machine = projected.machine AND journal_lines.journal = projected.journal
+    ORDER BY position DESC LIMIT 1) FROM projected"""
 _OF_JOURNAL = "FROM journal_lines WHERE journal = ? AND machine = CAST(? AS uuid) AND position"
 _LINES = f"SELECT position, line {_OF_JOURNAL} >= ? AND position < ? ORDER BY position LIMIT {_AT_ONCE}"
-_LAST = f"SELECT position, line {_OF_JOURNAL} < ? ORDER BY position DESC LIMIT 1"
+_LAST = f"SELECT position {_OF_JOURNAL} < ? ORDER BY position DESC LIMIT 1"
 
 
 class JournalRows(JournalSource):
@@ -36,11 +39,8 @@ class JournalRows(JournalSource):
     def look(self, growing: Iterable[str]) -> object:
         return time.monotonic() // _LOOKS_EVERY_S
 
-    def written(self, name: str) -> int:
-        with suppress(TypeError, ValueError, msgspec.DecodeError, RecursionError):
-            last = journal_lines.decode(self._last(name, _ANY_END)[1].encode())
-            return round(datetime.fromisoformat(last.timestamp).timestamp() * 1e9) if last else 0
-        return 0
+    def written(self, names: Collection[str]) -> Mapping[str, int]:
+        return {name: _nanoseconds(time) for name, time in self._db.execute(_WRITTEN)}
 
     def read(self, name: str, begin: int, end: int, *, from_middle: bool = False) -> Iterator[JournalLine]:
         while rows := self._rows(name, begin, end):
@@ -57,13 +57,17 @@ class JournalRows(JournalSource):
                         yield JournalLine(name, position, after, entry)
 
     def last_line(self, name: str, end: int) -> int:
-        last = self._last(name, end)
-        return int(last[0]) if last else end
-
-    def _last(self, name: str, end: int) -> Any:
         journal, _, machine = name.rpartition("/")
-        return self._db.execute(_LAST, (journal, machine, end)).fetchone()
+        last = self._db.execute(_LAST, (journal, machine, end)).fetchone()
+        return int(last[0]) if last else end
 
     def _rows(self, name: str, begin: int, end: int) -> list[Any]:
         journal, _, machine = name.rpartition("/")
         return self._db.execute(_LINES, (journal, machine, begin, end)).fetchall() if begin < end else []
+
+
+def _nanoseconds(time: str | None) -> int:
+    try:
+        return round(datetime.fromisoformat(time or "").timestamp() * 1e9)
+    except ValueError:
+        return 0
