@@ -29,7 +29,7 @@ def measure(paths: Paths, url: str) -> tuple[float, float, float]:
         schema.grow(db, to)
         db.execute("CREATE TABLE plain (LIKE journal_lines INCLUDING ALL); CHECKPOINT")
         journals = ShippedJournals(paths.sessions, MACHINE)
-        journals.begin(db)
+        journals.begin()
         start = time.perf_counter()
         lines = sum(journals.ship(db))
         shipped_s = time.perf_counter() - start

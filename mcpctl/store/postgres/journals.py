@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +20,7 @@ _GROUP = 4 << 20  # bytes that are put in at once
 _JOURNALS = 500  # of which they are at most
 _AT_ONCE = 1 << 18  # bytes that are made ready at once
 _COPY = "COPY journal_lines (machine, journal, position, line) FROM STDIN"
-_KNOWN = "SELECT name, shipped FROM journals WHERE machine = $1"
+_KNOWN = "SELECT name, shipped FROM journals WHERE machine = $1 AND name = ANY($2)"
 _INSERT = """INSERT INTO journals SELECT $1::uuid, name, session_id, 0, false
     FROM unnest($2::text[], $3::text[]) AS new (name, session_id) ON CONFLICT DO NOTHING"""
 _PROJECTED = """INSERT INTO projected SELECT $1::uuid, name, 0 FROM unnest($2::text[]) AS new (name)
@@ -62,32 +62,36 @@ class ShippedJournals:
         self._folder = folder
         self._machine = machine
         self._seen: dict[str, Stamp] = {}  # how the journals were that have nothing more to give
-        self.positions: dict[str, int] = {}  # by journal, how far it is in the database
+        self.positions: dict[str, int] = {}  # by journal that is here, how far it is in the database
+        self.behind: set[str] | None = None  # those with lines of which rows are to be made; None is all
         self.problems: set[str] = set()  # the journals that cannot be read, or are not what was put in before
 
-    def begin(self, db: "psycopg.Connection[Any]") -> None:
-        """Learn how far a database is, which may have been another one before."""
-        self.positions = dict(db.execute(_KNOWN, (self._machine,)).fetchall())
+    def begin(self) -> None:
+        """Ask the next database how far it is: it may be another one, or as it was before."""
+        self.positions.clear()
         self._seen.clear()
+        self.behind = None
 
     def ship(self, db: "psycopg.Connection[Any]") -> Iterator[int]:
         """Put in all that is there now, a group in each transaction: the lines of each. Lines that come meanwhile are
         for the next time: a busy session must not be chased."""
         present = index.sizes(self._folder)
-        self.problems &= present.keys()
         for name in [name for name in present if not _is_text(os.fsencode(name))]:
             del present[name]
             self._report(name, "its name is not text")
         self._seen = {name: stamp for name, stamp in self._seen.items() if name in present}
+        self.positions = {name: at for name, at in self.positions.items() if name in present}
+        if unknown := [name for name in present if name not in self.positions]:
+            self.positions |= db.execute(_KNOWN, (self._machine, unknown)).fetchall()
         due = {
             name: size for name, size in sorted(present.items())
             if name not in self._seen or self._seen[name] != files.stamp(self._folder / name)
         }  # fmt: skip
         while due:
-            group: list[str] = []
+            group: dict[str, int] = {}
             size = 0
             for name in due:
-                group.append(name)
+                group[name] = due[name]
                 size += due[name] - self.positions.get(name, 0)
                 if size >= _GROUP or len(group) == _JOURNALS:
                     break
@@ -95,8 +99,9 @@ class ShippedJournals:
             left = {name for name in group if name not in self._seen and self.positions.get(name, 0) < due[name]}
             due = {name: size for name, size in due.items() if name not in group or name in left}
 
-    def _put(self, db: "psycopg.Connection[Any]", names: Sequence[str]) -> int:
-        """Put in the next lines of these journals; returns their number."""
+    def _put(self, db: "psycopg.Connection[Any]", sizes: Mapping[str, int]) -> int:
+        """Put in the next lines of these journals, which had these sizes; returns their number."""
+        names = list(sizes)
         stamps = {name: files.stamp(self._folder / name) for name in names}
         with db.transaction():
             if new := [name for name in names if name not in self.positions]:
@@ -105,7 +110,7 @@ class ShippedJournals:
                 db.execute(_PROJECTED, (self._machine, new))
             begins = dict(db.execute(_LOCK, (self._machine, names)).fetchall())
             last = {name: (at, line) for name, at, line in db.execute(_LAST, (self._machine, names)).fetchall()}
-            parts = list(self._parts(begins, last))
+            parts = list(self._parts(begins, last, sizes))
             lines = 0
             with db.cursor().copy(_COPY) as copy:
                 for rows in itertools.chain.from_iterable(map(self._rows, parts)):
@@ -115,8 +120,10 @@ class ShippedJournals:
             ends = [part.end for part in moved], [part.is_closed for part in moved]
             db.execute(_MOVE, (self._machine, [part.name for part in moved], *ends))
         self.positions |= {part.name: part.end for part in parts}
+        if self.behind is not None:
+            self.behind.update(part.name for part in moved)
         left = {part.name for part in parts if part.text and part.end < part.size}
-        left |= begins.keys() - {part.name for part in parts} - self.problems  # there was no room for these
+        left |= begins.keys() - {part.name for part in parts}  # there was no room for these
         for name, stamp in stamps.items():
             if name in left:
                 self._seen.pop(name, None)
@@ -124,32 +131,37 @@ class ShippedJournals:
                 self._seen[name] = stamp
         return lines
 
-    def _parts(self, begins: Mapping[str, int], last: Mapping[str, tuple[int, str]]) -> Iterator[_Part]:
+    def _parts(
+        self, begins: Mapping[str, int], last: Mapping[str, tuple[int, str]], sizes: Mapping[str, int]
+    ) -> Iterator[_Part]:
         room = _GROUP
         for name, begin in begins.items():
-            if room <= 0:
-                return
-            try:
-                with os.fdopen(journal.open_file(self._folder / name, os.O_RDONLY), "rb") as file:
-                    size = os.fstat(file.fileno()).st_size
-                    if problem := _problem(file.fileno(), size, begin, last.get(name)):
-                        self._report(name, problem)
-                        continue
+            if room > 0:
+                yield (part := self._part(name, begin, room, last.get(name), sizes[name]))
+                room -= len(part.text)
+
+    def _part(self, name: str, begin: int, room: int, last: tuple[int, str] | None, size: int) -> _Part:
+        """Its next whole lines; none of one that cannot be shipped, which is said."""
+        text, problem = b"", ""
+        try:
+            with os.fdopen(journal.open_file(self._folder / name, os.O_RDONLY), "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if not (problem := _problem(file.fileno(), size, begin, last)):
                     file.seek(begin)
                     text = file.read(room)
                     while text and b"\n" not in text and len(text) < bounds.ENDLESS and (rest := file.read(_GROUP)):
                         text += rest
-            except OSError as error:
-                self._report(name, f"cannot be read: {error.strerror}")
-                continue
+        except FileNotFoundError:
+            problem = "it was removed before it was shipped whole" if begin < size else ""
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror}"
+        if len(text) >= bounds.ENDLESS and b"\n" not in text:
+            problem = f"the line at byte {begin} does not end"
+        if problem:
+            self._report(name, problem)
+        else:
             self.problems.discard(name)
-            is_endless = len(text) >= bounds.ENDLESS and b"\n" not in text
-            if is_endless:
-                self._report(name, f"the line at byte {begin} does not end")
-                continue
-            text = text[: text.rfind(b"\n") + 1]
-            room -= len(text)
-            yield _Part(name, begin, text, size)
+        return _Part(name, begin, text[: text.rfind(b"\n") + 1], size)
 
     def _report(self, name: str, problem: str) -> None:
         self.problems.add(name)

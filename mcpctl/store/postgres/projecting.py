@@ -1,6 +1,6 @@
 """The tables of sessions and calls, made of the lines that are in PostgreSQL: by the projection that the index has."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from itertools import groupby, zip_longest
 from operator import itemgetter
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _GROUP = 4 << 20  # bytes of lines that are taken at once
 _BEHIND = """SELECT name, position, least(shipped, position + $2::bigint) FROM journals JOIN projected
     ON projected.machine = journals.machine AND projected.journal = journals.name
-    WHERE journals.machine = $1 AND shipped > position ORDER BY name LIMIT 500"""
+    WHERE journals.machine = $1 AND shipped > position{} ORDER BY name LIMIT 500"""
 _LOCK = "SELECT position FROM projected WHERE machine = $1 AND journal = ANY($2) ORDER BY journal FOR UPDATE"
 _LINES = """SELECT lines.journal, lines.position, lines.line
     FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS part (journal, begins, ends)
@@ -41,9 +41,10 @@ class Tables:
         self._url = url
         self._machine = machine
 
-    def catch_up(self) -> Iterator[int]:
-        """Take the lines that are not in them, some in each transaction: the number of these."""
-        while behind := self._db.execute(_BEHIND, (self._machine, _GROUP)).fetchall():
+    def catch_up(self, names: Collection[str] | None = None) -> Iterator[int]:
+        """Take the lines that are not in them, of all journals or these, some in each transaction: their number."""
+        some = ("", ()) if names is None else (" AND name = ANY($3)", (list(names),))
+        while behind := self._db.execute(_BEHIND.format(some[0]), (self._machine, _GROUP, *some[1])).fetchall():
             part, room = [], _GROUP
             for name, begin, end in behind:
                 if room > 0:

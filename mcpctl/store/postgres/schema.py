@@ -218,14 +218,15 @@ def months(db: "psycopg.Connection[Any]") -> set[str]:
 def drop_partitions(db: "psycopg.Connection[Any]", days: int) -> list[str]:
     """Drop the months that ended so many days ago, and the lines of closed sessions that began in them."""
     ended = "SELECT to_char(now() AT TIME ZONE 'UTC' - $1 * interval '1 day', 'YYYY-MM')"
-    lines = """DELETE FROM journal_lines USING sessions WHERE journal_lines.machine = sessions.machine
-        AND journal_lines.journal = sessions.journal AND start_time < $1 AND status = 'closed'"""
+    of_closed = """DELETE FROM {0} USING sessions WHERE {0}.machine = sessions.machine
+        AND {0}.journal = sessions.journal AND start_time < $1 AND status = 'closed'"""
     with db.transaction():
         _lock(db)
         (first,) = db.execute(ended, (days,)).fetchone() or ("",)
         gone = sorted(month for month in months(db) if month < first)
         if gone:
-            db.execute(lines, (gone[-1] + "z",))
+            for table in ("journal_lines", "projected"):
+                db.execute(of_closed.format(table), (gone[-1] + "z",))
         for month in gone:
             names = ", ".join(f"{table}_{month.replace('-', '_')}" for table in BEGINS)
             db.execute(f"DROP TABLE {names}")

@@ -70,7 +70,7 @@ class Shipper:
     def _begin(self, db: "psycopg.Connection[Any]") -> None:
         schema.grow(db, self._url)
         db.execute(_MACHINE, (self._machine, self._name))
-        self._journals.begin(db)
+        self._journals.begin()
         self._tables = Tables(db, self._url, self._machine)
 
     def _ship(self, db: "psycopg.Connection[Any]", *, follow: bool) -> None:
@@ -87,8 +87,10 @@ class Shipper:
             self.count += lines
             self._is_back()
             self._note(every_s=_NOTES_EVERY_S)
-        for _ in self._tables.catch_up():
-            pass
+        if self._journals.behind != set():
+            for _ in self._tables.catch_up(self._journals.behind):
+                pass
+            self._journals.behind = set()
         self._is_back()
 
     def _note(self, every_s: float) -> None:

@@ -1,16 +1,21 @@
 """Shippers, readers and an owner that use one database at the same time."""
 
+from typing import Any
+
+import psycopg
 import pytest
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
 from mcpctl.store import journal_lines
+from mcpctl.store import shipped as on_disk
 from mcpctl.store.postgres import connection, schema, shipping
 from mcpctl.store.postgres.connection import PostgresUrl
+from mcpctl.store.postgres.journals import ShippedJournals
 from mcpctl.store.postgres.records import PostgresRecords
 from mcpctl.store.postgres.shipping import Shipper
 from tests.postgres import Cluster, shipped
-from tests.recorded import CLAUDE, CURSOR, opened, two_sessions
+from tests.recorded import CLAUDE, CURSOR, call, created, opened, session, two_sessions
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 execute = Cluster.execute
@@ -84,9 +89,10 @@ def test_the_lines_of_a_journal_of_the_same_name_on_another_machine_are_kept(pat
         )
         execute(store, f"INSERT INTO {table} SELECT '00000000-0000-4000-8000-000000000001'{columns} FROM {table}")
     shipping.drop(PostgresUrl(store), 30)
-    assert execute(store, "SELECT machine::text, count(*) FROM journal_lines GROUP BY machine") == [
-        ("00000000-0000-4000-8000-000000000001", 2)
-    ]
+    for table in ("journal_lines", "projected"):
+        assert execute(store, f"SELECT DISTINCT machine::text FROM {table}") == [
+            ("00000000-0000-4000-8000-000000000001",)
+        ]
 
 
 def test_an_older_mcpctl_that_follows_leaves_tables_alone_that_were_made_anew_meanwhile(
@@ -102,3 +108,56 @@ def test_an_older_mcpctl_that_follows_leaves_tables_alone_that_were_made_anew_me
             shipper._ship(db, follow=True)
     assert told.value.code == "store_newer"
     assert execute(store, "SELECT count(*), sum(position) FROM projected") == [(2, 0)]
+
+
+def test_what_is_noted_here_has_the_journals_that_are_here_however_many_the_database_has(
+    paths: Paths, store: str
+) -> None:
+    two_sessions(paths)
+    shipped(paths, store)
+    gone, left = sorted(paths.sessions.iterdir())
+    gone.unlink()
+    shipped(paths, store)
+    assert execute(store, "SELECT count(*) FROM journals") == [(2,)]
+    assert on_disk.read(paths).positions == {left.name: left.stat().st_size}
+
+
+def removed_while_shipped(paths: Paths, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = ShippedJournals._put
+
+    def put_without_files(*given: Any) -> int:
+        for path in paths.sessions.iterdir():
+            path.unlink()
+        return put(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ShippedJournals, "_put", put_without_files)
+        shipped(paths, store)
+
+
+def test_a_journal_that_is_removed_while_it_is_looked_at_is_no_failure_once_it_is_there_whole(
+    paths: Paths, store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two_sessions(paths)
+    shipped(paths, store)
+    removed_while_shipped(paths, store, monkeypatch)
+    assert capsys.readouterr().err == ""
+    session(paths, CURSOR, 0, call(1, 1))
+    with pytest.raises(Unusable) as told:
+        removed_while_shipped(paths, store, monkeypatch)
+    assert told.value.code == "not_shipped"
+    assert "it was removed before it was shipped whole" in capsys.readouterr().err
+
+
+def test_a_shipper_with_nothing_to_ship_asks_the_database_nothing(paths: Paths, store: str) -> None:
+    journal = opened(paths, created())
+    shipper = Shipper(paths, PostgresUrl(store), "here")
+    with connection.connect(PostgresUrl(store)) as db:
+        shipper._begin(db)
+        shipper._ship(db, follow=True)
+        db.close()
+        shipper._ship(db, follow=True)
+        journal.append(journal_lines.encode(call(1, 1)[0]))
+        with pytest.raises(psycopg.OperationalError):
+            shipper._ship(db, follow=True)
+    journal.close()
