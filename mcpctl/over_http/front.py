@@ -107,7 +107,7 @@ class Front:
         if http.method not in ("GET", "DELETE") or not is_older:
             raise HttpRefusal(HTTPStatus.METHOD_NOT_ALLOWED, f"{http.method} is for nothing here", _ALLOWED)
         if version not in _VERSIONS:
-            raise unsupported(version or "")
+            raise unsupported(version)
         session = self.older.of(http, guest)
         if http.method == "GET":
             if not _accepts(http, STREAM):
@@ -142,7 +142,7 @@ class Front:
                     self._listens[part.session] = guest
                 await self._finish_newer(http, part, bytes(messages[0].id), is_listening=is_listening)
             elif version not in _VERSIONS:
-                raise unsupported(version or "", messages)
+                raise unsupported(version, messages)
             else:
                 if more := _further_calls(messages):
                     self.admission.begins(guest, more)
@@ -270,7 +270,7 @@ def _read(body: bytes, decoded: Callable[[Line], Any]) -> Sequence[Any]:
 def _has_envelope(messages: Sequence[Any]) -> bool:
     """Whether the body is one of a newer client, whatever its headers are."""
     message = messages[0]
-    if len(messages) > 1 or isinstance(message, jsonrpc.Malformed) or message.method is None:
+    if isinstance(message, jsonrpc.Malformed):
         return False
     is_call = not isinstance(message, jsonrpc.Message)
     raw = message.params.meta if is_call else jsonrpc.members_or_empty(message.params).get("_meta", b"")

@@ -70,7 +70,7 @@ class NewerClients:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a response is answered to nothing here")
         if message.id == jsonrpc.ABSENT:
             if http.header(mirrored.VERSION) != MODERN_REVISION:
-                raise unsupported(http.header(mirrored.VERSION) or "", messages)
+                raise unsupported(http.header(mirrored.VERSION), messages)
             raise Acknowledged  # there is nothing that a notification could be about
         id_ = bytes(message.id)
         if not jsonrpc.ID.fullmatch(id_):
@@ -157,9 +157,9 @@ class Acknowledged(Exception):
     """There is nothing to answer."""
 
 
-def unsupported(version: str, messages: Sequence[Any] = ()) -> HttpRefusal:
+def unsupported(version: str | None, messages: Sequence[Any] = ()) -> HttpRefusal:
     id_ = bytes(getattr(messages[0], "id", b"")) if len(messages) == 1 else b""
-    data = {"supported": [MODERN_REVISION], "requested": version}
+    data = {"supported": [MODERN_REVISION], "requested": version or ""}
     message = "Unsupported protocol version"
     return HttpRefusal(HTTPStatus.BAD_REQUEST, message, code=jsonrpc.UNSUPPORTED_VERSION, data=data, id_=id_ or b"null")
 

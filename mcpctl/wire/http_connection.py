@@ -178,7 +178,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if not self._is_staying:
-            self._url, self._headers = b"", []
+            self._url, self._headers, self._begun = b"", [], self._begun or 1
 
     def on_url(self, part: bytes) -> None:
         if not self._is_staying:

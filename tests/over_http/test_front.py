@@ -10,7 +10,7 @@ import pytest
 
 from mcpctl.base import bounds
 from mcpctl.base.paths import Paths
-from mcpctl.over_http import post_answer
+from mcpctl.over_http import front, post_answer
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
 from tests.over_http.asgi import HOST, Answer, PlayWeb, Web, play_web, token_of
@@ -187,7 +187,8 @@ def test_headers_that_differ_from_the_body_are_refused_and_nothing_is_called(web
         ({"mcp_protocol_version": "2025-11-25"}, 400, -32020), ({"mcp_protocol_version": None}, 400, -32020),
         ({"mcp_protocol_version": "2099-01-01"}, 400, -32020),
         ({"more": [("mcp-name", "tool_execute")]}, 400, -32020), ({"more": [("mcp-method", "ping")]}, 400, -32020),
-        ({"content_type": "text/plain"}, 415, -32600), ({"accept": "text/html"}, 406, -32600),
+        ({"content_type": "text/plain"}, 415, -32600), ({"content_type": None}, 415, -32600),
+        ({"accept": "text/html"}, 406, -32600),
         ({"accept": None}, 200, None),
     ]  # fmt: skip
 
@@ -377,6 +378,8 @@ def test_a_session_is_its_token_s_and_unknown_to_all_others(web: PlayWeb, paths:
                 assert refused.status == 404, (token, id_, method)
         without = at.ask("POST", {"jsonrpc": "2.0", "id": 1, "method": "ping"}, token=of_ann)
         assert (await without.whole()).status == 400
+        assert (await client.ask("PUT").whole()).status == 405
+        assert (await client.ask("GET", accept="application/json").whole()).status == 406
         for method in ("GET", "DELETE"):
             for version, session, code in (("2025-03-26", None, -32600), ("2099-01-01", client.id, -32022)):
                 headers: dict[str, Any] = {"mcp_protocol_version": version, "mcp_session_id": session}
@@ -499,6 +502,41 @@ def test_a_session_that_nothing_is_heard_of_ends_with_its_servers(web: PlayWeb) 
     web(scene)
 
 
+def test_what_has_to_end_is_looked_for_again_and_again_also_after_a_failure(
+    web: PlayWeb, paths: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(front, "_EVERY_S", 0)
+    of_ann, of_bob = (token_of(paths) for _ in "ab")
+    failing = iter([True])
+
+    async def scene(at: Web) -> None:
+        end_idle = at.front.older.end_idle
+
+        async def ends() -> None:
+            if next(failing, False):
+                raise OSError("odd")
+            await end_idle()
+
+        monkeypatch.setattr(at.front.older, "end_idle", ends)
+        streams = [(await at.open(text)).ask("GET") for _, text in (of_ann, of_bob)]
+        for each in streams:
+            await each.until(lambda answer: answer.status)
+        keeping = asyncio.create_task(at.front.keep())
+        with PolicyFile.connect(paths) as file:
+            tokens.revoke(file, [of_ann[0]])
+        await streams[0].whole()
+        while len(at.front.older) > 1:
+            await asyncio.sleep(0)
+        streams[1].leave()
+        at.world.configure(http={"idle_session_s": 0.001})
+        while len(at.front.older) > 0:
+            await asyncio.sleep(0)
+        keeping.cancel()
+
+    web(scene, http={"require_token": True})
+    assert "internal error: OSError('odd')" in capsys.readouterr().err
+
+
 # ---- limits
 
 
@@ -568,12 +606,37 @@ def test_a_client_that_does_not_read_waits_alone(web: PlayWeb) -> None:
     web(scene, servers={"files": files, "large": lambda: MemoryServer(tool("read"), answer=large)})
 
 
-def test_newlines_in_a_body_are_spaces_to_a_server(web: PlayWeb) -> None:
+def test_newlines_in_a_body_are_spaces_to_a_server(web: PlayWeb, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[bytes] = []
+    write = MemoryConnection.write
+
+    def written(self: MemoryConnection, *pieces: bytes, **more: Any) -> None:
+        given.append(b"".join(pieces))
+        write(self, *pieces, **more)
+
+    monkeypatch.setattr(MemoryConnection, "write", written)
+
     async def scene(at: Web) -> None:
-        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}, indent=1)
-        assert (await at.ask("POST", body.replace("\n", "\r\n").encode()).whole()).status == 200
+        client = await at.open()
+        for gap in ("\n", "\r", "\r\n"):
+            body = json.dumps(
+                {
+                    "jsonrpc": "2.0",
+                    "id": 1,
+                    "method": "tools/call",
+                    "params": {
+                        "name": "tool_execute",
+                        "arguments": {"toolKey": "files:read", "arguments": {"n": [1, 2]}},
+                    },
+                },
+                indent=1,
+            )
+            answer = await client.ask("POST", body.replace("\n", gap).encode()).whole()
+            assert json.loads(answer.json["result"]["content"][0]["text"]) == {"n": [1, 2]}
 
     web(scene)
+    assert not [line for line in given if b"\r" in line or b"\n" in line.rstrip(b"\n")]
+    assert sum(b'"n"' in line for line in given) == 3
 
 
 # ---- its state, and its end
@@ -637,3 +700,15 @@ def test_at_the_end_what_is_in_flight_is_answered_and_nothing_new_is_taken(web: 
 
     web(scene, servers={"files": lambda: MemoryServer(tool("read"), answer=progressing)})
     assert sorted(row["status"] for row in calls(paths)) == ["interrupted", "ok"]
+
+
+@pytest.mark.slow
+def test_whoever_takes_no_answer_keeps_nothing_from_its_end(web: PlayWeb) -> None:
+    async def scene(at: Web) -> None:
+        answer = at.call("files:read")
+        answer.may_read.clear()
+        await at.world.servers["files"].was_called.wait()
+        await at.front.drain(0)
+        answer.may_read.set()
+
+    web(scene)

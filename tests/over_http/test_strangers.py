@@ -355,6 +355,9 @@ def test_the_calls_of_a_batch_are_counted_each(web: PlayWeb) -> None:
         pings = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(4)]
         assert len((await client.ask("POST", pings).whole()).messages) == 4
         assert at.front.admission.requests.total == 0
+        at.world.configure(http={"require_token": False, "max_in_flight_per_token": 1})
+        await at.world.gateway.current()
+        assert [(await client.ask("POST", batch[:n]).whole()).status for n in (1, 2)] == [200, 429]
 
     web(scene, http={"max_in_flight_per_token": 3})
 

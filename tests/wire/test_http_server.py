@@ -256,6 +256,33 @@ def test_what_comes_while_nothing_is_read_is_answered_in_its_order() -> None:
     asyncio.run(scene())
 
 
+def test_the_next_head_has_its_time_from_when_the_answer_before_it_is_whole() -> None:
+    was_asked, going = asyncio.Event(), asyncio.Event()
+
+    async def later(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            was_asked.set()
+            await going.wait()
+        await ANSWERED(scope, receive, send)
+
+    async def talk(port: int) -> None:
+        loop = asyncio.get_running_loop()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT")
+        await was_asked.wait()
+        connection.look(loop.time() + 1000)
+        going.set()
+        await reader.readuntil(b"answered")
+        connection.look(loop.time() + 1)
+        assert connection._heads
+        connection.look(loop.time() + bounds.REQUEST_HEAD_S)
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readexactly(1)
+        writer.close()
+
+    served(talk, later)
+
+
 def test_a_connection_that_nobody_closes_after_its_last_answer_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "REQUEST_HEAD_S", 0.2)
 
