@@ -30,15 +30,13 @@ class Records(Protocol):
     """All that is on record, read in a `with` block, of one thread.
 
         with LocalRecords(paths) as records:
-            for row in records.calls(CallFilter(statuses=("failed",))).rows(20, 0):
-                ...
+            failed = list(records.calls(CallFilter(statuses=("failed",))).rows(20, 0))
 
     Rows are read as they are asked for, so that a million of them take no more memory than one; outside the block there
     are none. Their fields are in `mcpctl.base.fields`.
     """
 
-    source: str = ""
-    """The database that has them, where it is not that of a data directory."""
+    source: str = ""  # the database that has them, where it is not that of a data directory
 
     def __enter__(self) -> Self: ...
 
