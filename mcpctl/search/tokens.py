@@ -212,9 +212,16 @@ def _shape(run: str) -> str:
     )
 
 
+_ACCENTS = dict.fromkeys(map(ord, "\u0300\u0301\u0302\u0303\u0327"))
+"""The accents of Romance languages, which many leave out; an umlaut makes another word."""
+
+
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """A word without its plural, -ing or -ed ending: `queries`, `creating` and `created` are `query`, `creat`."""
+    """A word without accents and its plural, -ing or -ed ending: `queries`, `creating` and `created` are `query`,
+    `creat`; `días` is `dia`."""
+    if not word.isascii() and word[0] < "\u0250":
+        word = unicodedata.normalize("NFC", unicodedata.normalize("NFD", word).translate(_ACCENTS))
     if len(word) < 3 or not word.isascii() or word == "news":
         return word
     if word.endswith(("ies", "ied")) and len(word) > 4:

@@ -46,7 +46,8 @@ def make(
         vectors.append(embedded(lessons.add(texts, recipe.languages), teacher, cache / source.name, say))
         names.append(source.name)
     table, cosine = made(lessons, np.concatenate(vectors), recipe, say)
-    write(table, output, paths, {"sources": names, "settings": recipe.settings(), "cosine": round(cosine, 3)})
+    inputs = {f"{each.name} {each.version}": each.sha256 for each in paths}
+    write(table, output, inputs, {"sources": names, "settings": recipe.settings(), "cosine": round(cosine, 3)})
     size = sum(path.stat().st_size for path in output.iterdir())
     say(f"{output}: {len(table)} words of {table.vectors.shape[1]} numbers, cosine {cosine:.3f}, {size / 1e6:.1f} MB")
 
@@ -56,7 +57,8 @@ class Lessons:
     """Distinct English texts, and distinct texts in other languages with the number of what they say in English."""
 
     english: dict[str, int] = field(default_factory=dict)
-    others: dict[tuple[str, int], None] = field(default_factory=dict)
+    others: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Each with its language."""
 
     def add(self, texts: Iterable[Text], languages: Sequence[str]) -> list[str]:
         """Add texts; those in English that are new."""
@@ -64,8 +66,8 @@ class Lessons:
         for text in texts:
             if text.english.strip():
                 number = self.english.setdefault(text.english, len(self.english))
-                told = ((other, number) for language, other in text.others if language in languages)
-                self.others.update(dict.fromkeys(told))
+                told = {(other, number): language for language, other in text.others if language in languages}
+                self.others |= told
         return list(self.english)[first:]
 
 
@@ -96,8 +98,8 @@ def made(lessons: Lessons, vectors: Halves, recipe: Recipe, say: Callable[[str],
     `vectors` has the teacher's vector of each English text.
     """
     targets = _turned(vectors, recipe)
-    english = [list(meaning_words(_whole(text))) for text in lessons.english]
-    others = [list(meaning_words(_whole(text))) for text, _ in lessons.others]
+    english = [list(meaning_words(whole(text))) for text in lessons.english]
+    others = [list(meaning_words(whole(text))) for text, _ in lessons.others]
     frequent = training.vocabulary(english, recipe.least)
     frequent += training.vocabulary(others, recipe.least_of_others)
     words = [word for word in dict.fromkeys(frequent) if len(word.encode()) <= recipe.longest]
@@ -127,19 +129,19 @@ def made(lessons: Lessons, vectors: Halves, recipe: Recipe, say: Callable[[str],
     return WordTable.of(said, small[says], [counts[word] for word in said]), cosines[-1]
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
     """A text without the rest of a word at which it was cut."""
     return text if len(text) < MAX_TEXT else text.rpartition(" ")[0]
 
 
-def write(table: WordTable, folder: Path, inputs: Iterable[Input], told: dict[str, Any]) -> None:
+def write(table: WordTable, folder: Path, inputs: Mapping[str, str], told: dict[str, Any]) -> None:
     """A table with what it was made from beside it, and the hashes of both."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / WORDS, table.words)
     np.save(folder / VECTORS, table.vectors)
     np.save(folder / COUNTS, table.counts)
     record = {
-        "inputs": {f"{each.name} {each.version}": each.sha256 for each in inputs},
+        "inputs": inputs,
         **told,
         "words": len(table),
         "result": {name: digest(folder / name) for name in (WORDS, VECTORS, COUNTS)},

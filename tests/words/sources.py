@@ -8,7 +8,7 @@ import random
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from gettext import GNUTranslations
 from pathlib import Path
@@ -17,11 +17,19 @@ from typing import Any
 MAX_TEXT = 400
 """The most characters of a text."""
 LANGUAGES = {"de": ("de", "de_DE"), "ja": ("ja", "ja_JP"), "zh": ("zh", "zh-Hans", "zh_Hans", "zh_CN")}
-"""The languages beside English, each with its names in the sources."""
+"""The languages beside English that the teacher teaches, each with its names in the sources."""
+ALL_LANGUAGES = LANGUAGES | {
+    "es": ("es", "es_ES"),
+    "fr": ("fr", "fr_FR"),
+    "it": ("it", "it_IT"),
+    "pt": ("pt-BR", "pt_BR", "pt"),
+}
+"""With those whose words are added to a table that has been taught."""
 PAIRS = 30_000
 """How many pairs of words are made up."""
 PARAMETERS = 40
 """The most parameters of a service that are read."""
+Languages = Mapping[str, Sequence[str]]
 _VERB_LIST = """
     get list create delete update find search show add remove send read write convert download upload open close start
     stop check compare calculate translate generate book buy
@@ -72,7 +80,7 @@ def google(wheel: Path) -> Iterator[Text]:
             yield from _parameters(told)
 
 
-def tldr(path: Path) -> Iterator[Text]:
+def tldr(path: Path, languages: Languages = LANGUAGES) -> Iterator[Text]:
     """What each program is, and what each of its examples does; in the other languages, too."""
     pages: dict[str, dict[str, Any]] = {}
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -81,7 +89,7 @@ def tldr(path: Path) -> Iterator[Text]:
     for page in pages.values():
         if (english := page.get("en")) is None:
             continue
-        others = [(code, page[name]) for code, name in _named(page)]
+        others = [(code, page[name]) for code, name in _named(page, languages)]
         yield Text(english["about"], tuple((code, other["about"]) for code, other in others))
         for number, line in enumerate(english["does"]):
             same = [(code, other["does"]) for code, other in others if len(other["does"]) == len(english["does"])]
@@ -89,27 +97,55 @@ def tldr(path: Path) -> Iterator[Text]:
             yield Text(f"{english['about']} {line}"[:MAX_TEXT])
 
 
-def home_assistant(wheel: Path) -> Iterator[Text]:
+def home_assistant(wheel: Path, languages: Languages = LANGUAGES) -> Iterator[Text]:
     """What the integrations of Home Assistant say to their users."""
-    yield from _messages(wheel, r"(.*/translations/)([A-Za-z-]+)\.json")
+    yield from _messages(wheel, r"(.*/translations/)([A-Za-z-]+)\.json", languages)
 
 
-def home_assistant_frontend(wheel: Path) -> Iterator[Text]:
+def home_assistant_frontend(wheel: Path, languages: Languages = LANGUAGES) -> Iterator[Text]:
     """What the pages of Home Assistant say to their users."""
-    yield from _messages(wheel, r"(.*/translations/(?:.*/)?)([A-Za-z-]+)-[0-9a-f]{32}\.json")
+    yield from _messages(wheel, r"(.*/translations/(?:.*/)?)([A-Za-z-]+)-[0-9a-f]{32}\.json", languages)
 
 
-def catalogs(wheel: Path) -> Iterator[Text]:
+def catalogs(wheel: Path, languages: Languages = LANGUAGES) -> Iterator[Text]:
     """What programs say to their users in GNU gettext's catalogs."""
-    code_of = {name: code for code, names in LANGUAGES.items() for name in names}
+    code_of = {name: code for code, names in languages.items() for name in names}
     with zipfile.ZipFile(wheel) as archive:
         for path in sorted(archive.namelist()):
-            match = re.search(r"/locale/([^/]+)/LC_MESSAGES/[^/]+\.mo$", path)
+            match = re.search(r"/(?:locale|translations)/([^/]+)/LC_MESSAGES/[^/]+\.mo$", path)
             if match and match[1] in code_of:
                 told: Mapping[Any, str] = vars(GNUTranslations(io.BytesIO(archive.read(path))))["_catalog"]
                 for key, other in told.items():
                     if isinstance(key, str) and key:
                         yield Text(_shown(key.rpartition("\x04")[2]), ((code_of[match[1]], _shown(other)),))
+
+
+def cldr(package: Path, languages: Languages = ALL_LANGUAGES) -> Iterator[Text]:
+    """The names of things, with their keywords, of languages and of countries, as the Unicode CLDR translates them."""
+    with tarfile.open(package) as archive:
+        for path in sorted(archive.getnames()):
+            if match := re.fullmatch(r"package/(annotations|main)/en/(annotations|languages|territories)\.json", path):
+                files = [(code, f"package/{match[1]}/{code}/{match[2]}.json") for code in ("en", *languages)]
+                english, *others = [(code, _entries(archive, file, match[2])) for code, file in files]
+                for key, text in english[1].items():
+                    yield Text(text, tuple((code, told[key]) for code, told in others if key in told))
+
+
+def _entries(archive: tarfile.TarFile, path: str, kind: str) -> dict[str, str]:
+    """The texts of a file by what they are of; none if the package has no such file."""
+    try:
+        file = archive.extractfile(path)
+    except KeyError:
+        return {}
+    (told,) = json.loads(file.read() if file else b"{}").values()
+    if kind != "annotations":
+        (about,) = told.values()
+        return {key: name for key, name in about["localeDisplayNames"][kind].items() if "-alt-" not in key}
+    entries = {}
+    for sign, about in told["annotations"].items():
+        entries[f"{sign} name"] = ", ".join(about.get("tts", ()))
+        entries[f"{sign} keywords"] = ", ".join(about.get("default", ()))
+    return {key: text for key, text in entries.items() if text}
 
 
 def wordnet(package: Path) -> Iterator[Text]:
@@ -174,7 +210,7 @@ def _last_versions(archive: zipfile.ZipFile, pattern: str) -> list[str]:
     return list(found.values())
 
 
-def _messages(wheel: Path, pattern: str) -> Iterator[Text]:
+def _messages(wheel: Path, pattern: str, languages: Languages) -> Iterator[Text]:
     """The messages in the files that a pattern fits, whose groups are the folder and the language."""
     with zipfile.ZipFile(wheel) as archive:
         folders: dict[str, dict[str, str]] = {}
@@ -182,23 +218,23 @@ def _messages(wheel: Path, pattern: str) -> Iterator[Text]:
             if match := re.fullmatch(pattern, path):
                 folders.setdefault(match[1], {})[match[2]] = path
         for paths in folders.values():
-            yield from _translated(archive, paths)
+            yield from _translated(archive, paths, languages)
 
 
-def _translated(archive: zipfile.ZipFile, paths: Mapping[str, str]) -> Iterator[Text]:
+def _translated(archive: zipfile.ZipFile, paths: Mapping[str, str], languages: Languages) -> Iterator[Text]:
     """The messages of one file by language, with the same keys in each."""
     if "en" not in paths:
         return
-    others = [(code, dict(_leaves(json.loads(archive.read(paths[name]))))) for code, name in _named(paths)]
+    others = [(code, dict(_leaves(json.loads(archive.read(paths[name]))))) for code, name in _named(paths, languages)]
     for key, text in _leaves(json.loads(archive.read(paths["en"]))):
         if shown := _shown(text):
             told = ((code, _shown(other[key])) for code, other in others if key in other)
             yield Text(shown, tuple((code, other) for code, other in told if other and other != shown))
 
 
-def _named(found: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Each language of `LANGUAGES`, with the name of it that is there."""
-    return [(code, name) for code, names in LANGUAGES.items() for name in names if name in found]
+def _named(found: Mapping[str, Any], languages: Languages) -> list[tuple[str, Any]]:
+    """Each of the languages, with the name of it that is there."""
+    return [(code, name) for code, names in languages.items() for name in names if name in found]
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

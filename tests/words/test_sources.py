@@ -111,6 +111,41 @@ def test_catalogs_of_messages_are_read_in_the_languages_that_there_are(tmp_path:
     assert list(sources.catalogs(wheel(tmp_path, files))) == [Text("Delete", (("de", "löschen"),))]
 
 
+def test_languages_that_are_asked_for_are_read_too(tmp_path: Path) -> None:
+    told = {"": "Content-Type: text/plain; charset=UTF-8\n", "Delete": "Supprimer"}
+    path = wheel(tmp_path, {"package/translations/fr/LC_MESSAGES/messages.mo": catalog(told)})
+    assert list(sources.catalogs(path)) == []
+    assert list(sources.catalogs(path, sources.ALL_LANGUAGES)) == [Text("Delete", (("fr", "Supprimer"),))]
+
+
+def test_cldr_tells_names_and_keywords_in_all_languages(tmp_path: Path) -> None:
+    def annotations(name: str, *keywords: str) -> dict[str, Any]:
+        return {"annotations": {"annotations": {"x": {"tts": [name], "default": keywords}, "y": {}}}}
+
+    def languages(**names: str) -> dict[str, Any]:
+        return {"main": {"xx": {"localeDisplayNames": {"languages": names}}}}
+
+    files = {
+        "annotations/en/annotations": annotations("red apple", "apple", "fruit"),
+        "annotations/es/annotations": annotations("manzana roja", "fruta", "manzana"),
+        "main/en/languages": languages(**{"de": "German", "en-alt-short": "E."}),
+        "main/fr/languages": languages(de="allemand", ja="japonais"),
+        "main/en/scripts": {},
+    }
+    path = tmp_path / "cldr.tgz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            data = json.dumps(content).encode()
+            info = tarfile.TarInfo(f"package/{name}.json")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    assert list(sources.cldr(path)) == [
+        Text("red apple", (("es", "manzana roja"),)),
+        Text("apple, fruit", (("es", "fruta, manzana"),)),
+        Text("German", (("fr", "allemand"),)),
+    ]
+
+
 def catalog(messages: Mapping[str, str]) -> bytes:
     """A binary catalog of GNU gettext."""
     pairs = sorted((key.encode(), message.encode()) for key, message in messages.items())

@@ -54,14 +54,19 @@ def learned(
     vectors: Matrix,
     size: int,
     *,
+    fixed: Matrix | None = None,
     epochs: int = EPOCHS,
     on_epoch: Callable[[int, float], None] = lambda _epoch, _cosine: None,
 ) -> Matrix:
     """A vector for each of `size` words; `target` has for each text the row of its vector, of length 1, in `vectors`.
 
-    It minimises the angle between the sum of a text's words and the text's vector by Adam (Kingma and Ba 2015).
+    It minimises the angle between the sum of a text's words and the text's vector by Adam (Kingma and Ba 2015). The
+    first words have the vectors `fixed` and keep them.
     """
     start = _begun(bags, target, vectors, size)
+    kept = 0 if fixed is None else len(fixed)
+    if fixed is not None:
+        start[:kept] = fixed
     words = start.copy()
     first, second = np.zeros_like(words), np.zeros_like(words)
     steps = epochs * -(-len(bags) // BATCH)
@@ -79,6 +84,8 @@ def learned(
             total += float(cosine.sum())
             slope = (cosine * unit - wanted) / length
             distinct, slopes, _ = _by_word(numbers, begins, slope)
+            free = distinct >= kept
+            distinct, slopes = distinct[free], slopes[free]
             gradient = slopes + PULL * (words[distinct] - start[distinct])
             first[distinct] = 0.9 * first[distinct] + 0.1 * gradient
             second[distinct] = 0.999 * second[distinct] + 0.001 * gradient**2
