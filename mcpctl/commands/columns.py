@@ -22,7 +22,8 @@ def _queries(recorded: Any) -> str:
 
 
 def _keys(recorded: Any) -> str:
-    return " ".join(str(hit.get("key")) for hit in json.loads(recorded)[:3]) if recorded else ""
+    hits = json.loads(recorded) if recorded else []
+    return " ".join(str(hit.get("key")) for hit in hits[:3] if isinstance(hit, dict)) if isinstance(hits, list) else ""
 
 
 def _arguments(arguments: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mcpctl.base import posix
 from mcpctl.base.errors import Unusable
+from mcpctl.base.models import RawJson
 from mcpctl.base.paths import cannot_write, private_dir
 
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
@@ -65,6 +66,10 @@ class Dialect:
         import json
 
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(values)
+
+    def json(self, stored: str) -> RawJson:
+        """The value of a column of JSON."""
+        return RawJson(stored)
 
 
 SQLITE = Dialect()

@@ -207,7 +207,7 @@ def _result_keys(results: str | None) -> list[str]:
     import msgspec
 
     try:
-        hits = msgspec.json.decode(results or "[]", type=list[dict[str, Any]])
+        hits = msgspec.json.decode(str(results or "[]"), type=list[dict[str, Any]])
     except (msgspec.DecodeError, RecursionError):
         return []
     return [hit["key"] for hit in hits if isinstance(hit.get("key"), str)]

@@ -1,8 +1,12 @@
 """The SQL of records that differs in PostgreSQL. Its functions `says` and `has_argument` are in `schema.py`."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from mcpctl.base.models import RawJson
 from mcpctl.store.sqlite import Dialect
 
 _SPECIAL = str.maketrans({"!": "!!", "%": "!%", "_": "!_", "*": "%", "?": "_"})
@@ -12,7 +16,7 @@ class PostgresDialect(Dialect):
     number = "id"
     every = None
     also: Mapping[str, str] = {
-        "machine": "coalesce((SELECT name FROM machines WHERE id = {0}.machine), CAST({0}.machine AS text))"
+        "machine": "coalesce((SELECT left(name, 100) FROM machines WHERE id = {0}.machine), CAST({0}.machine AS text))"
     }
     p50 = "percentile_disc(0.5) WITHIN GROUP (ORDER BY {}) FILTER (WHERE {})"
     p95 = "percentile_disc(0.95) WITHIN GROUP (ORDER BY {}) FILTER (WHERE {})"
@@ -43,3 +47,11 @@ class PostgresDialect(Dialect):
 
     def among(self, column: str, values: Sequence[Any]) -> tuple[str, Any]:
         return f"{column} = ANY(?)", list(values)
+
+    def json(self, stored: str) -> RawJson:
+        """The value, which anybody with a login may have put in; what is not JSON is a text."""
+        try:
+            msgspec.json.decode(stored.encode(), type=msgspec.Raw)
+        except (msgspec.DecodeError, RecursionError):
+            return RawJson(json.dumps(stored))
+        return RawJson(stored)
